@@ -1,6 +1,7 @@
 //! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
 //!
-//! Imports nothing of the program but its error and, for reading a scene with a progress line, `headless`.
+//! This module imports nothing of the program but its error type and, to show progress while a scene is read,
+//! `headless`.
 
 mod bench;
 mod farm;
@@ -214,7 +215,7 @@ Exit codes:
   130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C
        exits at once and writes nothing; with --serve, Ctrl-C exits with 0";
 
-/// Parses and checks the command line. Prints the help or the version if asked for it, and then returns `None`.
+/// Parses and checks the command line. If it asks for the help or the version, prints that and returns `None`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a message on one line.
@@ -246,9 +247,10 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
     }
 }
 
-/// Returns the options of `Group` that the command line sets explicitly, as words such as `--size` and `64x64`.
+/// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
+/// `64x64`.
 ///
-/// `farm` passes them to the commands of its jobs.
+/// `farm` passes these words on to the commands of its jobs.
 fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
     let group = Group::augment_args(clap::Command::new("group"));
     let mut words = Vec::new();
@@ -266,7 +268,7 @@ fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
 }
 
 impl Arguments {
-    /// Returns an error for combinations of options that clap's attributes cannot rule out.
+    /// Returns [`Error::Usage`] for combinations of options that clap's attributes cannot rule out.
     fn check(&self) -> Result<(), Error> {
         let is_picture = self.command.is_none() && self.serve.is_none() && self.writes_picture();
         if is_picture && self.denoise && self.debug_view != DebugView::Light {
@@ -310,7 +312,8 @@ impl Arguments {
         }
     }
 
-    /// Returns whether to try to open a window. Ignores `--serve`, which the caller has to check.
+    /// Returns whether the options allow a window: no `--headless`, `--output` or `--checkpoint`, in a build with
+    /// windows. Ignores `--serve`, which the caller checks.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
@@ -318,12 +321,12 @@ impl Arguments {
             && self.checkpoint.is_none()
     }
 
-    /// Returns whether the run writes an image: with `--output`, or without a window and a page.
+    /// Returns whether the run writes an image: if `--output` is given, or if there is neither a window nor a page.
     pub(crate) fn writes_picture(&self) -> bool {
         self.output.is_some() || self.serve.is_none() && !self.wants_window()
     }
 
-    /// Loads the scene, applies the settings of the command line, and returns it with the samples to render.
+    /// Loads the scene at `path`, applies the options of the command line, and returns it with the samples to render.
     ///
     /// # Errors
     /// If the scene is invalid, does not have the hash of `--scene-hash`, or a setting or sample range is out of range.
@@ -345,7 +348,7 @@ impl Arguments {
         Ok((scene, samples))
     }
 
-    /// Returns the path of the checkpoint and the time between two writes, or `None` without `--checkpoint`.
+    /// Returns the path of `--checkpoint` and the time between two writes of that file, or `None` without the option.
     pub(crate) fn checkpoint(&self) -> Option<(&Path, Duration)> {
         self.checkpoint.as_deref().map(|path| (path, self.every))
     }
@@ -355,7 +358,7 @@ impl Arguments {
         self.machine.backend()
     }
 
-    /// Returns a renderer with the scene on the chosen backend.
+    /// Creates a renderer for the scene with the backend and the options of the command line.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let mut renderer = self.machine.renderer_on(scene)?;
         if self.noise.is_some() {
@@ -364,7 +367,7 @@ impl Arguments {
         Ok(renderer)
     }
 
-    /// Returns the initial options of the window or the page, with `look` for the first image.
+    /// Returns the initial options of the window or the page. `look` is that of the first image.
     pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
         ViewOptions {
             look,
@@ -388,12 +391,13 @@ impl Arguments {
         })
     }
 
-    /// Returns the additional EXR layers to write; empty without `--layers`.
+    /// Returns the additional EXR layers to write. Empty without `--layers`.
     pub(crate) fn layers(&self) -> &[Aov] {
         &self.layers
     }
 
-    /// Returns the files to write for the scene at this path. Their look ignores the scene, which is not loaded yet.
+    /// Returns the files to write for the scene at the path `scene`. Their look ignores the scene's settings, which are
+    /// not loaded yet.
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
@@ -429,7 +433,7 @@ fn problem(error: &clap::Error) -> String {
     }
 }
 
-/// Joins the lines of clap's message into one, without its usage section.
+/// Joins the lines of one of clap's messages into one line, without the usage section.
 fn one_line(message: &str) -> String {
     let said = message.strip_prefix("error: ").unwrap_or(message);
     let mut line = String::new();
@@ -452,7 +456,7 @@ fn one_line(message: &str) -> String {
     line + "; see raysieve --help"
 }
 
-/// Rewords the errors of Rust's integer parser and of clap's range check; returns other text as it is.
+/// Rewords an error of Rust's integer parser or of clap's range check. Returns other text unchanged.
 fn plain_number_error(text: &str) -> String {
     if let Some((head, range)) = text.rsplit_once(" is not in ")
         && let Some((min, max)) = range.split_once("..=")

@@ -14,16 +14,18 @@ use results::{Results, SceneResults};
 
 use crate::{Ending, arguments::Bench, note, print_result, signals::Signals};
 
-/// Default scenes: a closed room, an open scene and one with many triangles. Those that do not exist are left out.
+/// The default scenes: a closed room, an open scene, and a scene with many triangles. Scenes that do not exist are left
+/// out.
 const SCENES: [&str; 3] = [
     "scenes/cornell.ron",
     "scenes/spheres.ron",
     "scenes/mesh.ron",
 ];
 
-/// Measures the scenes, or reads earlier results; prints the tables, writes the files, and compares with the baseline.
+/// Measures the scenes, or reads earlier results. Then prints the tables, writes the files, and compares with the
+/// baseline.
 ///
-/// After a signal, it continues with the completed rounds.
+/// After a signal, tables, files and comparison contain the rounds completed so far.
 ///
 /// # Errors
 /// [`Error::Slower`] if a strategy is slower than in the baseline, and errors of the render and of files.
@@ -73,16 +75,17 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     Ok(ending)
 }
 
-/// Measures the scenes and prints the table of each when it is done. `old` is the baseline and its path.
+/// Measures the scenes, and prints the tables of each scene when it is done. `old` is the baseline with its path.
 ///
-/// Returns the scenes measured so far, also after an error or a signal, and how the measurement ended.
+/// Returns the results of the scenes measured so far, also after an error or a signal, and how the measurement ended.
 fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Result<Ending, Error>) {
     let mut results = Results::new();
     let ended = measure_into(&mut results, arguments, old);
     (results, ended)
 }
 
-/// Appends the measured scenes to `results`. A scene that cannot be compared with `old` is an error before its first frame.
+/// Measures the scenes and appends their results to `results`. If a scene cannot be compared with `old`, returns an
+/// error before its first frame.
 fn measure_into(
     results: &mut Results,
     arguments: &Bench,

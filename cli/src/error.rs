@@ -2,7 +2,7 @@
 
 use raysieve_scene::escaped;
 
-/// Reason for which the program exits with a code other than 0 and 130.
+/// The reason for which the program exits with a code other than 0 or 130.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The command line is wrong.
@@ -13,31 +13,31 @@ pub(crate) enum Error {
     File {
         /// Path of the file as the user gave it.
         file: String,
-        /// Cause and remedy.
+        /// What is wrong with the file, and the remedy.
         problem: String,
     },
-    /// Rendering the same samples twice gave different results, or a file to be verified is damaged.
+    /// Rendering the same samples again gave another result, or a file to be verified is damaged.
     #[error("{file}: verification failed: {problem}")]
     VerificationFailed {
         /// Path of the file as the user gave it.
         file: String,
-        /// The expected and the actual result.
+        /// The expected and the actual result, or the damage.
         problem: String,
     },
-    /// A benchmark in which some strategies are slower than in the baseline.
+    /// A benchmark in which at least one strategy is slower than in the baseline.
     #[error("slower than in {file}: {problem}")]
     Slower {
         /// Path of the baseline as the user gave it.
         file: String,
-        /// Names of the slower strategies, and by how much.
+        /// The slower strategies with their scenes, and by how much they are slower.
         problem: String,
     },
-    /// A setting that cannot be used.
+    /// An option or a setting whose value cannot be used.
     #[error("{setting}: {problem}")]
     Setting {
         /// Name and value of the setting, such as `size 0x480`.
         setting: String,
-        /// Cause and remedy.
+        /// What is wrong with the value, and the remedy.
         problem: String,
     },
     /// A file that cannot be written.
@@ -45,18 +45,18 @@ pub(crate) enum Error {
     Write {
         /// Path of the file as the user gave it.
         path: std::path::PathBuf,
-        /// Cause and remedy.
+        /// The reason why the file was not written, and the remedy.
         problem: String,
     },
-    /// A render on many machines that failed or could not be submitted.
+    /// A farm, a render on many machines, failed or could not be submitted.
     #[error("{what}: {problem}")]
     Farm {
-        /// The part, job or program.
+        /// The part, job or program that failed.
         what: String,
-        /// Cause and remedy.
+        /// The reason for the failure, and the remedy.
         problem: String,
     },
-    /// The operating system refuses a handler for Ctrl-C.
+    /// The handler for Ctrl-C could not be installed. The text is the message of the operating system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
     /// The scene cannot be read or saved.
@@ -81,7 +81,7 @@ impl From<raysieve_viewer::Error> for Error {
 }
 
 impl Error {
-    /// Returns the message on one line. Only the log of a kernel's compilation has more.
+    /// Returns the message on one line. Only errors of a kernel's compilation have more lines.
     pub(crate) fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),
@@ -90,7 +90,7 @@ impl Error {
         }
     }
 
-    /// Returns the exit code: 2 for wrong usage or a wrong scene, 1 for a render that failed.
+    /// Returns the exit code: 2 for wrong usage or an invalid scene or file, and 1 for other failures.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) | Error::File { .. } | Error::Setting { .. } => 2,

@@ -1,4 +1,5 @@
-//! Handling of a render whose GPUs have all failed: saves the safe film, and adds the command that continues to the error.
+//! Handling of a render whose GPUs have all failed: saves the safe film, and adds to the error the command that
+//! continues the render.
 //!
 //! The safe film is the last copy of the film in host memory.
 
@@ -13,10 +14,11 @@ use raysieve_scene::Scene;
 
 use crate::{arguments::Outputs, error::Error};
 
-/// Saves the safe film in a part next to the image, and returns the error with the command that continues from it.
+/// Saves the safe film in a part next to the image, and returns the error with the command that continues from that
+/// part.
 ///
-/// `shown` is the scene of the command line if people could change the view since, in a window or on a page: no command
-/// continues a changed view. Returns other errors than the failure of all GPUs unchanged.
+/// In a window or on a page, `shown` is the scene of the command line; users may have changed the view since, and no
+/// command continues a changed view. Errors other than the failure of all GPUs are returned unchanged.
 pub(crate) fn saved(
     error: Error,
     renderer: &mut Renderer,
@@ -51,9 +53,9 @@ pub(crate) fn saved(
     }
 }
 
-/// Saves the safe film in the checkpoint, and returns the error with the command that continues from there.
+/// Saves the safe film in the checkpoint, and returns the error with the command that continues from the checkpoint.
 ///
-/// A render on a single GPU has no safe film. It continues from the last checkpoint, or from the start without one.
+/// A render on a single GPU has no safe film. It continues from the last checkpoint or, without one, starts again.
 pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpoint) -> Error {
     // The safe film can be older than the last checkpoint.
     let is_behind = |(_, paths): &(Samples, u64)| *paths < renderer.stats().paths;
@@ -79,6 +81,7 @@ pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpo
 }
 
 /// Returns the hint that names the saved samples and the command that continues from the file at `path`.
+/// `adds_checkpoint` is whether the command needs a `--checkpoint` for it.
 fn continues(samples: &Samples, path: &Path, adds_checkpoint: bool) -> String {
     let command = command(adds_checkpoint.then_some(path));
     format!(
@@ -87,7 +90,8 @@ fn continues(samples: &Samples, path: &Path, adds_checkpoint: bool) -> String {
     )
 }
 
-/// Returns the command line of this process, quoted for a shell. A `checkpoint` replaces `--serve` by `--checkpoint`.
+/// Returns the command line of this process, quoted for a shell. If a path is given, `--checkpoint` with this path
+/// replaces `--serve`.
 fn command(checkpoint: Option<&Path>) -> String {
     let mut words: Vec<String> = Vec::new();
     let arguments = env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -109,7 +113,7 @@ fn command(checkpoint: Option<&Path>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Appends the hint to the error of a failed GPU; returns other errors unchanged.
+/// Appends the hint to the error of a failed GPU. Returns other errors unchanged.
 fn with_hint(error: Error, hint: &str) -> Error {
     match error {
         Error::Render(raysieve::Error::Gpu { gpu, problem }) => {

@@ -29,7 +29,10 @@ use crate::{
     signals::Signals,
 };
 
-/// Submits the missing parts of the render, or shows their progress (`--status`), or prints the scripts (`--dry-run`).
+/// Runs the command: submits the missing parts of the render, shows their progress (`--status`), or prints the scripts
+/// (`--dry-run`). For Kubernetes, prints the manifest instead of submitting.
+///
+/// Returns [`Ending::Interrupted`] if a signal cancelled the submission, and otherwise [`Ending::Done`].
 pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
     let folder = Folder::beside(&arguments.output);
     let plan = plan(arguments, &folder)?;
@@ -68,7 +71,7 @@ pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
     }
 }
 
-/// Returns the plan of the command line or, without a scene, the plan stored in the folder.
+/// Returns the plan of the command line or, without a scene, the plan that is stored in the folder.
 ///
 /// # Errors
 /// If the folder contains another render than the command line asks for, or if there is neither a scene nor a plan.
@@ -110,7 +113,7 @@ fn scripts(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
     }
 }
 
-/// Prints the scripts; several ones are separated by lines with their paths.
+/// Prints the scripts. Each of several scripts follows a line with its path.
 fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     for Script { name, text } in scripts {
         let path = folder.path().join(name);
@@ -123,7 +126,8 @@ fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the numbers of the parts to render. If all are complete but were submitted before, returns the damaged ones.
+/// Returns the numbers of the parts to render: the incomplete ones. If all are complete although they were submitted
+/// before, returns the damaged ones.
 ///
 /// # Errors
 /// If a file in the folder is not a part of this render.
@@ -143,7 +147,8 @@ fn check_parts(plan: &Plan, folder: &Folder) -> Result<Vec<u32>, Error> {
     Ok(missing)
 }
 
-/// Returns the numbers of the parts whose file is damaged. Reads all files completely and prints what is wrong.
+/// Reads the files of all parts completely, in parallel. Prints what is wrong, and returns the numbers of the parts
+/// whose files are damaged.
 fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     let is_damaged = |&part: &u32| {
         let file = folder.part(part);
@@ -155,7 +160,7 @@ fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     (0..plan.parts).into_par_iter().filter(is_damaged).collect()
 }
 
-/// Submits the missing parts and the merges to Slurm, and prints the numbers of the jobs.
+/// Submits the missing parts and the merges to Slurm, and prints the job IDs.
 fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error> {
     let Some(jobs) = slurm::submit(plan, folder, missing, &Signals::watch()?)? else {
         note("raysieve: interrupted; the submitted jobs are cancelled");
@@ -170,7 +175,7 @@ fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error
     print_result(&format!("progress: {} --status\n", folder.command())).map(|()| Ending::Done)
 }
 
-/// Returns the numbers of the jobs, as `job 12` or `jobs 12, 13`.
+/// Returns the job IDs of the arrays as text, such as `job 12` or `jobs 12, 13`.
 fn job_list<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> String {
     let jobs: Vec<&str> = arrays.into_iter().map(|array| array.job.as_str()).collect();
     let word = if jobs.len() == 1 { "job" } else { "jobs" };

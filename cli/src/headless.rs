@@ -35,7 +35,7 @@ use crate::{
     table,
 };
 
-/// Renders all samples, or stops early at a signal; then writes the files and prints the table.
+/// Renders all samples, or stops early at a signal. Then writes the files and prints the table.
 ///
 /// # Errors
 /// If the render fails or a file cannot be written. When all GPUs have failed, the error names the command that continues.
@@ -139,7 +139,7 @@ pub(crate) fn render(
     Ok(Ending::Interrupted)
 }
 
-/// Describes how many samples of an interrupted render exist; `spp` is the requested number per pixel.
+/// Returns text about how many samples of an interrupted render exist. `spp` is the requested number per pixel.
 fn so_far(stats: &Stats, spp: u32) -> String {
     match &stats.noise {
         Some(noise) => format!(
@@ -151,7 +151,8 @@ fn so_far(stats: &Stats, spp: u32) -> String {
     }
 }
 
-/// Renders wave after wave until all samples are done or `interrupted` is set. Returns whether all samples are done.
+/// Renders wave after wave until all samples are done or `interrupted` is set. Writes checkpoints when due. Returns
+/// whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
@@ -173,22 +174,22 @@ fn advance_until(
     Ok(renderer.progress() >= 1.0)
 }
 
-/// Passes the renderer's pending notes to `print`, such as the failure of one of several GPUs, and clears them.
+/// Passes each pending note of the renderer to `print`, such as the failure of one of several GPUs. Clears the notes.
 pub(crate) fn print_notes(renderer: &mut Renderer, print: impl Fn(&str)) {
     for line in renderer.take_notes() {
         print(&format!("raysieve: {line}"));
     }
 }
 
-/// Writes checkpoints. A checkpoint that cannot be written is reported and does not end the render.
+/// Writes checkpoints. If that fails, it prints the error, and the render continues.
 struct CheckpointWriter {
     file: Checkpoint,
-    /// Error of the last write; it is not reported again while it stays the same. `None` after a success.
+    /// The error of the last write, or `None` if it succeeded. The same error is not printed twice in a row.
     last_problem: Option<String>,
 }
 
 impl CheckpointWriter {
-    /// Writes the film to the checkpoint. `consequence` is appended to the message if that fails.
+    /// Writes the film to the checkpoint. If that fails, `consequence` is appended to the printed message.
     fn write(&mut self, renderer: &mut Renderer, progress: &Progress, consequence: &str) {
         let problem = self
             .file
@@ -204,13 +205,13 @@ impl CheckpointWriter {
     }
 }
 
-/// Returns whether the files need a denoised image, for a PNG or as a layer.
+/// Returns whether the files need a denoised image: as the PNG, or as a layer of the EXR.
 fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
     let displays = outputs.look.denoise && outputs.debug_view == DebugView::Light;
     displays || layers.requested.contains(&Aov::Denoised)
 }
 
-/// Finishes the render with the samples that are done, writes the files, prints the table, and returns the statistics.
+/// Ends the render with the samples that are done, writes the files, prints the table, and returns the statistics.
 pub(crate) fn finish(
     renderer: &mut Renderer,
     scene: &Scene,
@@ -248,9 +249,9 @@ pub(crate) fn finish(
     Ok(part.header.stats)
 }
 
-/// Writes the image and the statistics, and prints the table even if a file cannot be written.
+/// Writes the image and the statistics. Prints the table in any case, even if a file cannot be written.
 ///
-/// `debug_image` is written instead of the film if there is one.
+/// If there is a `debug_image`, it is written instead of the film.
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,
@@ -278,7 +279,7 @@ pub(crate) fn write_files(
     stats_written
 }
 
-/// Finishes a render that writes no image: prints the table, writes the statistics file if one is asked for, and returns
+/// Ends a render that writes no image: prints the table, writes the statistics file if one is asked for, and returns
 /// the statistics.
 pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
     let stats = renderer.finish()?;
@@ -294,10 +295,10 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
         .map_or(Ok(()), |path| Ok(output::write_stats(path, stats)?))
 }
 
-/// Length of progress bars whose progress is a fraction: the fraction is scaled to this many steps.
+/// Length of progress bars that show a fraction: 0 to this many steps.
 pub(crate) const PROGRESS_STEPS: u64 = 10_000;
 
-/// Returns a progress bar with the given length. It is drawn on standard error, and only if that is a terminal.
+/// Returns a progress bar with `steps` steps, on standard error. It is shown only if that is a terminal.
 pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
@@ -307,12 +308,12 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     bar
 }
 
-/// Runs `read` and returns its result; a terminal shows "reading PATH" if it takes longer than a second.
+/// Runs `read` and returns its result. A terminal shows "reading PATH" if that takes longer than a second.
 pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
     with_progress_line(format!("reading {}", path.display()), read)
 }
 
-/// Runs `work` and returns its result; a terminal shows `what` and the elapsed time if it takes longer than a second.
+/// Runs `work` and returns its result. A terminal shows `what` and the elapsed time if that takes longer than a second.
 pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {

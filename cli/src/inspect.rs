@@ -9,7 +9,8 @@ use raysieve_scene::atomic_file;
 
 use crate::{arguments::Inspect, headless::with_progress_line, note, print_result, table::aligned};
 
-/// Traces the path on the CPU, prints its record as a table, and writes it as JSON if asked for.
+/// Runs the command: traces the path on the CPU, prints its record as a table, and writes the record as JSON with
+/// `--json`.
 pub(crate) fn inspect(arguments: &Inspect) -> Result<(), Error> {
     if let Some(file) = &arguments.json {
         atomic_file::check_place(file)?;
@@ -33,7 +34,7 @@ pub(crate) fn inspect(arguments: &Inspect) -> Result<(), Error> {
     ))
 }
 
-/// Headings of the table's columns.
+/// Headings of the columns of the table that the command prints. The table has one row per vertex of the path.
 const HEAD: [&str; 6] = [
     "bounce",
     "position",
@@ -43,14 +44,14 @@ const HEAD: [&str; 6] = [
     "direct light",
 ];
 
-/// Returns the table of the record, one row per vertex.
+/// Returns the table of a path record, with a heading and one row per vertex.
 fn table(record: &PathRecord) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     rows.extend((0..).zip(&record.vertices).map(cells));
     aligned(&rows)
 }
 
-/// Returns the cells of one row. A ray that leaves the scene has a direction instead of a position.
+/// Returns the cells of the row of one vertex. A ray that leaves the scene has a direction instead of a position.
 fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
     let (place, what) = match &vertex.hit {
         Some(hit) => (triple(hit.position.to_array(), 3), surface(hit)),
@@ -72,7 +73,8 @@ fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
     ]
 }
 
-/// Describes a hit: the side, the material's name in quotes, and the number of the instance if there is one.
+/// Returns text about a hit: the side of the surface, the material's name in quotes, and the number of the instance, if
+/// any.
 fn surface(hit: &SurfaceHit) -> String {
     let material = match hit.material.as_str() {
         "" => "a surface".to_owned(),
@@ -85,7 +87,7 @@ fn surface(hit: &SurfaceHit) -> String {
     format!("{side} of {material}{instance}")
 }
 
-/// Returns the radiance of a light sample, marked if the shadow ray was blocked.
+/// Returns text about a light sample: its radiance, and whether the shadow ray was blocked.
 fn direct_light(sample: &DirectLightSample) -> String {
     let radiance = light(sample.light.to_array());
     if sample.blocked {
@@ -95,7 +97,7 @@ fn direct_light(sample: &DirectLightSample) -> String {
     }
 }
 
-/// Returns the lines below the table: where and why the path ended, and its radiance.
+/// Returns the lines below the table: where and why the path ended, and the radiance of the path.
 fn ending(record: &PathRecord) -> String {
     let rejected = if record.rejected {
         "; rejected by the film: not finite, or too bright"
@@ -110,7 +112,7 @@ fn ending(record: &PathRecord) -> String {
     )
 }
 
-/// Formats a radiance with four decimals, or as "-" if it is zero.
+/// Formats an RGB radiance with four decimals, or as "-" if it is zero.
 fn light(rgb: [f32; 3]) -> String {
     if rgb == [0.0; 3] {
         "-".to_owned()
@@ -119,7 +121,7 @@ fn light(rgb: [f32; 3]) -> String {
     }
 }
 
-/// Formats three numbers with the given number of decimals, such as `(0.5, 0.5, 1.0)`.
+/// Formats three numbers with `digits` decimals, such as `(0.5, 0.5, 1.0)`.
 fn triple(numbers: [f32; 3], digits: usize) -> String {
     let [a, b, c] = numbers.map(|number| format!("{number:.digits$}"));
     format!("({a}, {b}, {c})")

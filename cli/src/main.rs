@@ -47,10 +47,10 @@ use raysieve_viewer::{
 };
 use signals::Signals;
 
-/// The outcome of a run without an error. The discriminant is the exit code.
+/// The outcome of a run without an error. The discriminant is the exit code of the process: 0 or 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// Everything was done that was asked for.
+    /// Everything that the command line asked for was done.
     Done = 0,
     /// A signal ended the run early. Shells report 130 for a process that Ctrl-C ended.
     Interrupted = 130,
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command, or renders the scene, or lists the devices.
+/// Runs the subcommand, renders the scene, or lists the devices.
 fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
@@ -172,7 +172,7 @@ fn show_window(
     }
 }
 
-/// Returns the line that names the backend and its device.
+/// Returns the line of the log that names the backend and its device.
 fn backend_line(renderer: &Renderer) -> String {
     format!(
         "backend: {}, {}",
@@ -203,7 +203,7 @@ fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkp
     Ok(checkpoint)
 }
 
-/// Prints a message to standard error. Errors are ignored, so that a closed standard error ends no render.
+/// Prints a line to standard error. Errors are ignored, so that a closed standard error does not end a render.
 fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -79,9 +79,10 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     })
 }
 
-/// Checks that the parts belong together and contain the expected samples.
+/// Checks that the parts belong together and contain the samples of `--samples`.
 ///
-/// Returns `Ok(None)` if they do, and `Ok(Some)` with an error if samples are missing, which may still arrive.
+/// Returns `Ok(None)` if they do. If samples are missing, returns `Ok(Some)` with an error, because `--wait` can wait
+/// for them.
 ///
 /// # Errors
 /// If the parts are wrong, so that waiting does not help.
@@ -110,10 +111,11 @@ fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<
     }
 }
 
-/// Reads the headers of the parts repeatedly until all parts exist and no sample is missing, and returns them.
+/// Waits until all parts exist and no sample is missing, and returns the headers of the parts. Reads the headers
+/// repeatedly.
 ///
 /// # Errors
-/// If a part is wrong. A damaged file is not an error, because its render sets it aside and starts again.
+/// If a part is wrong. A damaged file is not an error, because the job of that part replaces it.
 fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
     let mut reported: Vec<PathBuf> = Vec::new();
     loop {
@@ -140,12 +142,13 @@ fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
     }
 }
 
-/// Minimum pause between two checks of the files.
+/// Minimum pause between two readings of the parts' headers with `--wait`.
 const MIN_PAUSE: Duration = Duration::from_secs(2);
-/// A pause is at least this many times as long as the check before it, so that checks take at most a tenth of the time.
+/// Minimum ratio of a pause to the reading of headers before it, so that reading takes at most a tenth of the time.
 const PAUSE_FACTOR: u32 = 9;
 
-/// Compares the samples of all parts together with the expected ones. Returns an error value if samples are missing.
+/// Compares the samples of all parts together with the expected ones. If samples are missing, returns an error in
+/// `Ok(Some)`.
 ///
 /// # Errors
 /// If a part contains samples that are not expected.

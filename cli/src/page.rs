@@ -20,7 +20,8 @@ use crate::{
     table::samples_per_pixel,
 };
 
-/// Serves the render as a web page until a signal, then writes the image if `writes_picture`, and prints the table.
+/// Serves the render as a web page until a signal arrives, also after the render is complete. Then writes the image
+/// with the samples so far if `writes_picture`, and prints the table.
 pub(crate) fn show(
     server: Server,
     renderer: Renderer,

@@ -15,16 +15,16 @@ use crate::{
     note, table,
 };
 
-/// The progress display of one headless render, on standard error.
+/// The display of the progress of one headless render, on standard error.
 pub(crate) struct Progress {
-    /// The bar; hidden if standard error is not a terminal.
+    /// The progress bar. It is hidden if standard error is not a terminal.
     bar: ProgressBar,
-    /// Estimate of the image's noise, for renders without `--noise`.
+    /// The estimate of the image's noise, used for renders without `--noise`.
     noise: NoiseEstimator,
-    /// Time and progress (0 to 1) when the progress was first known. The remaining time is computed from here, because
-    /// samples from a checkpoint took no time in this process.
+    /// The time, and the progress from 0 to 1, when the progress was first known. The remaining time is computed from
+    /// these, because samples from a checkpoint took no time in this process.
     start: Option<(Instant, f64)>,
-    /// Time of the last table or line.
+    /// The time at which the table or line was last printed.
     last_output: Instant,
 }
 
@@ -50,7 +50,7 @@ impl Progress {
         progress
     }
 
-    /// Moves the bar to the render's progress, once that is known.
+    /// Moves the bar to the render's progress. Does nothing while the renderer does not know its progress.
     fn set_position(&mut self, renderer: &Renderer) {
         if !renderer.knows_progress() {
             return;
@@ -64,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// Updates the bar, the noise estimate and, if due, the table or line. To be called after each wave.
+    /// Updates the bar, the noise estimate and, if due, the table or line. Must be called after each wave.
     ///
     /// # Errors
     /// If the image cannot be read back for the noise estimate.
@@ -91,12 +91,12 @@ impl Progress {
         self.bar.suspend(|| note(line));
     }
 
-    /// Removes the bar and the table from the terminal.
+    /// Removes the bar and the table from the terminal, at the end of the render.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Returns the line for a log: samples, progress, remaining time and noise.
+    /// Returns the line that replaces the bar outside a terminal: samples, progress, remaining time and noise.
     fn line(&self, renderer: &Renderer, stats: &Stats) -> String {
         let left = self.start.map_or(String::new(), |start| {
             progress_text(start, renderer.progress())
@@ -108,7 +108,7 @@ impl Progress {
         )
     }
 
-    /// Returns the estimated noise, such as ", noise about 1.20 %", or an empty text if it is not known yet.
+    /// Returns the estimated noise as text, such as ", noise about 1.20 %", or an empty text if it is not known yet.
     fn noise_text(&self, stats: &Stats) -> String {
         let percent = |noise: f64| format!(", noise about {:.2} %", 100.0 * noise);
         let noise = match &stats.noise {
@@ -136,7 +136,7 @@ impl Progress {
     }
 }
 
-/// Returns the number of samples per pixel and, with `--noise`, the percentage of converged pixels.
+/// Returns the number of samples per pixel as text and, with `--noise`, the percentage of converged pixels.
 fn samples_text(stats: &Stats) -> String {
     let Some(noise) = &stats.noise else {
         return format!("{} {}", stats.spp, table::samples_per_pixel(stats.spp));
@@ -151,7 +151,8 @@ fn samples_text(stats: &Stats) -> String {
     )
 }
 
-/// Returns the progress in percent and the estimated remaining time, extrapolated from the progress since `start`.
+/// Returns the progress in percent and the estimated remaining time as text. `start` is the first known (time,
+/// progress), from which the remaining time is extrapolated.
 fn progress_text((start, first): (Instant, f64), progress: f64) -> String {
     let left = start.elapsed().as_secs_f64() * (1.0 - progress)
         / (progress - first).max(f64::MIN_POSITIVE);

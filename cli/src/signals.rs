@@ -28,14 +28,16 @@ pub(crate) fn survive_file_size_limit() {
     }
 }
 
-/// Time after the first signal in which further ones are ignored: `timeout` and others signal the process and its group.
+/// Time after the first signal in which further signals are ignored, because `timeout` and other programs signal both
+/// the process and its group.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
 
-/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end; a later one exits at once.
+/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. A later one exits at once with
+/// 130.
 #[derive(Default)]
 pub(crate) struct Signals {
     received: Arc<AtomicBool>,
-    /// Called at the first signal.
+    /// The function to call at the first signal, if any.
     on_first: Arc<Mutex<Option<Callback>>>,
 }
 
@@ -43,7 +45,7 @@ pub(crate) struct Signals {
 type Callback = Box<dyn Fn() + Send>;
 
 impl Signals {
-    /// Installs the handler. To be called at most once per process; a second call returns an error.
+    /// Installs the handler. Must be called at most once per process; a second call returns an error.
     pub(crate) fn watch() -> Result<Signals, Error> {
         let signals = Signals::default();
         let (received, on_first) = (signals.received.clone(), signals.on_first.clone());
@@ -68,7 +70,7 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Returns whether a signal was received.
+    /// Returns whether a signal has been received.
     pub(crate) fn were_received(&self) -> bool {
         self.received.load(Ordering::Relaxed)
     }
@@ -78,7 +80,7 @@ impl Signals {
         &self.received
     }
 
-    /// Sets the function that the first signal calls, and calls it at once if a signal was received already.
+    /// Sets the function that the first signal calls. Calls it at once if a signal has been received already.
     pub(crate) fn on_first(&self, callback: impl Fn() + Send + 'static) {
         let mut on_first = self.on_first.lock().unwrap_or_else(PoisonError::into_inner);
         if self.received.load(Ordering::Relaxed) {

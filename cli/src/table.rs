@@ -1,4 +1,4 @@
-//! Formats the statistics of a render as a text table.
+//! Text tables of the statistics of a render.
 
 use raysieve::{
     render::stats::{BounceStats, NoiseStats, Stats},
@@ -7,7 +7,7 @@ use raysieve::{
 
 /// Returns the table that a finished render prints: a row per bounce, a row of totals, and a summary of the render.
 ///
-/// Times are in milliseconds of the whole render.
+/// Times are in milliseconds, summed over the whole render.
 pub(crate) fn final_table(stats: &Stats) -> String {
     let total = stats.total();
     let mut rows = vec![head()];
@@ -23,7 +23,7 @@ pub(crate) fn final_table(stats: &Stats) -> String {
     aligned(&rows) + &summary(stats)
 }
 
-/// Returns the narrower table for the terminal during a render. Times are in milliseconds per sample per pixel.
+/// Returns the narrower table that a terminal shows during a render. Times are in milliseconds per sample per pixel.
 pub(crate) fn live_table(stats: &Stats) -> String {
     let samples = stats.paths as f64 / stats.size.map(f64::from).iter().product::<f64>();
     let row = |label: &str, row: &BounceStats| {
@@ -53,7 +53,7 @@ pub(crate) fn live_table(stats: &Stats) -> String {
     aligned(&rows)
 }
 
-/// Returns the headings of the columns: the counts, then the time of each stage.
+/// Returns the column headings of the final table: the counts, then the time of each stage.
 fn head() -> Vec<String> {
     let counts = [
         "bounce",
@@ -69,7 +69,8 @@ fn head() -> Vec<String> {
     counts.map(str::to_owned).into_iter().chain(times).collect()
 }
 
-/// Returns one row, in the order of [`head`].
+/// Returns one row of the final table: `label`, the counts of a bounce, and the time of each stage, in the order of
+/// [`head`].
 fn cells(label: &str, row: &BounceStats) -> Vec<String> {
     let counts = [
         label.to_owned(),
@@ -85,7 +86,7 @@ fn cells(label: &str, row: &BounceStats) -> Vec<String> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Returns rows of equal length as text, with columns aligned right and two spaces between them.
+/// Formats rows of equal length as text, with columns aligned to the right and two spaces between them.
 pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let width = |column: usize| rows.iter().map(|row| row.as_ref()[column].len()).max();
@@ -106,12 +107,13 @@ pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
     text
 }
 
-/// Describes the compaction strategy and whether hits are sorted, with the gain if it was measured.
+/// Returns text about the compaction strategy and whether hits are sorted, with the gain if it was measured.
 fn compact(stats: &Stats) -> String {
     stats.compaction_text() + &sort_hits_gain(stats.sort_hits_gain)
 }
 
-/// Describes the measured speedup of sorting hits; empty if it was not measured. A gain of 1.2 means 20 % faster.
+/// Returns text about the measured gain of sorting hits, or an empty text if it was not measured. A gain of 1.2 means
+/// 20 % faster.
 fn sort_hits_gain(gain: Option<f64>) -> String {
     match gain {
         Some(gain) if gain > 1.0 => format!(": {:.0} % faster", 100.0 * (gain - 1.0)),
@@ -197,7 +199,7 @@ fn summary(stats: &Stats) -> String {
     text
 }
 
-/// Describes the state of adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …".
+/// Returns text about adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …".
 fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
     let estimated = noise.estimated.map_or("not estimated".to_owned(), |error| {
@@ -218,7 +220,7 @@ fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
     )
 }
 
-/// Returns "sample per pixel" or "samples per pixel", to follow the number `count`.
+/// Returns "sample per pixel" for a `count` of 1 and "samples per pixel" otherwise, to follow the number.
 pub(crate) fn samples_per_pixel(count: u32) -> &'static str {
     if count == 1 {
         "sample per pixel"

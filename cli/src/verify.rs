@@ -16,11 +16,12 @@ use crate::{
     note, print_result,
 };
 
-/// Renders the samples of the image again on this machine, and compares the film bit by bit.
+/// Runs the command: renders the samples of the image again on this machine, and compares the film bit by bit. Returns
+/// `Ok` if all compared pixels are identical.
 ///
 /// # Errors
-/// [`Error::VerificationFailed`] with the first pixel that differs, or if the file is damaged. Other errors mean that the
-/// comparison was not possible.
+/// [`Error::VerificationFailed`] with the first pixel that differs, or with the damage if the file is damaged. Other
+/// errors mean that the comparison was not possible.
 pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     let path = &arguments.picture;
     let failed = |problem| Error::VerificationFailed {
@@ -72,7 +73,7 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     ))
 }
 
-/// Describes the samples of the image: their range or, after adaptive sampling, their numbers per pixel.
+/// Returns text about the samples of the image: their range or, after adaptive sampling, their numbers per pixel.
 fn samples_text(header: &PartHeader) -> String {
     match &header.stats.noise {
         Some(noise) if noise.max_samples > header.stats.spp => format!(
@@ -83,7 +84,7 @@ fn samples_text(header: &PartHeader) -> String {
     }
 }
 
-/// Returns the pixels to render again, and their description.
+/// Returns the pixels to render again, all or those of `--pixels`, and text that describes them.
 fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
     let Some(part) = arguments.pixels else {
         return (Portion::Whole, format!("{pixel_count} pixels"));
@@ -96,7 +97,8 @@ fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
     (Portion::Some { pixels, pick }, words)
 }
 
-/// Loads the scene of the image, from the command line or the path recorded in the image, with the image's settings.
+/// Loads the scene of the image, and applies the settings of the image. The path is that of the command line or the one
+/// recorded in the image.
 ///
 /// # Errors
 /// If the scene does not exist or has another hash than the image's scene.

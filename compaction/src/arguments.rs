@@ -6,49 +6,52 @@ use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use crate::{Count, CountWord, Error, Result, count::to_word, cuda, layout::Shared};
 
-/// The item count of a GPU call, validated against the input buffer.
+/// The item count of a GPU call, checked against the length of the input buffer.
 pub(crate) struct ItemCount<'a> {
-    /// The count in device memory, as 4-byte words. A dummy if the host gave the count.
+    /// The device count, as one 4-byte word for `u32` or two for `u64`. A dummy that no kernel reads if the host gave
+    /// the count.
     pub(crate) count: CudaView<'a, u32>,
-    /// The largest possible number of items: the host's count, or the length of the input buffer.
+    /// The exact number of items if `is_given`. Otherwise the length of the input buffer, to which kernels clamp the
+    /// device count.
     pub(crate) capacity: usize,
-    /// Whether the number of items is exactly `capacity`. Otherwise kernels read it from `count`.
+    /// Whether there are exactly `capacity` items. Otherwise kernels read the number of items from `count`.
     pub(crate) is_given: bool,
 }
 
-/// The names of an operation's arguments in error messages.
+/// Descriptions of an operation's arguments, as they appear in error messages.
 pub(crate) struct ArgumentNames {
-    /// Name of the input buffer, whose length limits the item count: `the flags of select`.
+    /// The input buffer, whose length limits the item count: `the flags of select`.
     pub(crate) input: &'static str,
-    /// Name of a count that the host passed.
+    /// A count that the host gives: `the count given to select`.
     pub(crate) given: &'static str,
-    /// Name of the device count that the call reads.
+    /// The device count that the call reads: `the words of the count that select reads`.
     pub(crate) read: &'static str,
-    /// Name of the device count that the call writes.
+    /// The device count that the call writes: `the words of the count that select writes`.
     pub(crate) written: &'static str,
-    /// Name of the output buffer.
+    /// The output buffer: `the output of select`.
     pub(crate) output: &'static str,
 }
 
-/// Builds the [`ArgumentNames`] of the operation `$room`, whose items are counted by its buffer `$input`.
+/// Builds the [`ArgumentNames`] of an operation. `$input` names the input buffer whose length is the number of items.
 macro_rules! argument_names {
-    ($room:literal, $input:literal) => {
+    ($operation:literal, $input:literal) => {
         $crate::arguments::ArgumentNames {
-            input: concat!("the ", $input, " of ", $room),
-            given: concat!("the count given to ", $room),
-            read: concat!("the words of the count that ", $room, " reads"),
-            written: concat!("the words of the count that ", $room, " writes"),
-            output: concat!("the output of ", $room),
+            input: concat!("the ", $input, " of ", $operation),
+            given: concat!("the count given to ", $operation),
+            read: concat!("the words of the count that ", $operation, " reads"),
+            written: concat!("the words of the count that ", $operation, " writes"),
+            output: concat!("the output of ", $operation),
         }
     };
 }
 pub(crate) use argument_names;
 
 impl<'a> ItemCount<'a> {
-    /// Validates `count` against a buffer of `len` items.
+    /// Checks `count` against an input buffer of `len` items.
     ///
-    /// Returns an error if the count exceeds `len` or does not fit in a word `W`. `dummy_count` is the dummy that kernels
-    /// receive instead of a device count.
+    /// `dummy_count` becomes the device count if the host gives the count; kernels then do not read it. Returns
+    /// [`Error::OutOfRange`] for a host count above `len`, [`Error::LengthMismatch`] for an empty device count, and
+    /// [`Error::Uncountable`] if `len` does not fit in a `W`.
     pub(crate) fn new<W: CountWord>(
         names: &ArgumentNames,
         len: usize,
@@ -75,7 +78,7 @@ impl<'a> ItemCount<'a> {
     }
 }
 
-/// Returns [`Error::LengthMismatch`] unless `got` equals `expected`.
+/// Returns [`Error::LengthMismatch`] unless `got` equals `expected`. `what` describes the quantity in the error.
 pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Result<()> {
     if got != expected {
         return Err(Error::LengthMismatch {
@@ -87,7 +90,7 @@ pub(crate) fn check_len(what: &'static str, got: usize, expected: usize) -> Resu
     Ok(())
 }
 
-/// Returns [`Error::OutOfRange`] unless `got` lies between both bounds, inclusively.
+/// Returns [`Error::OutOfRange`] unless `got` is in `min..=max`. `what` describes the number in the error.
 pub(crate) fn check_range(what: &'static str, got: usize, min: usize, max: usize) -> Result<()> {
     if got < min || got > max {
         return Err(Error::OutOfRange {
@@ -100,7 +103,7 @@ pub(crate) fn check_range(what: &'static str, got: usize, min: usize, max: usize
     Ok(())
 }
 
-/// Returns [`Error::OutputTooShort`] if an output has room for fewer than `needed` items.
+/// Returns [`Error::OutputTooShort`] if an output that holds `got` items is shorter than `needed`.
 pub(crate) fn check_room(what: &'static str, got: usize, needed: usize) -> Result<()> {
     if got < needed {
         return Err(Error::OutputTooShort { what, needed, got });
@@ -108,8 +111,8 @@ pub(crate) fn check_room(what: &'static str, got: usize, needed: usize) -> Resul
     Ok(())
 }
 
-/// Returns [`Error::WorkspaceTooSmall`] if a workspace has room for fewer units than the call needs. `what` names the
-/// unit.
+/// Returns [`Error::WorkspaceTooSmall`] if a workspace has room for `got` units but the call needs `needed`. `what`
+/// describes the units: `the items of scan by raking`.
 pub(crate) fn check_workspace(
     what: impl FnOnce() -> String,
     got: usize,
@@ -125,12 +128,13 @@ pub(crate) fn check_workspace(
     Ok(())
 }
 
-/// Returns [`Error::Uncountable`] if `items` does not fit in a word `W`.
+/// Returns [`Error::Uncountable`] if `items`, the length of the buffer `what`, does not fit in a word `W`.
 pub(crate) fn check_words<W: CountWord>(what: &'static str, items: usize) -> Result<()> {
     to_word::<W>(what, items).map(drop)
 }
 
-/// Returns the buffer for the number of selected items as words of type `U`, or an error if it is empty.
+/// Views the output buffer for the number of selected items as words of type `U`. Returns [`Error::OutputTooShort`] if
+/// the buffer is empty.
 pub(crate) fn room_for_count<'a, W: CountWord, U: Shared>(
     names: &ArgumentNames,
     selected: &'a mut CudaViewMut<'_, W>,
@@ -139,7 +143,7 @@ pub(crate) fn room_for_count<'a, W: CountWord, U: Shared>(
     cuda::reinterpret_mut(selected)
 }
 
-/// Returns whether counts or indices of type `W` are 8-byte words.
+/// Returns whether counts or indices of type `W` have 8 bytes instead of 4.
 pub(crate) const fn is_wide<W: CountWord>() -> bool {
     size_of::<W>() == size_of::<u64>()
 }
@@ -149,7 +153,8 @@ pub(crate) const fn count_words<W: CountWord>() -> u32 {
     (size_of::<W>() / size_of::<u32>()) as u32
 }
 
-/// Waits for the stream and returns the count in the first word of `count`.
+/// Waits for the stream and returns the count in the first word of `count`. Returns [`Error::LengthMismatch`] if
+/// `count` is empty.
 pub(crate) fn read_count<W: CountWord>(
     names: &ArgumentNames,
     stream: &Arc<CudaStream>,

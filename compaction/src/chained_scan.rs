@@ -1,4 +1,4 @@
-//! A parallel chained scan on the CPU: each chunk of a sequence is read from memory once.
+//! A parallel chained scan on the CPU that reads each chunk of a sequence from memory only once.
 
 use std::{
     hint,
@@ -11,16 +11,16 @@ use std::{
 
 use rayon::prelude::*;
 
-/// Number of polls before a waiting thread yields its core, because the thread it waits for may need one.
+/// Number of polls after which a waiting thread yields its core, because the thread that it waits for may need one.
 const SPINS: u32 = 2000;
 
-/// Processes chunks in parallel with one sequential step for each chunk, in a single pass over memory.
+/// Processes chunks in parallel, with one sequential step per chunk, in a single pass over memory.
 ///
-/// For each chunk, `fold` summarises it in parallel. `take` then updates `state` with the summary, in chunk order.
-/// Finally `work` processes the chunk with the result of `take` in parallel, while the chunk is still in the thread's
-/// cache.
+/// `fold` summarises a chunk, in parallel with other chunks. `take` then updates `state` with the summary, for one
+/// chunk at a time and in chunk order. Finally `work` processes the chunk with the result of `take`, again in parallel,
+/// while the chunk is still in the thread's cache.
 ///
-/// Threads take chunks in order, so a thread only ever waits for chunks that other threads are already folding.
+/// Threads take chunks in order, so a thread only waits for chunks that other threads are already folding.
 pub(crate) fn chained_scan<C: Send, F, P, S: Send>(
     chunks: impl Iterator<Item = C> + Send,
     state: &mut S,

@@ -7,7 +7,8 @@ use cudarc::driver::CudaView;
 
 use crate::{Error, Result, layout::Shared};
 
-/// The number of items that a GPU call processes, with counts in words of 32 or 64 bits.
+/// The number of items that a GPU call processes, as a word of type `W`: `u32` or `u64`. The number comes from the host
+/// or from device memory.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda};
@@ -23,18 +24,20 @@ use crate::{Error, Result, layout::Shared};
 pub enum Count<'a, W: CountWord = u32> {
     /// All items of the input buffer.
     All,
-    /// The number of items that the host passes, at most the length of the input buffer.
+    /// A number from the host. A number larger than the input buffer is an [error](Error::OutOfRange).
     Given(W),
-    /// The number of items in the first word of a view of device memory, read when the GPU executes the call.
+    /// A number in device memory: the first word of the view, which the GPU reads when it executes the call. Further
+    /// words are ignored.
     ///
-    /// A number larger than the input buffer is clamped to its length, and the workspace's `check` or `read` reports
-    /// it.
+    /// A number larger than the input buffer is clamped to the buffer's length, and the workspace's `check` or `read`
+    /// reports it.
     Device(CudaView<'a, W>),
 }
 
 /// The word type of counts and indices: `u32` for fewer than 2³² items, or `u64` for any length.
 ///
-/// The type of the count or index buffers selects it; where a call has none, the operation's type parameter does.
+/// The type of the count or index buffers selects the word. If a call has no such buffer, a type parameter of the
+/// operation does.
 ///
 /// ```
 /// use compaction::CountWord;
@@ -48,13 +51,13 @@ pub enum Count<'a, W: CountWord = u32> {
 pub trait CountWord:
     Shared + sealed::Sealed + Ord + std::fmt::Debug + std::fmt::Display + Send + Sync
 {
-    /// Converts a length to a word, or returns `None` if it does not fit.
+    /// Converts a length to a word, or returns `None` if the length does not fit.
     fn from_len(len: usize) -> Option<Self>;
 
-    /// Converts a word to a length.
+    /// Converts a word to a length. A word that does not fit becomes [`usize::MAX`].
     fn to_len(self) -> usize;
 
-    /// Converts a length that is known to fit; a larger one is truncated.
+    /// Converts a length that the caller knows to fit. A larger length is truncated.
     #[doc(hidden)]
     fn of_len(len: usize) -> Self;
 }

@@ -8,7 +8,10 @@
 //! arguments match the Rust types. A [`Compiler`] turns it into machine code, or finds code compiled earlier. A
 //! [`Kernel`] knows its argument types, so a launch is an ordinary typed call.
 //!
-//! [`open`] creates a context; [`upload`] and [`download`] copy data between host and device. A [`Readback`] copies small results to the host asynchronously, and a [`PeerCopy`] to another GPU. A [`Timeline`] measures GPU times, and a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for machines with a driver but no compiler.
+//! [`open`] creates a context; [`upload`] and [`download`] copy data between host and device. A [`Readback`] copies
+//! small results to the host asynchronously, and a [`PeerCopy`] copies items to another GPU. A [`Timeline`] measures
+//! GPU times, and a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for
+//! machines with a driver but no compiler.
 //!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, InOut, Launch, Source};

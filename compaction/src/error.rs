@@ -31,25 +31,24 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A length or number differs from the one that is required: two buffers hold different numbers of items, for
-    /// example.
+    /// A length or number differs from the required one. For example, two buffers hold different numbers of items.
     #[error("{what}: {got} instead of {expected}")]
     LengthMismatch {
-        /// Description of the quantity, for the message: `the items of select`.
+        /// Description of the length or number: `the items of select`.
         what: &'static str,
         /// The length or number that is required.
         expected: usize,
         /// The length or number that was found.
         got: usize,
     },
-    /// An output buffer has too little room for the largest possible result.
+    /// An output buffer is shorter than the largest possible result.
     #[error("{what}: room for {got} items where up to {needed} may be written")]
     OutputTooShort {
-        /// Name of the output buffer that is too short.
+        /// Name of the output buffer: `the output of select`.
         what: &'static str,
-        /// The number of items that the call may write.
+        /// The largest number of items that the call may write.
         needed: usize,
-        /// The number of items that the buffer can hold.
+        /// The length of the buffer in items.
         got: usize,
     },
     /// A number is outside its valid range.
@@ -59,45 +58,44 @@ pub enum Error {
         what: &'static str,
         /// The number that was found outside the range.
         got: usize,
-        /// The smallest valid number.
+        /// The smallest valid value of the number, inclusive.
         min: usize,
-        /// The largest valid number.
+        /// The largest valid value of the number, inclusive.
         max: usize,
     },
-    /// An input has more items than the word type that counts them can represent.
+    /// An input has more items than the word type of counts or indices can represent. `u64` can represent any length.
     #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
     Uncountable {
         /// Name of the buffer that is too long.
         what: &'static str,
         /// The number of items in the buffer.
         len: usize,
-        /// Name of the word type: `u32`.
+        /// Name of the word type that is too narrow: `u32`.
         word: &'static str,
     },
-    /// A workspace is too small for the call, or was created for another strategy.
+    /// A workspace has too little memory for the call: it was created for fewer items, or for another strategy.
     #[error("{what}: a workspace for {got} is used for {needed}; make one for as many")]
     WorkspaceTooSmall {
-        /// Description of the unit that is counted: `the items of scan by raking`.
+        /// Description of the units that are counted: `the items of scan by raking`.
         what: String,
         /// The number of units that the call needs room for.
         needed: usize,
-        /// The number that the workspace has room for with this strategy.
+        /// The number of units that the workspace has room for with the strategy of the call.
         got: usize,
     },
-    /// A count in device memory exceeded the number of items in the buffer. The call clamped it and processed the whole
-    /// buffer.
+    /// A count in device memory was larger than the buffer. The call clamped the count and processed the whole buffer.
     #[error(
         "the count on the device that {what} read says {count} items, but there were {capacity}: it took {capacity}"
     )]
     CountTooLarge {
-        /// Name of the operation: `select`.
+        /// Name of the operation that read the count: `select`.
         what: &'static str,
-        /// The number of items that the device count stated, more than the buffer holds.
+        /// The count in device memory, which is larger than `capacity`.
         count: usize,
-        /// The number of items in the buffer, which is what the call processed.
+        /// The number of items in the buffer, all of which the call processed.
         capacity: usize,
     },
-    /// The strategy has no in-place variant on a GPU.
+    /// The strategy cannot select in place on a GPU.
     #[error(
         "{strategy} cannot select in place on a GPU; look-back (in order), hole-filling and off can"
     )]
@@ -111,28 +109,30 @@ pub enum Error {
         /// Name of the buffer, stream or kernel that belongs to another context.
         what: String,
     },
-    /// A buffer was allocated on another stream, and its context does not synchronize streams automatically.
+    /// A buffer was allocated on another stream than that of the call, and its context does not synchronize streams
+    /// automatically.
     #[error(
         "{what} was allocated on another stream, and its context does not track the order of streams; \
          allocate it on the stream of the call"
     )]
     ForeignStream {
-        /// Name of the buffer.
+        /// Name of the buffer that was allocated on another stream.
         what: String,
     },
-    /// A device buffer cannot be viewed as items of another type, because its address or length does not fit.
+    /// A device buffer cannot be viewed as items of another type, because its address or its length in bytes is not a
+    /// multiple of theirs.
     #[error(
         "{bytes} bytes at device address {address:#x} cannot be read as whole, aligned items of {item}"
     )]
     Reinterpret {
-        /// Length of the buffer in bytes.
+        /// Length of the device buffer in bytes.
         bytes: usize,
         /// Device address at which the buffer begins.
         address: u64,
-        /// Name of the item type as which the buffer was to be viewed.
+        /// Name of the requested item type.
         item: &'static str,
     },
-    /// The device has less free memory than the allocation needs.
+    /// The GPU has less free memory than an allocation needs.
     #[error("the GPU has no {asked} bytes left: {free} of its {total} are free")]
     OutOfMemory {
         /// Size of the requested allocation in bytes.
@@ -145,22 +145,22 @@ pub enum Error {
     /// No usable CUDA device was found.
     #[error("no CUDA device: {reason}")]
     NoDevice {
-        /// The reason: no driver, too old a driver, no GPU, or no GPU of this number.
+        /// The reason: no driver, a driver that is too old, no GPU, or no GPU of the requested number.
         reason: String,
     },
-    /// A kernel would have to be compiled on this machine, but NVRTC is missing, disabled or too old or new for the
-    /// GPU.
+    /// No compiled code of a kernel file is available for the GPU, and NVRTC cannot compile the file on this machine.
+    /// NVRTC is missing, disabled, older than 11.2, or so new that it no longer supports the GPU.
     #[error(
         "{kernel} cannot be compiled for this GPU: {reason}; to install NVRTC, CUDA's run-time compiler: \
          pip install nvidia-cuda-nvrtc-cu12"
     )]
     NoCompiler {
-        /// Path of the kernel file.
+        /// Path of the kernel file, as given to [`Source::new`](crate::cuda::Source::new).
         kernel: String,
-        /// The reason why the kernel file cannot be compiled on this machine.
+        /// The reason why no code is available.
         reason: String,
     },
-    /// A kernel file includes a header that its [`Source`](crate::cuda::Source) does not contain.
+    /// A kernel file includes a header that was not added to its [`Source`](crate::cuda::Source).
     #[error("{file}:{line}: no header \"{name}\"; there are {known}")]
     NoHeader {
         /// Path of the kernel file or header that contains the `#include`.
@@ -169,7 +169,7 @@ pub enum Error {
         line: usize,
         /// The header name as written in the `#include`.
         name: String,
-        /// The paths of all available headers, separated by commas.
+        /// The paths of all headers that can be included, separated by commas.
         known: String,
     },
     /// NVRTC rejected a kernel file.
@@ -177,10 +177,10 @@ pub enum Error {
     Compile {
         /// Path of the kernel file.
         kernel: String,
-        /// The compiler's log: all errors and warnings.
+        /// NVRTC's log: all errors and warnings, one or more lines each.
         log: String,
     },
-    /// A predicate does not define the function `keep` for the item type.
+    /// The text of a predicate does not define the function `keep` for the item type.
     #[error("{predicate} defines no bool keep({item}): \"{text}\"")]
     NoKeep {
         /// The path that names the predicate, as given to [`Predicate::new`](crate::select::Predicate::new).
@@ -190,40 +190,40 @@ pub enum Error {
         /// The predicate's text on one line, truncated if it is long.
         text: String,
     },
-    /// The requested kernel is not declared by its source, or is declared with other argument types.
+    /// A kernel file declares no kernel of the requested name and argument types.
     #[error("{file} declares no kernel {kernel}; it declares {declared}")]
     NoKernel {
         /// Path of the kernel file.
         file: String,
-        /// The requested kernel name and argument types.
+        /// The requested kernel name and argument types in CUDA: `count_up(u64 *)`.
         kernel: String,
-        /// The kernels that the source declares, with their argument types.
+        /// The kernels that the file declares, with their argument types, or `none`.
         declared: String,
     },
-    /// A kernel needs more dynamic shared memory per block than the GPU offers.
+    /// A kernel needs more dynamic shared memory per block than the GPU can give it.
     #[error(
         "kernel \"{kernel}\" asks for {asked} bytes of dynamic shared memory a block; on this GPU it can have {max}"
     )]
     SharedMemory {
-        /// Name of the kernel that needs too much shared memory.
+        /// Name of the kernel.
         kernel: &'static str,
         /// Requested dynamic shared memory per block, in bytes.
         asked: u32,
-        /// Largest dynamic shared memory per block, in bytes, beside the kernel's static shared memory.
+        /// The largest possible dynamic shared memory per block in bytes, beside the kernel's static shared memory.
         max: u32,
     },
-    /// An archive of compiled kernels is damaged or has another format.
+    /// The bytes of an archive of compiled kernels are damaged or have another format.
     #[error("the archive of compiled kernels cannot be read: {reason}")]
     Archive {
-        /// The reason why the archive cannot be read.
+        /// The reason why the archive cannot be read or written.
         reason: String,
     },
-    /// A GPU did not finish its work, or a driver call did not return, within the time limit.
+    /// A GPU did not finish its work, or a driver call did not return, within the time limit of the caller.
     #[error("{doing}: nothing for {seconds} s: the GPU hangs")]
     Timeout {
         /// The operation that did not finish in time: `wait for a stream`.
         doing: &'static str,
-        /// The time limit in seconds.
+        /// The time limit of the operation in seconds.
         seconds: f64,
     },
     /// A call of the CUDA driver failed.
@@ -238,7 +238,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns a function that wraps a driver error together with the operation that failed, for use in `map_err`:
+    /// Returns a function for `map_err` that wraps a driver error together with `doing`, the operation that failed:
     /// `.map_err(Error::driver("copy the film"))`.
     ///
     /// ```no_run
@@ -265,6 +265,7 @@ pub(crate) fn in_words(error: &DriverError) -> String {
     words
 }
 
+/// Returns the log with each line on a new line, indented by two spaces.
 fn indented(log: &str) -> String {
     log.lines().map(|line| format!("\n  {line}")).collect()
 }

@@ -12,7 +12,8 @@
 //! }
 //! ```
 //!
-//! [`Source`](crate::cuda::Source) adds the `static_assert`s of [`asserts`] to a kernel file, so that a kernel does not compile if its header differs from Rust. In this example, two fields are swapped:
+//! [`Source`](crate::cuda::Source) adds the `static_assert`s of [`asserts`] to a kernel file, so that a kernel does not
+//! compile if its header differs from Rust. In this example, two fields are swapped:
 //!
 //! ```
 //! use compaction::cuda::{In, Nvrtc, Source, Target};
@@ -59,7 +60,7 @@ use crate::cuda::ParamField;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The field's name, equal in Rust and CUDA.
+    /// The field's name in Rust. A kernel file whose struct has no field of this name does not compile.
     pub name: &'static str,
     /// The field's type as written in Rust, such as `u32`, `glam::Vec3` or `[f32; 3]`.
     pub rust_type: &'static str,
@@ -67,9 +68,9 @@ pub struct Field {
     pub offset: usize,
 }
 
-/// Plain data that kernels use under the same name as Rust.
+/// A plain-data type that has the same name and layout in Rust and CUDA.
 ///
-/// The number types implement it, and [`shared!`](crate::shared) implements it for structs.
+/// Number types implement this trait, and [`shared!`](crate::shared) implements it for structs.
 ///
 /// ```
 /// use compaction::layout::Shared;
@@ -103,8 +104,8 @@ numbers!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 /// CUDA, or be an array `[T; N]` of such a type. The crate that uses the macro must depend on `bytemuck`.
 ///
 /// A struct with a lifetime is a kernel parameter that groups buffers and values. Each field's type is a
-/// [`Param`](crate::cuda::Param), and the field holds its argument: a view of the buffer, or the value. The kernel takes
-/// the struct by value, with a pointer for each view. Such a struct is declared alone.
+/// [`Param`](crate::cuda::Param), and the field holds its argument: a view of the buffer, or the value. The kernel
+/// takes the struct by value, with a pointer for each view. Such a struct is declared alone.
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Source};
@@ -199,7 +200,8 @@ macro_rules! shared {
 /// Returns `static_assert`s that fail unless CUDA's `T` has the same size, alignment, field offsets and field types as
 /// Rust's.
 ///
-/// The text must follow the definition of `T` and needs `compaction/prelude.cuh`. It is empty for number types.
+/// The kernel file must contain the text after the definition of `T`, and needs `compaction/prelude.cuh`. The text is
+/// empty for number types.
 ///
 /// ```
 /// compaction::shared! {
@@ -223,7 +225,8 @@ pub fn asserts<T: Shared>() -> String {
     struct_asserts(T::NAME, (size_of::<T>(), align_of::<T>()), &fields)
 }
 
-/// Returns the assertions on the CUDA struct `name`: its size and alignment in bytes, and its fields.
+/// Returns `static_assert`s on the CUDA struct `name`: its size and alignment in bytes, and the name, type and offset
+/// of each field.
 #[doc(hidden)]
 pub fn struct_asserts(name: &str, (size, align): (usize, usize), fields: &[ParamField]) -> String {
     let mut cuda = format!(

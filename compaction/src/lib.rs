@@ -116,7 +116,10 @@
 //!
 //! # Where to read on
 //!
-//! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`], [`partition`], [`select_columns`], [`radix_sort`] and [`summed_area`] describe each operation, its memory traffic and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions agree. [`cuda`] compiles and launches kernels, including your own.
+//! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`],
+//! [`partition`], [`select_columns`], [`radix_sort`] and [`summed_area`] describe each operation, its memory traffic
+//! and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions
+//! agree. [`cuda`] compiles and launches kernels, including your own.
 
 mod arguments;
 mod count;

@@ -9,11 +9,13 @@ use crate::{
     cuda::{self, Source},
 };
 
-/// The largest epoch; epochs count from 1. A tile state stores its epoch in 30 bits.
+/// The last epoch before the epochs start again at 1. Each launch has an epoch, which a tile state stores in 30 bits,
+/// so that states of earlier launches need no clearing.
 pub(crate) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 crate::shared! {
-    /// The header of a workspace. Its fields are documented at `Control` in `kernels/look_back.cuh`.
+    /// The header of a workspace: ticket counter, error report, and sums that one launch leaves for the next. `Control`
+    /// in `kernels/look_back.cuh` documents the fields.
     pub(crate) struct Control {
         pub(crate) ticket: u64,
         pub(crate) finished: u64,
@@ -26,17 +28,18 @@ crate::shared! {
     }
 }
 
-/// Size of the header in 8-byte words. The tile states follow it.
+/// Size of the header of a workspace in 8-byte words. The tile states follow the header.
 pub(crate) const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
 
-/// Adds to a kernel source what `look_back.cuh` needs: the last epoch, and the layout check of [`Control`].
+/// Adds to a kernel source the definitions that `look_back.cuh` needs: the last epoch, and the layout check of
+/// [`Control`].
 pub(crate) fn declare(source: Source) -> Source {
     source
         .constant("LAST_EPOCH", LAST_EPOCH)
         .shared::<Control>()
 }
 
-/// The header ([`Control`]) and the tile states of a workspace, in one device buffer.
+/// The header ([`Control`]) and the tile states of a workspace, in one device buffer of 8-byte words.
 #[derive(Debug)]
 pub(crate) struct States {
     pub(crate) words: CudaSlice<u64>,
@@ -44,12 +47,12 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// Allocates a header and `words` 8-byte words of tile states.
+    /// Allocates a header and `words` 8-byte words of tile states, with epochs up to [`LAST_EPOCH`].
     pub(crate) fn new(stream: &Arc<CudaStream>, words: usize) -> Result<Self> {
         Self::with_epochs(stream, words, LAST_EPOCH)
     }
 
-    /// Allocates a header and `words` words of states whose epochs run from 1 to `last_epoch`.
+    /// Allocates a header and `words` 8-byte words of tile states, with epochs from 1 to `last_epoch`.
     pub(crate) fn with_epochs(
         stream: &Arc<CudaStream>,
         words: usize,
@@ -68,16 +71,16 @@ impl States {
         self.words.len() - CONTROL_WORDS
     }
 
-    /// Sets the epoch so that `epochs_left` launches remain before it wraps around. Used by tests of the wrap-around.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
     pub(crate) fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         let left = epochs_left.clamp(1, self.last_epoch);
         self.set_epoch(stream, self.last_epoch + 1 - left)
     }
 
-    /// Waits for the stream and returns an error if a call since the last check read a device count larger than its
-    /// buffer.
+    /// Waits for the stream and returns [`Error::CountTooLarge`] if a call since the last check read a device count
+    /// larger than its buffer.
     ///
-    /// A reported overrun is cleared. `what` names the operation in the error.
+    /// The report is then cleared. `what` names the operation in the error.
     pub(crate) fn check_overrun(
         &mut self,
         stream: &Arc<CudaStream>,
@@ -100,6 +103,7 @@ impl States {
         })
     }
 
+    /// Enqueues the reset of the header, with the next launch in epoch `epoch`.
     fn set_epoch(&mut self, stream: &Arc<CudaStream>, epoch: u32) -> Result<()> {
         let control = Control {
             ticket: u64::from(epoch) << 32,

@@ -4,7 +4,7 @@ use crate::{layout::Shared, names::known_by_name};
 
 /// The associative operator that combines items: sum, minimum or maximum.
 ///
-/// Its identity element is the exclusive prefix of the first item.
+/// The exclusive prefix of the first item is the operator's identity element.
 ///
 /// ```
 /// use compaction::scan::Operator;
@@ -82,14 +82,14 @@ known_by_name!(Operator, "operator");
 /// ```
 pub trait Item: Shared + Send + Sync + PartialEq + Operators {}
 
-/// A monoid over values of a type into which items are converted (`lift`) and from which results are converted back
-/// (`lower`).
+/// An associative operation with an identity, over values of the type `Value`. Items of type `T` are converted to
+/// values (`lift`), and results back to items (`lower`).
 pub trait Monoid<T>: Send + Sync {
     /// The type in which values are combined: the item type, or an integer whose order is that of the floats.
     type Value: Copy + Send + Sync;
     /// The identity element: combining it with a value returns that value.
     const IDENTITY: Self::Value;
-    /// Whether every order of combination gives the same bits.
+    /// Whether the grouping of combinations does not affect the bits of the result. `false` for sums of floats.
     const EXACT: bool;
 
     /// Converts an item to a value.
@@ -200,7 +200,8 @@ macro_rules! turned {
     };
 }
 
-/// Implements minimum and maximum by comparing items as integers.
+/// Implements [`Min`], [`Max`], [`Operators`] and [`Item`] for a number type. Minimum and maximum compare items as
+/// integers of type `$key`.
 macro_rules! order {
     ($item:ident, $key:ident, $lowest:expr, $highest:expr, $lift:expr, $lower:expr) => {
         order!(Min, $item, $key, $highest, min, $lift, $lower);

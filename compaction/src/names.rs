@@ -1,6 +1,6 @@
 //! Conversion between enum values and their names.
 
-/// The error of parsing a name that no value of the type has.
+/// The error of parsing the name of an enum value, such as an operator or a strategy, if no value has this name.
 ///
 /// ```
 /// use compaction::scan::Operator;

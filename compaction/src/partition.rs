@@ -31,8 +31,8 @@
 //! before the end of the input. With 64-bit counts or indices, which 2³² or more items need, one launch counts and a
 //! second one moves.
 //!
-//! Use [`Partition`] if both parts are needed, [`select`](crate::select) if one is, because it reads the flags only
-//! once, [`Classes`] for groups such as materials, and [`radix_sort`](crate::radix_sort) for keys of more than one
+//! Use [`Partition`] if both parts are needed, and [`select`](crate::select) if one is, because it reads the flags only
+//! once. Use [`Classes`] for groups such as materials, and [`radix_sort`](crate::radix_sort) for keys of more than one
 //! byte.
 
 mod classes;
@@ -52,16 +52,16 @@ use crate::{
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
-    select::{Compiled, check_item, item_constants},
+    select::{KernelsByLayout, check_item, item_constants},
 };
 
 pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
 use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
 
-/// Threads per block of all kernels for partitions in two parts.
+/// Threads per block of all kernels of [`Partition`].
 const BLOCK_THREADS: u32 = 256;
-/// Items per tile on a GPU, which a block moves at a time.
+/// Items per tile of [`Partition`] on a GPU. A block moves one tile at a time.
 ///
 /// ```
 /// assert_eq!(compaction::partition::TILE_ITEMS, 4096);
@@ -71,6 +71,8 @@ pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 const NAMES: ArgumentNames = argument_names!("partition", "flags");
 
 /// The parameters of the kernel `partition_indices`: `(flags, count, capacity, is_given, out, selected, workspace)`.
+/// `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains their number, clamped to
+/// `capacity`.
 type Indices = (
     In<u8>,
     In<u32>,
@@ -81,7 +83,8 @@ type Indices = (
     InOut<u64>,
 );
 /// The parameters of the kernel `partition_items`: `(items, flags, count, capacity, is_given, out, selected,
-/// workspace)`, with items as bytes.
+/// workspace)`, with items as bytes. `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains
+/// their number, clamped to `capacity`.
 type Items = (
     In<u8>,
     In<u8>,
@@ -93,11 +96,13 @@ type Items = (
     InOut<u64>,
 );
 /// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, count, count_words,
-/// capacity, is_given, counts, workspace)`.
+/// capacity, is_given, counts, workspace)`. A count has `count_words` words of 4 bytes. `is_given` is 1 if there are
+/// exactly `capacity` items, and 0 if `count` contains their number, clamped to `capacity`.
 type CountPortions = (In<u8>, In<u32>, u32, u64, u32, InOut<u32>, InOut<u64>);
-/// The parameters of the kernels `partition_move_indices` and `partition_move_classes`, and of their variants for wide
-/// indices: `(flags or keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`, with
-/// indices as bytes.
+/// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices: `(flags or
+/// keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`. Indices are passed as
+/// bytes, and a count has `count_words` words of 4 bytes. `is_given` is 1 if there are exactly `capacity` items, and 0
+/// if `count` contains their number, clamped to `capacity`.
 type MoveIndices = (
     In<u8>,
     In<u32>,
@@ -109,8 +114,8 @@ type MoveIndices = (
     InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernel `partition_move_items`: `(items, …)` followed by the parameters of [`MoveIndices`],
-/// with items as bytes.
+/// The parameters of the kernel `partition_move_items`: the items as bytes, followed by the parameters of
+/// [`MoveIndices`]. `out` receives items instead of indices.
 type MoveItems = (
     In<u8>,
     In<u8>,
@@ -124,7 +129,7 @@ type MoveItems = (
     InOut<u64>,
 );
 
-/// Returns the kernel file for indices, and for items with the size and alignment of `T`.
+/// Returns the kernel file of [`Partition`], for indices and for items with the size and alignment of `T`.
 fn source<T: Shared>() -> Source {
     const { check_item::<T>() };
     let source = Source::new(
@@ -145,8 +150,8 @@ fn source<T: Shared>() -> Source {
 /// The stable partition in two parts on a GPU, by flags.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch, or two for counts or indices of
-/// `u64`. It allocates nothing, does not wait and reads no count back, so it can be captured into a CUDA graph. Buffers
-/// are views that may start anywhere in a larger buffer: flags at any byte, items at any item.
+/// `u64`. A call allocates nothing, does not wait and reads no count back, so it can be captured into a CUDA graph.
+/// Buffers are views that may start anywhere in a larger buffer: flags at any byte, items at any item.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, partition::{Partition, Workspace}};
@@ -178,9 +183,9 @@ pub struct Partition {
     multiprocessors: u32,
     indices: Kernel<Indices>,
     count: Kernel<CountPortions>,
-    /// The kernels that write 4-byte and 8-byte indices, in this order.
+    /// The kernels that write indices in the second of two launches: of 4 bytes, then of 8 bytes.
     move_indices: [Kernel<MoveIndices>; 2],
-    items: Compiled,
+    items: KernelsByLayout,
 }
 
 /// The loaded kernels of [`Partition`] that move items of one size and alignment.
@@ -216,7 +221,7 @@ impl Partition {
     /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
         let module = compiler.load(context, &source::<u32>())?;
-        let items = Compiled::default();
+        let items = KernelsByLayout::default();
         items.get::<u32, _>(|| ItemKernels::of(&module))?;
         Ok(Self {
             compiler: compiler.clone(),
@@ -246,12 +251,12 @@ impl Partition {
         vec![source::<T>()]
     }
 
-    /// Writes the indices of the nonzero flags to `out`, behind them the indices of the zero flags, and the number of
-    /// the former to `selected[0]`.
+    /// Enqueues a partition that writes the indices of the nonzero flags to `out`, followed by the indices of the zero
+    /// flags. The number of nonzero flags is written to `selected[0]`.
     ///
-    /// Both parts keep their order. `out` must have room for the largest possible number of items; entries behind them
-    /// keep their values. Indices and counts, also one in device memory, are words of `u32`, in one launch, or `u64`,
-    /// in two, which 2³² or more items need.
+    /// Both parts keep their order. `out` must have room for `count` items, or for as many as `flags` if the count is
+    /// in device memory. Entries behind the result keep their values. A call with `u32` for indices and counts takes
+    /// one launch. `u64`, which 2³² or more items need, takes two.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -278,8 +283,8 @@ impl Partition {
     ///
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with words of `u32`;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of [`Kernel::launch`].
     pub fn indices<I: CountWord, W: CountWord>(
         &self,
@@ -325,8 +330,8 @@ impl Partition {
         }
     }
 
-    /// Writes the items whose flag is nonzero to `out`, the other items behind them, and the number of the former to
-    /// `selected[0]`. Otherwise like [`indices`](Self::indices).
+    /// Enqueues a partition that writes the items whose flag is nonzero to `out`, followed by the other items. The
+    /// number of nonzero flags is written to `selected[0]`. Otherwise like [`indices`](Self::indices).
     ///
     /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
     /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.
@@ -442,6 +447,7 @@ impl Partition {
         })
     }
 
+    /// Checks the arguments of a call and collects those that its launches need.
     fn call<'a, W: CountWord>(
         flags: &'a CudaView<'_, u8>,
         count: Count<'a, W>,
@@ -471,8 +477,8 @@ impl Partition {
         )
     }
 
-    /// Enqueues the first of two launches, which counts. Returns the call's arguments and the grid for the second
-    /// launch.
+    /// Enqueues the first of two launches, which counts the selected items. Returns the call's arguments and the grid,
+    /// both for the second launch.
     fn count<'a>(
         &self,
         stream: &Arc<CudaStream>,
@@ -507,7 +513,7 @@ struct Call<'a> {
     counts: CudaViewMut<'a, u32>,
 }
 
-/// Returns an error unless there are as many items as flags.
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
     check_len("the items of partition", items, flags)
 }

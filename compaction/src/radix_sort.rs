@@ -55,7 +55,8 @@ pub use key::Key;
 pub use sort::RadixSort;
 pub use workspace::Workspace;
 
-/// Items per tile of [`Strategy::Onesweep`] on a GPU, for keys of 4 bytes, alone or with values of 4 bytes.
+/// Items per tile of [`Strategy::Onesweep`] on a GPU, for keys of 4 bytes, alone or with values of 4 bytes. A block
+/// sorts one tile at a time.
 ///
 /// ```
 /// assert!(compaction::radix_sort::TILE_ITEMS.is_multiple_of(32));
@@ -64,7 +65,7 @@ pub const TILE_ITEMS: u32 = onesweep::tile_items(4, 4);
 
 const NAMES: ArgumentNames = argument_names!("radix_sort", "keys");
 
-/// The radix sort algorithm on a GPU.
+/// The radix sort algorithm on a GPU: by 8 bits per pass, or by one.
 ///
 /// ```
 /// use compaction::radix_sort::Strategy;
@@ -75,10 +76,11 @@ const NAMES: ArgumentNames = argument_names!("radix_sort", "keys");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Sorts by 8 bits per pass; one launch counts all digits, and each pass is one launch (Adinets & Merrill 2022).
+    /// Sorts by 8 bits per pass. One launch counts all digits, and each pass is one launch for every 2²⁸ keys or so
+    /// (Adinets & Merrill 2022).
     #[default]
     Onesweep,
-    /// Sorts by one bit per pass; each pass is a stable partition in one launch (GPU Gems 3, 2007).
+    /// Sorts by one bit per pass. Each pass is a stable partition in one launch for every 2³¹ keys (GPU Gems 3, 2007).
     Split,
 }
 
@@ -120,7 +122,7 @@ pub enum Order {
     Descending,
 }
 
-/// Returns the kernel file of a strategy, for values of `value_bytes` bytes, or 0 for keys alone.
+/// Returns the kernel file of a strategy, for values of `value_bytes` bytes, or for keys alone if `value_bytes` is 0.
 fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u32) -> Source {
     match strategy {
         Strategy::Onesweep => onesweep::source::<K, W>(order, value_bytes),
@@ -128,12 +130,13 @@ fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u
     }
 }
 
-/// Returns the number of bits of a key.
+/// Returns the number of bits of a key of type `K`.
 const fn key_bits<K: Key>() -> u32 {
     8 * size_of::<K>() as u32
 }
 
-/// Returns an error unless the range of bits lies within the key's bits and does not end before it begins.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) if the range of bits exceeds those of a key, or ends before
+/// it begins.
 fn check_bits<K: Key>(bits: &Range<u32>) -> Result<()> {
     let (begin, end, all) = (
         bits.start as usize,
@@ -144,7 +147,7 @@ fn check_bits<K: Key>(bits: &Range<u32>) -> Result<()> {
     check_range("the end of the bits of radix_sort", end, begin, all)
 }
 
-/// Returns an error unless there are as many values as keys.
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many values as keys.
 fn check_values(keys: usize, values: usize) -> Result<()> {
     check_len("the values of radix_sort", values, keys)
 }

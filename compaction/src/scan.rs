@@ -48,44 +48,46 @@ use passes::{Call, Method, Passes};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads per block, except in the kernel for long inputs.
+/// Threads per block of all kernels but `scan_look_ahead`, the kernel for long inputs.
 const BLOCK_THREADS: u32 = 256;
-/// Bytes of the consecutive items that a thread loads from one row of a tile: one 16-byte vector.
+/// Bytes of consecutive items that a thread loads at once: one 16-byte vector. The vectors of a warp's 32 threads are a
+/// row of a tile.
 const LANE_BYTES: u32 = 16;
-/// Rows per warp in a tile of `block-sums` and `raking`.
+/// Rows of a tile that each warp processes in `block-sums` and `raking`.
 const LEVEL_ROWS: u32 = 4;
-/// Rows per warp in a tile of `look-back`.
+/// Rows of a tile that each warp processes in `look-back`.
 const LOOK_BACK_ROWS: u32 = 8;
 
-/// Returns the number of `look-back` blocks that should be resident on a multiprocessor, to hide the latency of waiting
-/// tiles.
+/// Returns the number of `look-back` blocks per multiprocessor to compile for. Several blocks hide the time in which
+/// tiles wait.
 ///
 /// Items of 8 bytes need more registers, so fewer blocks fit.
 const fn look_back_blocks<T>() -> u32 {
     if size_of::<T>() == 8 { 3 } else { 4 }
 }
 
-/// Number of tiles that fit in the shared memory of a block of the kernel for long inputs (`scan_look_ahead.cu`).
+/// Number of tiles that a block of `scan_look_ahead` holds in its ring buffer in shared memory.
 const RING_TILES: u32 = 6;
-/// Dynamic shared memory per block of the kernel for long inputs, in bytes: its tiles, and 256 bytes of state per tile.
+/// Dynamic shared memory per block of `scan_look_ahead` in bytes: its tiles, and 256 bytes of state per tile.
 const RING_BYTES: u32 = RING_TILES * (BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES + 256);
-/// Threads per block of the kernel for long inputs: equally many scanners and reducers, a loader warp and a seeker warp.
+/// Threads per block of `scan_look_ahead`: 256 that sum tiles, 256 that write prefixes, one warp that loads tiles, and
+/// one that looks back.
 const LOOK_AHEAD_THREADS: u32 = 2 * BLOCK_THREADS + 2 * 32;
-/// Number of tiles from which the kernel for long inputs is faster than the one for short inputs.
+/// Number of tiles of an input from which `scan_look_ahead` is faster than `scan_look_back`.
 const LOOK_AHEAD_MIN_TILES: usize = 1024;
 
-/// Items per tile of `block-sums` and `raking`, on each level.
+/// Returns the items per tile of `block-sums` and `raking`, on each level.
 const fn level_tile_items<T>() -> u32 {
     BLOCK_THREADS * LEVEL_ROWS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// Items per tile of `look-back`.
+/// Returns the items per tile of `look-back`.
 const fn look_back_tile_items<T>() -> u32 {
     BLOCK_THREADS * LOOK_BACK_ROWS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// The largest number of items: beyond it, a grid with one thread per item, or per leaf of Blelloch's tree, has too
-/// many blocks.
+/// The largest number of items of a GPU scan. With more, a grid with one thread per item, or per leaf of Blelloch's
+/// tree, would have too many blocks.
 const MAX_ITEMS: usize = 1 << 38;
 
 const NAMES: ArgumentNames = argument_names!("scan", "items");
@@ -99,8 +101,8 @@ fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
     passes::declare::<T>(source)
 }
 
-/// Returns the kernel file by which [`Strategy::LookBack`] scans long inputs. It compiles only for compute capability
-/// 9.0 or later.
+/// Returns the kernel file of `scan_look_ahead`, with which [`Strategy::LookBack`] scans long inputs. The file compiles
+/// only for compute capability 9.0 or later.
 fn look_ahead_source<T: Item, W: CountWord>(operator: Operator) -> Source {
     let path = "compaction/kernels/scan_look_ahead.cu";
     let text = include_str!("../kernels/scan_look_ahead.cu");
@@ -110,8 +112,8 @@ fn look_ahead_source<T: Item, W: CountWord>(operator: Operator) -> Source {
     look_ahead::declare::<T>(source)
 }
 
-/// Adds to a kernel source what `scan_tile.cuh` needs: the item type, the operator, the tile shape and the count's word
-/// type.
+/// Adds to a kernel source the definitions that `scan_tile.cuh` needs: item type, operator, tile shape and word type of
+/// counts.
 fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source {
     let source = source
         .define("ITEM", T::NAME)
@@ -128,8 +130,8 @@ fn of_items<T: Item, W: CountWord>(source: Source, operator: Operator) -> Source
 /// Items have type `T`. Counts have type `W`: `u32`, or `u64` for 2³² or more items.
 ///
 /// Each method enqueues its kernels on the caller's stream and returns: one launch by [`Strategy::LookBack`], several
-/// by the other strategies. It allocates nothing and does not wait, so it can be captured into a CUDA graph. Buffers
-/// are views that may start at any item of a larger buffer; views aligned to 16 bytes are processed faster.
+/// by the other strategies. A call allocates nothing and does not wait, so it can be captured into a CUDA graph.
+/// Buffers are views that may start at any item of a larger buffer; views aligned to 16 bytes are processed faster.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -181,7 +183,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         })
     }
 
-    /// Returns the kernel files that [`new`](Self::new) needs, for an [`Archive`](crate::cuda::Archive).
+    /// Returns the kernel files that [`new`](Self::new) needs with any strategy, for an
+    /// [`Archive`](crate::cuda::Archive).
     ///
     /// ```
     /// use compaction::scan::{Operator, Scan};
@@ -209,8 +212,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         vec![look_ahead_source::<T, W>(operator)]
     }
 
-    /// Sets the number of tiles from which [`Strategy::LookBack`] uses the kernel for long inputs, if it has that
-    /// kernel. For tests.
+    /// Sets the number of tiles from which [`Strategy::LookBack`] uses the kernel for long inputs. Does nothing if the
+    /// GPU does not support that kernel. For tests.
     #[doc(hidden)]
     pub fn look_ahead_from(&mut self, tiles: usize) {
         if let Method::LookBack(_, Some(look_ahead)) = &mut self.passes.method {
@@ -248,10 +251,12 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.strategy
     }
 
-    /// Writes to `out` the combination of all items before each item. The first result is the operator's identity.
+    /// Enqueues a scan that writes to `out`, for each item, the combination of all items before it. The first result is
+    /// the operator's identity.
     ///
-    /// `out` must have room for the largest possible number of items; entries behind the result keep their values. A
-    /// device count larger than `items` is clamped, and [`Workspace::check`] reports it.
+    /// `out` must have room for `count` items, or for as many as `items` if the count is in device memory. Entries
+    /// behind the result keep their values. A device count larger than `items` is clamped, and [`Workspace::check`]
+    /// reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -271,7 +276,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `items`, or for more than
     /// 2³⁸ items; [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more items with counts of `u32`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](crate::cuda::Kernel::launch).
     pub fn exclusive(
@@ -285,8 +290,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, items, count, out, false, workspace)
     }
 
-    /// Writes to `out` the combination of all items up to and including each item. Otherwise like
-    /// [`exclusive`](Self::exclusive).
+    /// Enqueues a scan that writes to `out`, for each item, the combination of all items up to and including it.
+    /// Otherwise like [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -318,8 +323,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, items, count, out, true, workspace)
     }
 
-    /// Replaces each item by the combination of all items before it. The first result is the operator's identity.
-    /// Otherwise like [`exclusive`](Self::exclusive).
+    /// Enqueues a scan that replaces each item by the combination of all items before it. The first result is the
+    /// operator's identity. Otherwise like [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -348,7 +353,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, &items, count, &mut out, false, workspace)
     }
 
-    /// Replaces each item by the combination of all items up to and including it. Otherwise like
+    /// Enqueues a scan that replaces each item by the combination of all items up to and including it. Otherwise like
     /// [`exclusive`](Self::exclusive).
     ///
     /// ```no_run
@@ -377,6 +382,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         self.scan(stream, &items, count, &mut out, true, workspace)
     }
 
+    /// Checks the arguments of a call and enqueues its launches.
     fn scan(
         &self,
         stream: &Arc<CudaStream>,

@@ -82,9 +82,9 @@ pub use predicate::{Predicate, SelectIf};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels.
+/// Threads per block of all kernels of this module.
 const BLOCK_THREADS: u32 = 512;
-/// Items per tile on a GPU, where one block processes a tile.
+/// Items per tile on a GPU. A block processes one tile at a time.
 ///
 /// Every strategy but [`Strategy::HoleFilling`] keeps the order within a tile. The chunks of the CPU implementation are
 /// whole tiles.
@@ -93,15 +93,15 @@ const BLOCK_THREADS: u32 = 512;
 /// assert_eq!(compaction::select::TILE_ITEMS, 8192);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Items per block of `scan-scatter`.
+/// Items per section. `scan-scatter` scans the flags in sections, one per block and two items per thread.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
-/// The largest number of sequences into which `sequences` cuts the items: the number of warps that the largest current
-/// GPUs run at once.
+/// The largest number of sequences into which `sequences` cuts the items, one per warp: the number of warps that the
+/// largest current GPUs run at once.
 const MAX_SEQUENCES: u32 = 8192;
-/// Items per tile of the in-place kernel for the widest items, which has the shortest tiles.
+/// The smallest number of items per tile of the in-place kernel, which it has for the widest items.
 const IN_PLACE_MIN_TILE_ITEMS: u32 = BLOCK_THREADS;
 
-/// Fails to compile unless `T` has a size that the kernels support.
+/// Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels support.
 pub(crate) const fn check_item<T>() {
     let size = size_of::<T>();
     assert!(size >= 1 && size <= 64, "an item has 1 to 64 bytes");
@@ -109,18 +109,19 @@ pub(crate) const fn check_item<T>() {
 
 const NAMES: ArgumentNames = argument_names!("select", "flags");
 
-/// Returns an error unless there are as many items as flags.
+/// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.
 fn check_items(flags: usize, items: usize) -> Result<()> {
     check_len("the items of select", items, flags)
 }
 
-/// Kernels compiled on demand, by the size and alignment of the items and by their Rust type.
+/// Kernels that are compiled on demand and kept, identified by the size and alignment of their items and by the Rust
+/// type of the struct that holds them.
 #[derive(Debug, Default)]
-pub(crate) struct Compiled(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
+pub(crate) struct KernelsByLayout(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
 
-impl Compiled {
-    /// Returns the kernels for items with the size and alignment of `T`, calling `load` to compile them at the first
-    /// use.
+impl KernelsByLayout {
+    /// Returns the kernels of type `M` for items with the size and alignment of `T`. At the first use, `load` compiles
+    /// them.
     pub(crate) fn get<T, M: Send + Sync + 'static>(
         &self,
         load: impl FnOnce() -> Result<M>,
@@ -145,10 +146,10 @@ impl Compiled {
 
 /// Stream compaction by flags on a GPU, with one strategy.
 ///
-/// Each method enqueues its kernels on the caller's stream and returns: one launch with the default strategy, two or
-/// three with those documented so. It allocates nothing, does not wait and reads no count back, so it can be captured
-/// into a CUDA graph. Buffers are views that may start anywhere in a larger buffer: flags at any byte, items at any
-/// item. Buffers aligned to 16 bytes are read faster.
+/// Each method enqueues its kernels on the caller's stream and returns: one launch with the default strategy, up to
+/// three with others. A call allocates nothing, does not wait and reads no count back, so it can be captured into a
+/// CUDA graph. Buffers are views that may start anywhere in a larger buffer: flags at any byte, items at any item.
+/// Buffers aligned to 16 bytes are read faster.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -178,14 +179,14 @@ pub struct Select {
     strategy: Strategy,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    indices: Compiled,
-    items: Compiled,
-    in_place: Compiled,
+    indices: KernelsByLayout,
+    items: KernelsByLayout,
+    in_place: KernelsByLayout,
 }
 
 impl Select {
-    /// Compiles the kernels for indices and for items of 4 bytes, with counts of `u32`, or loads them if compiled
-    /// earlier.
+    /// Compiles the kernels of a strategy for indices and for items with the size and alignment of `u32`, with counts
+    /// of `u32`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, select::{Select, Strategy}};
@@ -207,16 +208,16 @@ impl Select {
             strategy,
             compiler: compiler.clone(),
             context: context.clone(),
-            indices: Compiled::default(),
-            items: Compiled::default(),
-            in_place: Compiled::default(),
+            indices: KernelsByLayout::default(),
+            items: KernelsByLayout::default(),
+            in_place: KernelsByLayout::default(),
         };
         select.prepare::<u32, u32>()?;
         Ok(select)
     }
 
-    /// Returns the kernel files for indices and for items with the size and alignment of `T`, with counts of type `W`,
-    /// for an [`Archive`](cuda::Archive).
+    /// Returns the kernel files of a strategy for indices and for items with the size and alignment of `T`, with counts
+    /// of type `W`. An [`Archive`](cuda::Archive) can ship them.
     ///
     /// A `T` of `u32` serves all types of its size and alignment, and is enough for indices.
     ///
@@ -243,10 +244,11 @@ impl Select {
         self.strategy
     }
 
-    /// Writes the indices of the nonzero flags to `out`, and their number to `selected[0]`.
+    /// Enqueues a selection that writes the indices of the nonzero flags to `out`, and their number to `selected[0]`.
     ///
     /// The [`Strategy`] determines the order of the indices; the count is the same for all. `out` must have room for
-    /// the largest possible number of items, and entries behind the result keep their values.
+    /// `count` indices, or for as many as `flags` if the count is in device memory. Entries behind the result keep
+    /// their values.
     ///
     /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
     /// [`select`](crate::select).
@@ -271,7 +273,7 @@ impl Select {
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
     /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](cuda::Kernel::launch) and [`prepare`](Self::prepare).
     pub fn indices<W: CountWord>(
@@ -291,8 +293,8 @@ impl Select {
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Writes the items whose flag is nonzero to `out`, and their number to `selected[0]`. Otherwise like
-    /// [`indices`](Self::indices).
+    /// Enqueues a selection that writes the items whose flag is nonzero to `out`, and their number to `selected[0]`.
+    /// Otherwise like [`indices`](Self::indices).
     ///
     /// There must be as many items as flags. `T` has 1 to 64 bytes; another size does not compile. Items are copied by
     /// the widest vectors of up to 16 bytes that their size and both buffers' alignment permit.
@@ -349,8 +351,8 @@ impl Select {
         method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
     }
 
-    /// Compiles the kernels of [`indices`](Self::indices), and of [`items`](Self::items) for the size and alignment of
-    /// `T`, with counts of type `W`.
+    /// Compiles the kernels of [`indices`](Self::indices), and those of [`items`](Self::items) for the size and
+    /// alignment of `T`, with counts of type `W`. Kernels compiled earlier are loaded.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Select, Strategy}};
@@ -382,7 +384,7 @@ impl Select {
         Method::of(&module, self.strategy, what)
     }
 
-    /// Validates a call's arguments and collects what all its launches need.
+    /// Checks the arguments of a call and collects those that all its launches need.
     fn call<'a, W: CountWord>(
         &self,
         stream: &'a Arc<CudaStream>,

@@ -50,17 +50,17 @@ use crate::{
     select::check_item,
 };
 
-/// Threads per block of both kernels.
+/// Threads per block of the kernels `select_columns` and `select_columns_portion`.
 const BLOCK_THREADS: u32 = 256;
-/// Items per tile on a GPU, where one block processes a tile. A thread loads the flags of 16 items at once.
+/// Items per tile on a GPU. A block processes one tile, and each thread loads the flags of 16 items.
 ///
 /// ```
 /// assert_eq!(compaction::select_columns::TILE_ITEMS, 4096);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Bytes of items that a thread holds in registers between reading and writing them.
+/// The largest number of bytes of items that a thread holds in registers between reading and writing them.
 const BATCH_BYTES: u32 = 128;
-/// Items per launch of calls that count by `u64`: a multiple of the tile size.
+/// The largest number of items per launch of a call that counts by `u64`: a multiple of the tile size.
 const PORTION_ITEMS: usize = 1 << 31;
 
 /// The largest number of columns of one call.
@@ -77,14 +77,15 @@ const MAX_BYTES: usize = 64;
 
 const NAMES: ArgumentNames = argument_names!("select_columns", "flags");
 
-/// The constants in the kernel file that hold the item size of each column in bytes; 0 for absent columns.
+/// Names of the constants in the kernel file that hold the item size of each column in bytes. The constant of an absent
+/// column is 0.
 const BYTES: [&str; MAX_COLUMNS] = [
     "BYTES_0", "BYTES_1", "BYTES_2", "BYTES_3", "BYTES_4", "BYTES_5", "BYTES_6", "BYTES_7",
 ];
 
 crate::shared! {
-    /// The range of items of one launch of a call that counts by `u64`. Its fields are documented in
-    /// `kernels/select_columns.cu`.
+    /// The range of items of one launch of a call that counts by `u64`. `kernels/select_columns.cu` documents the
+    /// fields.
     struct ColumnsPortion {
         first: u64,
         capacity: u64,
@@ -95,7 +96,8 @@ crate::shared! {
     }
 }
 
-/// The parameter tuple of a kernel: eight input columns as bytes, `$between`, eight output columns, `$behind`.
+/// The parameter tuple of a kernel: eight input columns as bytes, the types `$between`, eight output columns as bytes,
+/// and the types `$behind`.
 macro_rules! columns_params {
     ($($between:ty),+; $($behind:ty),+) => {
         (
@@ -114,25 +116,26 @@ macro_rules! columns_args {
 }
 
 /// The parameters of the kernel `select_columns`: input columns, `(flags, count, capacity, is_given)`, output columns,
-/// `(selected, workspace)`.
+/// `(selected, workspace)`. `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains their
+/// number, clamped to `capacity`.
 type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
 /// The parameters of the kernel `select_columns_portion`: input columns, `(flags, count, portion)`, output columns,
-/// `(kept, selected, workspace)`.
+/// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items.
 type PortionOfColumns =
     columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
 
-/// The inputs and outputs of all eight columns of a launch.
+/// The inputs and outputs of the eight columns that a kernel takes, as bytes. Absent columns are dummies.
 type Eight<'a> = (
     [CudaView<'a, u8>; MAX_COLUMNS],
     [CudaViewMut<'a, u8>; MAX_COLUMNS],
 );
 
-/// Returns an error unless there are 1 to 8 columns.
+/// Returns [`Error::OutOfRange`] unless there are 1 to 8 columns.
 fn check_columns(columns: usize) -> Result<()> {
     check_range("the columns of select_columns", columns, 1, MAX_COLUMNS)
 }
 
-/// A column on the device: a view of its items, and a view of the output for its selected items.
+/// A column in device memory: a view of its items, and a view of the buffer for its selected items.
 ///
 /// ```no_run
 /// use compaction::{cuda, select_columns::Column};
@@ -155,7 +158,8 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Creates a column of items of 1 to 64 bytes; another size does not compile.
+    /// Creates a column from its items and its output. An item has 1 to 64 bytes; another size does not compile.
+    /// [`SelectColumns::columns`] checks the lengths.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -170,8 +174,8 @@ impl<'a> Column<'a> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Reinterpret`] for items whose size is a multiple of 4 bytes but that are not aligned to 4
-    /// bytes.
+    /// Returns [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the buffers is not aligned
+    /// to 4 bytes.
     pub fn new<T: Shared>(items: CudaView<'a, T>, out: &'a mut CudaViewMut<'_, T>) -> Result<Self> {
         const { check_item::<T>() };
         if size_of::<T>().is_multiple_of(4) {
@@ -187,7 +191,7 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// Returns the input items `first..first + items`, and the whole output.
+    /// Returns the input items `first..first + items` and the whole output, as bytes.
     fn portion(&mut self, first: usize, items: usize) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
         let part = first * self.bytes..(first + items) * self.bytes;
         (self.items.slice(part), self.out.slice_mut(..))
@@ -197,7 +201,7 @@ impl<'a> Column<'a> {
 /// Scratch device memory for [`SelectColumns`]: 8 bytes for every 4,096 items.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. Its size never shrinks as the capacity grows.
+/// clearing. A larger capacity never takes fewer bytes.
 ///
 /// ```no_run
 /// use compaction::{cuda, select_columns::Workspace};
@@ -210,11 +214,11 @@ impl<'a> Column<'a> {
 #[derive(Debug)]
 pub struct Workspace {
     states: States,
-    /// The number of items selected in each portion of a long input.
+    /// The number of items selected by each launch of a call that counts by `u64`.
     kept: CudaSlice<u32>,
-    /// Dummy passed as the device count when the host gives the count.
+    /// A dummy for the device count if the host gives the count. No kernel reads it.
     dummy_count: CudaSlice<u64>,
-    /// Dummies passed as the absent columns of a call; never read or written.
+    /// Dummies for the inputs and the outputs of absent columns. No kernel accesses them.
     absent: [CudaSlice<u8>; 2],
     capacity: usize,
 }
@@ -244,7 +248,7 @@ impl Workspace {
         })
     }
 
-    /// Waits for the stream and reports errors of the calls since the last check.
+    /// Waits for the stream and reports a device count that was too large in the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select_columns::Workspace};
@@ -262,7 +266,7 @@ impl Workspace {
         self.states.check_overrun(stream, "select_columns")
     }
 
-    /// Waits for the stream and returns the count in `selected[0]`, after a [`check`](Self::check).
+    /// Runs [`check`](Self::check), which waits for the stream, and returns the count in `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -302,13 +306,13 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Returns the largest number of items that the workspace was created for.
+    /// Returns the number of items that was passed at creation: the longest possible input.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -336,7 +340,8 @@ impl Workspace {
     }
 }
 
-/// Returns the kernel file for columns whose items have these sizes in bytes.
+/// Returns the kernel file for columns whose items have the sizes `bytes`, or [`Error::OutOfRange`] for a number of
+/// columns or a size that is not supported.
 fn source(bytes: &[usize]) -> Result<Source> {
     check_columns(bytes.len())?;
     for &bytes in bytes {
@@ -398,7 +403,7 @@ pub struct SelectColumns {
 }
 
 impl SelectColumns {
-    /// Compiles the kernels for columns whose items have these sizes in bytes, or loads them if compiled earlier.
+    /// Compiles the kernels for columns whose items have the sizes `bytes`, or loads them if compiled earlier.
     ///
     /// There are 1 to 8 columns with items of 1 to 64 bytes. An example is a path with an origin, a direction and a
     /// pixel: `&[12, 12, 4]`.
@@ -424,7 +429,7 @@ impl SelectColumns {
         })
     }
 
-    /// Returns the kernel files for columns whose items have these sizes in bytes, for an [`Archive`](cuda::Archive).
+    /// Returns the kernel files for columns whose items have the sizes `bytes`, for an [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::select_columns::SelectColumns;
@@ -442,13 +447,13 @@ impl SelectColumns {
         Ok(vec![source(bytes)?])
     }
 
-    /// Writes the items of each column whose flag is nonzero to the column's output, in order, and their number to
-    /// `selected[0]`.
+    /// Enqueues a selection that writes the items of each column whose flag is nonzero to the column's output, in
+    /// order, and their number to `selected[0]`.
     ///
-    /// Outputs must have room for the largest possible number of items; entries behind the result keep their values.
+    /// Each output must have room for `count` items, or for as many as `flags` if the count is in device memory.
+    /// Entries behind the result keep their values.
     ///
-    /// Counts, also one in device memory, are `u32`, in one launch, or `u64`, in a launch for every 2³¹ items. 2³² or
-    /// more items need `u64`.
+    /// Counts are `u32`, in one launch, or `u64`, in one launch for every 2³¹ items. 2³² or more items need `u64`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
@@ -478,10 +483,13 @@ impl SelectColumns {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::LengthMismatch`] if the columns differ in number or item size from those of [`new`](Self::new),
-    /// if a column has not as many items as there are flags, or for an empty view of a device count;
-    /// [`Error::OutOfRange`] for a host count larger than `flags`; [`Error::Uncountable`] for 2³² or more flags with
-    /// counts of `u32`; [`Error::OutputTooShort`]; [`Error::WorkspaceTooSmall`]; and the errors of [`Kernel::launch`].
+    /// * [`Error::LengthMismatch`] if the columns differ in number or item size from those of [`new`](Self::new), if a
+    ///   column has not as many items as there are flags, or for an empty view of a device count
+    /// * [`Error::OutOfRange`] for a host count larger than `flags`
+    /// * [`Error::Uncountable`] for 2³² or more flags with counts of `u32`
+    /// * [`Error::OutputTooShort`] for a short output or an empty `selected`
+    /// * [`Error::WorkspaceTooSmall`] for a workspace of too few items
+    /// * the errors of [`Kernel::launch`]
     pub fn columns<W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -533,8 +541,8 @@ impl SelectColumns {
         Ok(())
     }
 
-    /// Returns the inputs and outputs of all columns for the items `first..first + items`, padded with dummies to
-    /// eight.
+    /// Returns the inputs and outputs of all columns for the items `first..first + items`. The kernels take eight
+    /// columns, so dummies replace absent ones. The caller has checked that there are at most eight.
     fn eight<'a>(
         &self,
         columns: &'a mut [Column<'_>],
@@ -554,6 +562,7 @@ impl SelectColumns {
         Ok((all(from)?, all(to)?))
     }
 
+    /// Checks the number of columns, their item sizes and the lengths of their buffers.
     fn check(&self, flags: usize, columns: &[Column<'_>], capacity: usize) -> Result<()> {
         let (got, expected) = (columns.len(), self.bytes.len());
         check_len("the columns of select_columns", got, expected)?;
@@ -566,12 +575,14 @@ impl SelectColumns {
     }
 }
 
-/// Returns a launch with one block per tile, and at least one block, which writes the count.
+/// Returns a launch with one block per tile. There is at least one block, because it writes the count of selected
+/// items.
 fn launch(items: usize) -> Launch {
     let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);
     Launch::blocks(tiles as u32, BLOCK_THREADS)
 }
 
+/// Converts eight columns to an array.
 fn all<T>(columns: Vec<T>) -> Result<[T; MAX_COLUMNS]> {
     columns
         .try_into()

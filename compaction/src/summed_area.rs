@@ -33,35 +33,38 @@ use crate::{
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
-/// Threads per block of all kernels.
+/// Threads per block of all kernels of this module.
 const BLOCK_THREADS: u32 = 256;
 /// Threads per warp, and the side length in items of the squares that are transposed.
 const WARP_THREADS: u32 = 32;
-/// Bytes of the consecutive items that a thread loads from one row: one 16-byte vector.
+/// Bytes of consecutive items that a thread loads at once from one row: one 16-byte vector.
 const LANE_BYTES: u32 = 16;
-/// Rows per warp in a tile of `single-pass`.
+/// Rows of a `single-pass` tile that each warp processes.
 const WARP_ROWS: u32 = 8;
 /// Rows per tile of `single-pass`.
 const TILE_ROWS: u32 = BLOCK_THREADS / WARP_THREADS * WARP_ROWS;
-/// Blocks of `single-pass` that should be resident on a multiprocessor, to hide the latency of waiting tiles.
+/// Blocks of `single-pass` per multiprocessor to compile for. Several blocks hide the time in which tiles wait.
 const SINGLE_PASS_BLOCKS: u32 = 5;
 
-/// Returns the columns per tile of `single-pass`.
+/// Returns the columns per tile of `single-pass`, for items of type `T`.
 const fn tile_columns<T>() -> u32 {
     WARP_THREADS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// Returns the number of `single-pass` tiles of a table.
+/// Returns the number of `single-pass` tiles of a table of `width` by `height` items.
 fn tiles<T>(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(tile_columns::<T>())) * u64::from(height.div_ceil(TILE_ROWS))
 }
 
-/// Returns the number of squares of a table that `scan-transpose` transposes.
+/// Returns the number of squares of 32 by 32 items that `scan-transpose` transposes in a table of `width` by `height`
+/// items.
 fn squares(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(WARP_THREADS)) * u64::from(height.div_ceil(WARP_THREADS))
 }
 
-/// Returns an error unless there are width times height items and enough room for the output.
+/// Checks the lengths of a table's input and output, in items. Returns
+/// [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless `items` is width times height, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is less.
 fn check_lengths(items: usize, (width, height): (usize, usize), out: usize) -> Result<()> {
     check_len(
         "the items of summed_area",
@@ -71,7 +74,8 @@ fn check_lengths(items: usize, (width, height): (usize, usize), out: usize) -> R
     check_room("the output of summed_area", out, items)
 }
 
-/// Returns an error for a table with more tiles or rows than a grid can have blocks.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a table with more rows, columns or tiles than a grid can
+/// have blocks: 2³¹ - 1.
 fn check_size<T>(width: u32, height: u32) -> Result<()> {
     const MAX: usize = i32::MAX as usize;
     check_range("the width of summed_area", width as usize, 0, MAX)?;
@@ -80,9 +84,11 @@ fn check_size<T>(width: u32, height: u32) -> Result<()> {
     check_range("the tiles of summed_area", tiles as usize, 0, MAX)
 }
 
-/// The parameters of the kernel `summed_area_single_pass`: `(items, width, height, out, workspace)`.
+/// The parameters of the kernel `summed_area_single_pass`: `(items, width, height, out, workspace)`, with the size in
+/// items.
 type SinglePass<T> = (In<T>, u32, u32, InOut<T>, InOut<u64>);
-/// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`: `(items, width, height, out)`.
+/// The parameters of the kernels `summed_area_rows` and `summed_area_transpose`: `(items, width, height, out)`, with
+/// the size of the input in items.
 type Pass<T> = (In<T>, u32, u32, InOut<T>);
 
 /// Returns the kernel file with all strategies, for items of type `T`.
@@ -186,9 +192,10 @@ impl<T: Item> SummedArea<T> {
         self.strategy
     }
 
-    /// Writes to `out`, for each entry of a table, the sum of the rectangle from the first entry to it.
+    /// Enqueues the computation of a table: writes to `out`, for each entry, the sum of the rectangle of items from the
+    /// first item to that entry, inclusive.
     ///
-    /// The size is (width, height) in items, and the table is stored row by row. Entries of `out` behind the table keep
+    /// The size is (width, height) in items, and tables are stored row by row. Entries of `out` behind the table keep
     /// their values.
     ///
     /// ```no_run
@@ -209,7 +216,7 @@ impl<T: Item> SummedArea<T> {
     /// # Errors
     ///
     /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are width times height items;
-    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort);
+    /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); [`Error::OutOfRange`](crate::Error::OutOfRange)
     /// for more than 2³¹ - 1 rows, columns or tiles; and the errors of [`Kernel::launch`].
     pub fn table(
@@ -251,6 +258,7 @@ impl<T: Item> SummedArea<T> {
         }
     }
 
+    /// Enqueues a launch that writes the inclusive prefix sums of each row to `out`.
     fn scan_rows(
         &self,
         stream: &Arc<CudaStream>,
@@ -263,6 +271,7 @@ impl<T: Item> SummedArea<T> {
         self.rows.launch(stream, launch, args)
     }
 
+    /// Enqueues a launch that writes the transposed table to `out`. The size is that of the input.
     fn transpose(
         &self,
         stream: &Arc<CudaStream>,

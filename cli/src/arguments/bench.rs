@@ -98,26 +98,27 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Returns the methods to measure, in the order of [`Method::all`].
+    /// Returns the methods to measure, all or those of `--strategies`, in the order of [`Method::all`].
     pub(crate) fn methods(&self) -> Vec<Method> {
         let is_selected =
             |method: &Method| self.strategies.is_empty() || self.strategies.contains(method);
         Method::all().filter(is_selected).collect()
     }
 
-    /// Returns a renderer with the scene on the chosen backend, with the default strategy and unsorted hits.
+    /// Creates a renderer for the scene on the chosen backend, with the default strategy and unsorted hits.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (Strategy::default(), SortHits::Off);
         self.device.renderer(scene, strategy, sort_hits)
     }
 }
 
-/// A way to render a frame that `bench` measures. Tables, files and options call it a strategy.
+/// A way to render a frame that `bench` measures: a compaction strategy, sorted hits, or a megakernel. Tables, files
+/// and options call it a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// The wavefront loop with this compaction strategy and unsorted hits.
+    /// The wavefront renderer with this compaction strategy and unsorted hits.
     Compact(Strategy),
-    /// The wavefront loop with the default strategy, and with hits sorted by kind of material before shading.
+    /// The wavefront renderer with the default strategy, and with hits sorted by kind of material before shading.
     SortHits,
     /// One kernel that traces each path from the camera to its end, without stages.
     Megakernel,

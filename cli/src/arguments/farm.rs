@@ -81,10 +81,11 @@ pub(crate) struct Farm {
     #[command(flatten)]
     on: Machine,
 
-    /// Words of the given options of `Machine`, which the commands of the jobs repeat.
+    /// The explicitly set options of `Machine`, as command-line words that the commands of the jobs repeat.
     #[arg(skip)]
     pub(crate) machine: Vec<String>,
-    /// Words of the given options of `SceneArguments`; not allowed when a submitted render is continued.
+    /// The explicitly set options of `SceneArguments`, as command-line words. An error when a submitted render is
+    /// continued.
     #[arg(skip)]
     pub(super) changed: Vec<String>,
 
@@ -144,7 +145,7 @@ pub(crate) struct Farm {
     pub(crate) mount: Option<PathBuf>,
 }
 
-/// Maximum number of parts.
+/// The largest value of `--parts`.
 const MAX_PARTS: i64 = 1_000_000;
 
 /// The system that runs the jobs. The comments of the variants are help texts.
@@ -161,12 +162,13 @@ pub(crate) enum Engine {
 }
 
 impl Farm {
-    /// Loads the scene and applies the settings of the command line.
+    /// Loads the scene at `path` and applies the options of the command line.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
         self.settings.load(path, self.spp)
     }
 
-    /// Returns a usage error for options that do not apply: render options without a scene, or another engine's options.
+    /// Returns [`Error::Usage`] for options that do not apply: render options without a scene, or options of the other
+    /// engine.
     pub(super) fn check(&self) -> Result<(), Error> {
         let given = self.changed.iter().chain(&self.machine).next();
         match (&self.scene, given) {
@@ -177,7 +179,7 @@ impl Farm {
         }
     }
 
-    /// Returns a usage error if an option of the other engine is given.
+    /// Returns [`Error::Usage`] if an option of the engine that is not chosen is given.
     fn check_engine(&self) -> Result<(), Error> {
         let (engine, foreign) = match self.engine {
             Engine::Slurm => (
@@ -209,7 +211,7 @@ impl Farm {
         }
     }
 
-    /// Returns the options of sbatch for all jobs: partition, account and those of `--sbatch`.
+    /// Returns the options that sbatch receives for every job: partition, account and those of `--sbatch`.
     pub(crate) fn sbatch_options(&self) -> Vec<String> {
         let named = [("partition", &self.partition), ("account", &self.account)];
         let named = named.into_iter().filter_map(|(name, value)| {
@@ -219,7 +221,7 @@ impl Farm {
         named.chain(self.sbatch.iter().cloned()).collect()
     }
 
-    /// Returns the container image and the volume claim for Kubernetes, or `None` for Slurm.
+    /// Returns (container image, volume claim) for Kubernetes, or `None` for Slurm.
     ///
     /// # Errors
     /// A usage error if the engine is Kubernetes and one of the two is not given.
@@ -239,7 +241,7 @@ impl Farm {
 }
 
 impl Engine {
-    /// Returns the name of the engine on the command line.
+    /// Returns the value of `--engine` that selects this engine.
     fn name(self) -> &'static str {
         match self {
             Engine::Slurm => "slurm",
@@ -248,7 +250,8 @@ impl Engine {
     }
 }
 
-/// Parses a word that is written into scripts: not empty, without spaces and control characters.
+/// Parses a word that is written into scripts, in quotes where necessary. Rejects an empty word, spaces and control
+/// characters.
 fn text(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(|letter: char| letter.is_control() || letter == ' ') {
         Err("expected a name without spaces".to_owned())
@@ -257,7 +260,7 @@ fn text(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses an option of sbatch, which begins with a dash.
+/// Parses an option of sbatch, which must begin with a dash and contain no control characters.
 fn sbatch_option(text: &str) -> Result<String, String> {
     if text.starts_with('-') && !text.contains(char::is_control) {
         Ok(text.to_owned())

@@ -48,7 +48,7 @@ pub(crate) struct Inspect {
 }
 
 impl Inspect {
-    /// Loads the scene and applies the settings of the command line.
+    /// Loads the scene and applies the options of the command line.
     pub(crate) fn load_scene(&self) -> Result<Scene, Error> {
         self.settings.load(&self.scene, None)
     }

@@ -1,4 +1,4 @@
-//! Options that choose the backend and tune the render. They do not change the image.
+//! Options that choose the backend and tune the speed of a render. They do not change the image.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use raysieve_scene::Scene;
 use super::values::{duration, sort_hits, strategy, timeout};
 use crate::headless::with_progress_line;
 
-/// The options of [`Device`], and those of the stages `compact` and `sort_hits`.
+/// The options of [`Device`], and those of the stages `compact` and `sort_hits`: `--compaction` and `--sort-hits`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Machine {
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(crate) struct Machine {
     sort_hits: SortHits,
 }
 
-/// Options of the backend, shared by all commands that render.
+/// The options of the backend, such as `--backend` and `--threads`, shared by all commands that render.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Device {
     /// Backend: auto (the first usable GPU, otherwise the CPU), cpu, cuda (GPU 0), cuda:N (GPU N), cuda:N,N (several
@@ -64,7 +64,7 @@ impl Machine {
         &self.device.backend
     }
 
-    /// Returns a renderer with the scene on the chosen backend.
+    /// Creates a renderer for the scene with the options of the command line.
     pub(crate) fn renderer_on(&self, scene: &Scene) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (self.compaction, self.sort_hits);
         self.device.renderer(scene, strategy, sort_hits)
@@ -72,7 +72,7 @@ impl Machine {
 }
 
 impl Device {
-    /// Returns a renderer with the scene on the chosen backend, and shows a progress line if that takes over a second.
+    /// Creates a renderer for the scene with these options. A progress line appears if that takes over a second.
     ///
     /// # Errors
     /// If the backend cannot be used; a missing GPU is a usage error that suggests `--backend cpu`.

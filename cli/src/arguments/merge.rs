@@ -72,14 +72,15 @@ impl Merge {
         self.look.check(&self.output)
     }
 
-    /// Returns the samples of `--samples` in an image of `pixel_count` pixels, or `None` without the option.
+    /// Returns the samples of `--samples` in an image of `pixel_count` pixels, or `None` without the option. A range
+    /// that is empty or out of range is an error.
     pub(crate) fn samples(&self, pixel_count: u32) -> Result<Option<Samples>, Error> {
         let of =
             |range: &Range<SamplePosition>| samples_between(range.start, range.end, pixel_count);
         self.samples.as_ref().map(of).transpose()
     }
 
-    /// Returns the files to write; a PNG has the default exposure and tone curve unless the options say otherwise.
+    /// Returns the files to write. A PNG has the default exposure and tone curve unless the options say otherwise.
     pub(crate) fn outputs(&self) -> Outputs {
         Outputs {
             picture: self.output.clone(),

@@ -1,4 +1,4 @@
-//! Options of the output files, and of how a PNG displays the film.
+//! Options of the output files, and of the conversion of the film to the colors of a PNG.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,8 @@ pub(super) struct LookArguments {
 }
 
 impl LookArguments {
-    /// Returns the look with the given options; exposure, tone curve and denoising that are not given come from `own`.
+    /// Returns the look that the options select. Exposure and tone curve that are not given, and denoising, come from
+    /// `own`.
     pub(super) fn look(&self, own: Look) -> Look {
         Look {
             exposure_stops: self.exposure.unwrap_or(own.exposure_stops),
@@ -42,7 +43,8 @@ impl LookArguments {
         }
     }
 
-    /// Returns a usage error if an option is given that does not apply to `output`: an EXR contains linear radiance.
+    /// Returns [`Error::Usage`] if `output` is an .exr and an option applies only to a .png. An .exr contains linear
+    /// radiance.
     pub(super) fn check(&self, output: &Path) -> Result<(), Error> {
         let given = match self {
             _ if PictureFormat::of(output) != Some(PictureFormat::Exr) => return Ok(()),
@@ -60,26 +62,26 @@ impl LookArguments {
     }
 }
 
-/// The files to write, and how an image is displayed in them.
+/// The files to write, and the look of an image in a PNG.
 #[derive(Clone, Debug)]
 pub(crate) struct Outputs {
-    /// Path of the image. A run with a window or a page writes it only if one is asked for.
+    /// Path of the image. A run with a window or a page writes the image only with `--output`.
     pub(crate) picture: PathBuf,
-    /// Path of the statistics in JSON; `None` if they are not to be written.
+    /// Path of the statistics in JSON, or `None` to write none.
     pub(crate) stats: Option<PathBuf>,
     /// Exposure, tone curve, overlay and denoising of a PNG.
     pub(crate) look: Look,
-    /// View to write to a PNG instead of the rendered image; [`DebugView::Light`] is the rendered image.
+    /// The debug view to write to a PNG. [`DebugView::Light`] stands for the rendered image.
     pub(crate) debug_view: DebugView,
 }
 
 impl Outputs {
-    /// Returns an error if the image could not be written at its path; to be called before a long render.
+    /// Returns an error if the image could not be written at its path. Called before a long render.
     pub(crate) fn check_picture(&self) -> Result<(), Error> {
         Ok(atomic_file::check_place(&self.picture)?)
     }
 
-    /// Returns an error if the statistics could not be written at their path; to be called before a long render.
+    /// Returns an error if the statistics could not be written at their path. Called before a long render.
     pub(crate) fn check_stats(&self) -> Result<(), Error> {
         if let Some(path) = &self.stats {
             atomic_file::check_place(path)?;
@@ -87,7 +89,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Returns an error if the image would overwrite one of the scene's files.
+    /// Returns an error if the image would overwrite the scene or one of its files.
     pub(crate) fn check_apart(&self, scene: &Scene) -> Result<(), Error> {
         Ok(output::check_apart(&self.picture, scene)?)
     }

@@ -10,7 +10,7 @@ use raysieve_scene::{Scene, SettingOverrides};
 use super::values::{clamp, size};
 use crate::headless::with_reading_line;
 
-/// Options that override settings of the scene, other than the number of samples.
+/// Options that override settings of the scene. The number of samples is not among them.
 #[derive(Args, Clone, Debug)]
 pub(super) struct SceneArguments {
     /// Image size in pixels, such as 1920x1080 [default: the scene's]
@@ -32,14 +32,16 @@ pub(super) struct SceneArguments {
 }
 
 impl SceneArguments {
-    /// Loads the scene and applies the given options and, if given, the number of samples per pixel.
+    /// Loads the scene at `path` and applies the options that are given. `spp` is the number of samples per pixel;
+    /// `None` keeps the scene's.
     pub(super) fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
         let mut scene = with_reading_line(path, || Scene::load(path))?;
         scene.apply_overrides(&self.changes(spp))?;
         Ok(scene)
     }
 
-    /// Returns the given options and `spp` as overrides of a scene's settings; `None` keeps the scene's setting.
+    /// Returns the options that are given, and `spp`, as overrides of a scene's settings. `None` keeps the scene's
+    /// setting.
     pub(super) fn changes(&self, spp: Option<u32>) -> SettingOverrides {
         SettingOverrides {
             size: self.size,
@@ -51,12 +53,12 @@ impl SceneArguments {
     }
 }
 
-/// A range of sample positions as in `--samples A..B`.
+/// A range of samples with optional ends, as in `--samples A..B`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleRange {
-    /// First position of the range; `None` is the first sample.
+    /// First sample of the range, inclusive. `None` stands for sample 0.
     pub(super) start: Option<SamplePosition>,
-    /// End of the range, exclusive; `None` is the scene's number of samples per pixel.
+    /// End of the range, exclusive. `None` stands for the scene's number of samples per pixel.
     pub(super) end: Option<SamplePosition>,
 }
 
@@ -75,7 +77,7 @@ impl SampleRange {
     }
 }
 
-/// Returns the samples from `start` to `end`, exclusive, in an image of `pixel_count` pixels.
+/// Returns the samples from `start`, inclusive, to `end`, exclusive, in an image of `pixel_count` pixels.
 ///
 /// # Errors
 /// If the range is empty or exceeds the possible sample numbers.
@@ -102,7 +104,7 @@ pub(super) fn samples_between(
     })
 }
 
-/// Returns an error if the scene does not have the expected hash.
+/// Returns an error that names both hashes if the scene does not have the hash `expected`.
 pub(super) fn check_hash(scene: &Scene, expected: &str) -> Result<(), Error> {
     let found = scene.hash();
     if found == expected {

@@ -31,12 +31,13 @@ pub(super) fn path_matching(
     })
 }
 
-/// Returns whether the path has this extension, in upper or lower case.
+/// Returns whether the path has this extension, in upper or lower case, without the dot.
 pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
+/// Returns a parser of the paths of scenes and models.
 pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         Scene::is_named,
@@ -44,6 +45,7 @@ pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of images: .png or .exr.
 pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path).is_some(),
@@ -51,6 +53,7 @@ pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of parts: .exr.
 pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
@@ -86,7 +89,7 @@ pub(super) fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
-/// Parses an image size in pixels, such as `1920x1080`.
+/// Parses an image size in pixels, such as `1920x1080`. Both sides must be at least 1.
 pub(super) fn size(text: &str) -> Result<(u32, u32), String> {
     let sides = text
         .split_once('x')
@@ -98,11 +101,13 @@ pub(super) fn size(text: &str) -> Result<(u32, u32), String> {
     }
 }
 
+/// Returns a parser of the names of compaction strategies.
 pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
     let names = Strategy::ALL.iter().map(|strategy| strategy.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
 
+/// Returns a parser of the names of benchmark methods. It accepts `partition`, the former name of `sort-hits`.
 pub(super) fn method() -> impl TypedValueParser<Value = Method> {
     // The former name of sort-hits.
     const OLD_NAME: &str = "partition";
@@ -141,7 +146,7 @@ pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
     })
 }
 
-/// Parses the column and row of a pixel, such as `256,300`.
+/// Parses the (column, row) of a pixel, such as `256,300`.
 pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
     let pixel = text
         .split_once(',')
@@ -149,7 +154,7 @@ pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
     pixel.ok_or_else(|| "expected column and row from the upper left, such as 256,300".to_owned())
 }
 
-/// Parses a range of samples of which either end may be missing, such as `0..16` or `16..`.
+/// Parses a range of samples such as `0..16`. Either end may be omitted, as in `16..`.
 pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
     let place = |text: &str| match text {
         "" => Some(None),
@@ -164,7 +169,7 @@ pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
     }
 }
 
-/// Parses a range of samples with both ends, such as `0..16`.
+/// Parses a range of samples with both ends, such as `0..16`, start inclusive and end exclusive.
 pub(super) fn closed_sample_range(text: &str) -> Result<Range<SamplePosition>, String> {
     match sample_range(text)? {
         SampleRange {
@@ -185,7 +190,7 @@ pub(super) fn scene_hash(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a percentage above 0 % and up to 100 %, and returns it as a fraction.
+/// Parses a percentage such as `10%`, above 0 % and up to 100 %, and returns it as a fraction.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let percent = text
         .strip_suffix('%')
@@ -196,7 +201,7 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage above 0% and up to 100%, such as 10%".to_owned())
 }
 
-/// Parses a duration of at most a year, such as `30s`, `5m`, `2h` or `100ms`.
+/// Parses a duration of at most a year: a number with the unit `ms`, `s`, `m` or `h`, such as `30s`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let of_unit = |(unit, seconds): (&str, f64)| {
@@ -210,7 +215,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time up to a year, such as 30s, 5m or 2h".to_owned())
 }
 
-/// Parses a timeout for GPUs, at least [`MIN_TIMEOUT`].
+/// Parses a timeout for GPUs, such as `30s`, from [`MIN_TIMEOUT`] to a year.
 pub(super) fn timeout(text: &str) -> Result<Duration, String> {
     let timeout = duration(text).ok();
     timeout
@@ -218,12 +223,12 @@ pub(super) fn timeout(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time from 100ms to a year, such as 30s or 2m".to_owned())
 }
 
-/// Minimum timeout. A busy machine can delay a working GPU by this much.
+/// Minimum timeout for GPUs. A busy machine can delay a working GPU by this much.
 const MIN_TIMEOUT: Duration = Duration::from_millis(100);
-/// Maximum of all durations on the command line, a year.
+/// Maximum of all durations on the command line: a year.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Parses the target error of adaptive sampling, relative to a pixel's value.
+/// Parses the target of adaptive sampling: the relative error of a pixel as a fraction, from 0.0001 to 1. 0.01 is 1 %.
 pub(super) fn noise(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
@@ -231,7 +236,7 @@ pub(super) fn noise(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Parses the radiance to which indirect light is clamped.
+/// Parses the radiance to which indirect light is clamped, from 10⁻⁶ to 10⁶.
 pub(super) fn clamp(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(max) if (1e-6..=1e6).contains(&max) => Ok(max),

@@ -1,4 +1,4 @@
-//! Comparison of results with a baseline.
+//! Comparison of benchmark results with a baseline, which is an earlier file of results.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use super::{
 };
 use crate::{arguments::Method, table::samples_per_pixel};
 
-/// Increase of the frame time, as a fraction, that does not count as slower, in addition to the noise.
+/// Increase of the frame time, as a fraction of it, that does not count as slower. The noise is added to it.
 const TOLERANCE: f64 = 0.05;
 
-/// The comparison of two results: a row for each scene and strategy that both contain.
+/// The comparison of new results with a baseline: one row for each scene and strategy that both contain.
 pub(super) struct Comparison {
     rows: Vec<Row>,
-    /// Sentences about scenes and strategies that the baseline lacks, and about films that have changed.
+    /// Sentences about scenes and strategies that the baseline does not contain, and about changed films.
     remarks: Vec<String>,
 }
 
-/// The comparison of one scene and strategy.
+/// The comparison of the frame times of one scene with one strategy.
 struct Row {
     scene: String,
     strategy: String,
@@ -28,31 +28,31 @@ struct Row {
     old_seconds: f64,
     /// Median frame time of the new results in seconds.
     new_seconds: f64,
-    /// Noise of the ratio of both, as a fraction (two standard deviations).
+    /// Noise of [`ratio`](Self::ratio) as a fraction: two standard deviations.
     noise: f64,
 }
 
 impl Row {
-    /// Returns the new time divided by the old one.
+    /// Returns the new frame time divided by the old one.
     fn ratio(&self) -> f64 {
         self.new_seconds / self.old_seconds
     }
 
-    /// Returns whether the new time is longer than the tolerance and the noise explain.
+    /// Returns whether the new time exceeds the old one by more than the sum of [`TOLERANCE`] and noise.
     fn is_slower(&self) -> bool {
         self.ratio() > 1.0 + TOLERANCE + self.noise
     }
 
-    /// Returns whether the old time is longer than the tolerance and the noise explain.
+    /// Returns whether the old time exceeds the new one by more than the sum of [`TOLERANCE`] and noise.
     fn is_faster(&self) -> bool {
         self.ratio() < 1.0 / (1.0 + TOLERANCE + self.noise)
     }
 }
 
-/// Returns the old results of a scene; `None` if there are none.
+/// Returns the results of a scene in the baseline `old`, or `None` if the baseline does not contain the scene.
 ///
 /// # Errors
-/// If they were measured on another device, or with another size, number of samples or version of the scene.
+/// If the baseline was measured on another device, or with another size, number of samples or version of the scene.
 pub(super) fn comparable<'a>(
     new: &SceneResults,
     old: &'a Results,
@@ -96,10 +96,10 @@ pub(super) fn comparable<'a>(
     Ok(Some(before))
 }
 
-/// Compares new results with the baseline `old` from the file at `path`.
+/// Compares new results with the baseline `old`, which was read from `path`.
 ///
 /// # Errors
-/// If they were measured in different ways, or have no scene and strategy in common.
+/// If both were measured in different ways, or have no scene and strategy in common.
 pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Comparison, Error> {
     let mut comparison = Comparison {
         rows: Vec::new(),
@@ -137,7 +137,7 @@ pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Compa
     Ok(comparison)
 }
 
-/// Returns an error if the baseline contains none of these methods; to be called before the measurement.
+/// Returns an error if the baseline contains none of these methods. Called before the measurement.
 pub(super) fn check_methods(methods: &[Method], old: &Results, path: &Path) -> Result<(), Error> {
     let was_measured = |method: &Method| {
         let mut scenes = old.scenes.iter();
@@ -158,7 +158,7 @@ fn nothing_in_common(path: &Path) -> Error {
 }
 
 impl Comparison {
-    /// Adds a remark that the baseline does not contain `what`.
+    /// Adds a remark that the baseline `file` does not contain `what`, a scene or a strategy.
     fn lacks(&mut self, file: &str, what: &str) {
         self.remarks
             .push(format!("{file} does not contain {what}: not compared"));
@@ -199,7 +199,7 @@ impl Comparison {
         text
     }
 
-    /// Returns [`Error::Slower`] if a strategy is slower on any scene.
+    /// Returns [`Error::Slower`] if any strategy is slower on any scene. `path` is the baseline's file.
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
         let slower: Vec<String> = self
             .rows

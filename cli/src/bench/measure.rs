@@ -28,7 +28,7 @@ const PATHS_ON_CPU: u32 = 1 << 22;
 /// Approximate number of paths per frame and GPU if `--spp` is not given: at most one to two seconds.
 const PATHS_ON_CUDA: u32 = 1 << 28;
 
-/// The progress bar of a benchmark, over all frames of all scenes.
+/// The progress bar of a benchmark on standard error. Each scene is an equal part of the bar.
 pub(super) struct Progress {
     bar: ProgressBar,
     scenes: usize,
@@ -36,7 +36,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Returns a bar for this number of scenes.
+    /// Creates a bar for a benchmark of `scenes` scenes.
     pub(super) fn new(scenes: usize) -> Progress {
         Progress {
             bar: progress_bar(PROGRESS_STEPS),
@@ -57,9 +57,11 @@ impl Progress {
     }
 }
 
-/// Measures a scene. A signal ends the measurement after the last complete round; returns `None` if there is none.
+/// Measures a scene. A signal ends the measurement after the last complete round. Returns `None` if no round is
+/// complete.
 ///
-/// `refuse` gets the description of the scene, without times, before the first frame, and can return an error.
+/// `refuse` receives the description of the scene, without times, before the first frame. It can return an error to
+/// prevent the measurement.
 ///
 /// # Errors
 /// Also if a GPU fails, or if strategies disagree about the film or the ray counts.
@@ -117,7 +119,8 @@ pub(super) fn scene(
     Ok(Some(results))
 }
 
-/// Returns the results of a scene with all fields that are known before the first frame; the others are empty.
+/// Returns the results of a scene with all fields that are known before the first frame. The other fields are empty or
+/// 0.
 fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
     let stats = renderer.stats();
     SceneResults {
@@ -136,9 +139,10 @@ fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
     }
 }
 
-/// Renders the frames and returns the statistics of the measured ones, a list per method, without incomplete rounds.
+/// Renders the frames and returns the statistics of the measured ones, as one list per method in the order of
+/// `methods`. Omits incomplete rounds.
 ///
-/// Each round begins with another method, so that none always follows the same one.
+/// Each round begins with another method, so that no method always follows the same one.
 fn frames(
     renderer: &mut Renderer,
     methods: &[Method],
@@ -187,7 +191,8 @@ fn frames(
     Ok(frames)
 }
 
-/// Returns an error if one of several GPUs has failed, because times without it cannot be compared.
+/// Returns an error if any GPU has failed, because times without it cannot be compared. The error suggests the
+/// `--backend` of the others.
 fn failed_gpu(renderer: &Renderer) -> Option<Error> {
     let gpus = renderer.gpus();
     let failed = gpus.iter().find(|gpu| !gpu.works())?;
@@ -206,7 +211,7 @@ fn failed_gpu(renderer: &Renderer) -> Option<Error> {
     }))
 }
 
-/// Returns an error if two frames differ in the film hash or in the ray counts of a bounce.
+/// Returns [`Error::VerificationFailed`] if two frames differ in the film hash or in the ray counts of a bounce.
 fn agree(scene: &Scene, methods: &[Method], frames: &[Vec<Stats>]) -> Result<(), Error> {
     let counts = |stats: &Stats| -> Vec<[u64; 4]> {
         let row = |row: &BounceStats| [row.rays, row.hits, row.survivors, row.shadow_rays];

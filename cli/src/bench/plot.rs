@@ -12,31 +12,31 @@ use super::{
 };
 use crate::table::samples_per_pixel;
 
-/// Color of times without compaction.
+/// Color of the bars for times without compaction.
 const WITHOUT: &str = ENDED;
-/// Color of times with compaction.
+/// Color of the bars for times with compaction.
 const WITH: &str = SURVIVORS;
-/// Color of the fraction of live paths.
+/// Color of the bars for the fraction of live paths.
 const LIVE: &str = MISSES;
 
-/// Height of a panel in pixels.
+/// Height of the panel of one scene in pixels.
 const HEIGHT: f64 = 210.0;
-/// Left edge of the bars per bounce, in pixels.
+/// Left edge of the bars per bounce in pixels.
 const LEFT: f64 = 62.0;
-/// Top of both groups of bars in their panel, in pixels.
+/// Distance from the top of a panel to the bars, in pixels.
 const TOP: f64 = 44.0;
-/// Width of the bars per bounce together, in pixels.
+/// Width of all bars per bounce together in pixels.
 const BOUNCES_WIDTH: f64 = 400.0;
-/// Height of a full bar of a bounce, in pixels.
+/// Height of a full bar per bounce in pixels.
 const BOUNCES_HEIGHT: f64 = 120.0;
-/// Left edge of the bars per strategy, in pixels.
+/// Left edge of the bars per strategy in pixels.
 const STRATEGIES_LEFT: f64 = 640.0;
-/// Length of the bar of the fastest strategy, in pixels.
+/// Length of the bar of the fastest strategy in pixels.
 const STRATEGIES_WIDTH: f64 = 150.0;
-/// Distance between the bars of two strategies, in pixels.
+/// Vertical distance between the bars of two strategies in pixels.
 const STRATEGY_HEIGHT: f64 = 15.0;
 
-/// Writes the chart to `path` atomically.
+/// Writes the chart to the .svg file at `path`, atomically.
 pub(super) fn write(path: &Path, results: &Results) -> Result<(), Error> {
     let text = chart(results);
     Ok(atomic_file::write_whole(path, |file| {
@@ -44,7 +44,7 @@ pub(super) fn write(path: &Path, results: &Results) -> Result<(), Error> {
     })?)
 }
 
-/// Returns the SVG text of the chart.
+/// Returns the chart of all scenes as SVG text.
 fn chart(results: &Results) -> String {
     let height = HEIGHT * results.scenes.len() as f64;
     let mut svg = Svg::new(840, height as u32);
@@ -54,7 +54,7 @@ fn chart(results: &Results) -> String {
     svg.finish()
 }
 
-/// Draws the panel of one scene with its top at `y`.
+/// Draws the panel of one scene, with its top edge at `y` pixels.
 fn panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     let Some(compact) = fastest_compaction(scene) else {
         return;
@@ -96,7 +96,8 @@ fn panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     );
 }
 
-/// Draws three bars per bounce: the fraction of live paths, the time with compaction and the time without.
+/// Draws three bars per bounce, with their top at `top`: the fraction of live paths, the time with compaction
+/// (`compact`), and the time without it (`off`). The last bar is empty if `off` is `None`.
 fn bounces(svg: &mut Svg, top: f64, scene: &SceneResults, compact: &Timing, off: Option<&Timing>) {
     let rows: Vec<_> = compact.bounces.iter().filter(|row| row.rays > 0).collect();
     let others: Vec<_> = off.map_or(Vec::new(), |off| off.bounces.iter().collect());
@@ -139,7 +140,7 @@ fn bounces(svg: &mut Svg, top: f64, scene: &SceneResults, compact: &Timing, off:
     }
 }
 
-/// Draws one bar per strategy: its speedup over `off`, or its paths per second if `off` was not measured.
+/// Draws one bar per strategy: its speedup over `off`, or its millions of paths per second if `off` was not measured.
 fn strategies(svg: &mut Svg, top: f64, scene: &SceneResults) {
     let off = scene.timing(OFF);
     let speed = |timing: &Timing| match off {

@@ -13,10 +13,10 @@ use raysieve::{
 };
 use serde::{Deserialize, Serialize};
 
-/// The results of a benchmark.
+/// The results of a benchmark, as stored in the file of `--json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Results {
-    /// Name and version of the program that measured.
+    /// Name and version of the program that measured the results.
     pub(super) software: String,
     /// The measured scenes, in the order of the command line.
     pub(super) scenes: Vec<SceneResults>,
@@ -29,11 +29,11 @@ pub(super) struct SceneResults {
     pub(super) scene: String,
     /// Hash of the scene's content, 32 hexadecimal digits.
     pub(super) scene_hash: String,
-    /// `cpu` or `cuda`.
+    /// The backend: `cpu` or `cuda`.
     pub(super) backend: String,
     /// Name of the processor with its number of threads, or names of the GPUs.
     pub(super) device: String,
-    /// Width and height in pixels.
+    /// Width and height of the image in pixels.
     pub(super) size: [u32; 2],
     /// Samples per pixel of a frame.
     pub(super) spp: u32,
@@ -43,9 +43,9 @@ pub(super) struct SceneResults {
     pub(super) max_bounces: u32,
     /// Hash of the film, which all strategies have in common.
     pub(super) film_hash: String,
-    /// Camera paths of a frame.
+    /// Number of camera paths in a frame.
     pub(super) paths: u64,
-    /// Rays of a frame, including shadow rays.
+    /// Number of rays in a frame, including shadow rays.
     pub(super) rays: u64,
     /// The times of each strategy, in the order of the tables.
     pub(super) strategies: Vec<Timing>,
@@ -58,15 +58,16 @@ pub(super) struct Timing {
     pub(super) strategy: String,
     /// Seconds of each measured frame, in the order of the rounds.
     pub(super) seconds: Vec<f64>,
-    /// Ray counts of each bounce, and the median time of each of its stages over the rounds.
+    /// The ray counts of each bounce, and the median over the rounds of the time of each of its stages, in
+    /// milliseconds.
     pub(super) bounces: Vec<BounceStats>,
 }
 
-/// Maximum size of a file of results. A larger file contains something else.
+/// Maximum size of a file of results in bytes. A larger file contains something else.
 const MAX_BYTES: u64 = 1 << 26;
 
 impl Results {
-    /// Returns results of this version of the program, without scenes.
+    /// Returns the results of this version of the program, without any scene.
     pub(super) fn new() -> Results {
         Results {
             software: SOFTWARE.to_owned(),
@@ -74,7 +75,7 @@ impl Results {
         }
     }
 
-    /// Describes which scenes were measured and the number of rounds of each.
+    /// Returns text that names the measured scenes and the number of rounds of each.
     pub(super) fn extent(&self) -> String {
         let scenes = self.scenes.iter();
         let rounds: Vec<String> = scenes
@@ -89,12 +90,12 @@ impl Results {
         format!("measured {}", rounds.join(", "))
     }
 
-    /// Writes the results to a JSON file atomically.
+    /// Writes the results to a JSON file, atomically.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
         Ok(output::write_json(path, self)?)
     }
 
-    /// Reads a file that [`Results::write`] wrote.
+    /// Reads results from a file that [`Results::write`] wrote.
     ///
     /// # Errors
     /// If the file is not a regular file, is too large, or does not contain plausible results.
@@ -127,7 +128,7 @@ impl Results {
             })
     }
 
-    /// Returns an error if the results have no scene, or if a scene is not plausible.
+    /// Returns an error message if the results have no scene, or if a scene is not plausible.
     fn check(&self) -> Result<(), String> {
         if self.scenes.is_empty() {
             return Err("no scene".to_owned());
@@ -144,21 +145,21 @@ impl Results {
 }
 
 impl SceneResults {
-    /// Returns the times of the strategy with this name; `None` if it was not measured.
+    /// Returns the times of the strategy with this name, or `None` if it was not measured.
     pub(super) fn timing(&self, strategy: &str) -> Option<&Timing> {
         self.strategies
             .iter()
             .find(|timing| timing.strategy == strategy)
     }
 
-    /// Returns the number of measured frames of each strategy.
+    /// Returns the number of measured rounds, which is the number of frames of each strategy.
     pub(super) fn rounds(&self) -> usize {
         self.strategies
             .first()
             .map_or(0, |timing| timing.seconds.len())
     }
 
-    /// Returns an error if a text has control characters, or if the times of a strategy are not plausible.
+    /// Returns an error message if a text has control characters, or if the times of a strategy are not plausible.
     fn check(&self) -> Result<(), String> {
         let names = self.strategies.iter().map(|timing| &timing.strategy);
         let words = [
@@ -204,7 +205,8 @@ impl Timing {
         (min, self.seconds.iter().copied().fold(0.0, f64::max))
     }
 
-    /// Returns the relative spread of the frame times: three times their median absolute deviation over their median.
+    /// Returns the noise of the frame times as a fraction: three times their median absolute deviation, divided by
+    /// their median.
     ///
     /// For a normal distribution, this is two standard deviations.
     pub(super) fn noise(&self) -> f64 {
@@ -216,14 +218,15 @@ impl Timing {
         self.bounces.iter().any(|row| Timing::bounce_ms(row) > 0.0)
     }
 
-    /// Returns the time of all stages of a bounce in milliseconds.
+    /// Returns the time of all stages of a bounce together, in milliseconds per frame.
     pub(super) fn bounce_ms(row: &BounceStats) -> f64 {
         row.total_ms()
     }
 
-    /// Returns the first bounce from which on each bounce takes less time than with `other`; `None` if there is none.
+    /// Returns the first bounce from which on every bounce takes less time than with `other`. Returns `None` if there
+    /// is no such bounce.
     ///
-    /// Bounces without rays are ignored. Also returns `None` if one of both has no times of stages.
+    /// Bounces without rays are ignored. The result is also `None` if one of the strategies has no times of stages.
     pub(super) fn faster_from(&self, other: &Timing) -> Option<u32> {
         let both = self.bounces.iter().zip(&other.bounces);
         let both: Vec<_> = both.filter(|(row, _)| row.rays > 0).collect();
@@ -237,7 +240,7 @@ impl Timing {
         faster.last().map(|(own, _)| own.bounce)
     }
 
-    /// Returns an error if there is no frame, or if a time is not plausible.
+    /// Returns an error message if there is no frame, or if a time is not plausible.
     fn check(&self) -> Result<(), String> {
         let strategy = &self.strategy;
         let times = self
@@ -257,7 +260,7 @@ impl Timing {
     }
 }
 
-/// Returns the median of at least one value; for an even number of values, the mean of the two in the middle.
+/// Returns the median of the values, which for an even number of values is the mean of the two in the middle.
 ///
 /// # Panics
 /// If `values` is empty.
@@ -272,9 +275,9 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the statistics per bounce with the median time of each stage over the frames.
+/// Returns the statistics of each bounce, with the median over the frames for the time of each stage.
 ///
-/// The counts are those of the first frame, because all frames have the same counts.
+/// The counts are those of the first frame, because all frames have the same counts. Empty without frames.
 pub(super) fn typical(frames: &[Stats]) -> Vec<BounceStats> {
     let mut rows = frames
         .first()

@@ -1,24 +1,25 @@
-//! Formats results as Markdown tables.
+//! Markdown tables of benchmark results.
 
 use raysieve::stages::Stage;
 
 use super::results::{Results, SceneResults, Timing};
 use crate::table::{grouped, samples_per_pixel};
 
-/// Alignment of a column.
+/// The alignment of a table's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// Content of a cell without a value.
+/// The text of a cell without a value.
 const NOTHING: &str = "–";
 
 /// Name of the strategy that renders without compaction.
 pub(super) const OFF: &str = "off";
 
-/// Returns the section of one scene: a table with the frame times per strategy, and one with the times per bounce.
+/// Returns the Markdown section of one scene: a table of the frame times per strategy, and a table of the times per
+/// bounce.
 pub(super) fn scene_section(scene: &SceneResults) -> String {
     let [width, height] = scene.size;
     let rounds = scene.rounds();
@@ -39,7 +40,7 @@ pub(super) fn scene_section(scene: &SceneResults) -> String {
     )
 }
 
-/// Returns the section that compares all scenes: the speedup of each strategy over `off`.
+/// Returns the Markdown section that compares all scenes: the speedup of each strategy over `off`.
 pub(super) fn summary(results: &Results) -> String {
     let mut names: Vec<&str> = Vec::new();
     for timing in results.scenes.iter().flat_map(|scene| &scene.strategies) {
@@ -76,12 +77,13 @@ pub(super) fn summary(results: &Results) -> String {
     )
 }
 
-/// Returns the strategy with the shortest median frame time; `None` if none was measured.
+/// Returns the times of the strategy with the shortest median frame time, or `None` if none was measured.
 fn fastest(scene: &SceneResults) -> Option<&Timing> {
     shortest(scene.strategies.iter())
 }
 
-/// Returns the fastest strategy that compacts and has stages or, if there is none, the fastest of all.
+/// Returns the times of the fastest strategy that compacts and has stages. If there is none, returns those of the
+/// fastest strategy of all.
 pub(super) fn fastest_compaction(scene: &SceneResults) -> Option<&Timing> {
     let compacting = scene
         .strategies
@@ -90,12 +92,12 @@ pub(super) fn fastest_compaction(scene: &SceneResults) -> Option<&Timing> {
     shortest(compacting).or_else(|| fastest(scene))
 }
 
-/// Returns the timing with the smallest median.
+/// Returns the timing with the smallest median frame time, the first one in case of a tie, or `None` without timings.
 fn shortest<'a>(timings: impl Iterator<Item = &'a Timing>) -> Option<&'a Timing> {
     timings.min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Returns the table of frame times, with one row per strategy.
+/// Returns the Markdown table of frame times, with one row per strategy. Times are in milliseconds.
 fn frames(scene: &SceneResults) -> String {
     let head = [
         ("strategy", Align::Left),
@@ -154,9 +156,11 @@ fn frames(scene: &SceneResults) -> String {
     markdown(&head, &rows.collect::<Vec<_>>())
 }
 
-/// Returns the table of bounces: the fraction of live paths, the time with each strategy, and the times of the stages.
+/// Returns the Markdown table of bounces: the fraction of live paths, the time with each strategy, and the time of each
+/// stage, in milliseconds.
 ///
-/// The stages are those of the fastest strategy, next to those of `off` if it was measured.
+/// The times of stages are those of the fastest strategy, next to those of `off` if it was measured. Without times of
+/// stages, the result is empty.
 fn bounces(scene: &SceneResults) -> String {
     let Some(fastest) = fastest_compaction(scene) else {
         return String::new();
@@ -209,7 +213,7 @@ fn bounces(scene: &SceneResults) -> String {
     )
 }
 
-/// Returns `count` per time in millions per second, or a dash if either is zero.
+/// Returns `count` per time in millions per second, or a dash if one of both is zero.
 fn rate(count: u64, milliseconds: f64) -> String {
     if count == 0 || milliseconds <= 0.0 {
         return NOTHING.to_owned();
@@ -217,12 +221,12 @@ fn rate(count: u64, milliseconds: f64) -> String {
     figure(count as f64 / milliseconds / 1e3)
 }
 
-/// Formats a time in milliseconds.
+/// Formats a time, given in seconds, in milliseconds.
 pub(super) fn milliseconds(seconds: f64) -> String {
     figure(seconds * 1e3)
 }
 
-/// Formats a positive number with three decimals below 1, two below 100, one below 10,000, and none above.
+/// Formats a positive number with three decimals below 1, two below 100, one below 10,000, and none from there on.
 pub(super) fn figure(value: f64) -> String {
     match value {
         value if value >= 1e4 => grouped(value.round() as u64),

@@ -15,7 +15,7 @@ use super::{
     scripts::{Script, part_file, part_log},
 };
 
-/// The folder of a farm. The value only holds paths; the folder may not exist yet.
+/// The folder of a farm. The value holds only paths; the folder may not exist yet.
 pub(super) struct Folder {
     path: PathBuf,
     /// Path of the final image as the user gave it.
@@ -26,24 +26,25 @@ pub(super) struct Folder {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Jobs {
-    /// Job arrays that render parts; empty if no part was missing.
+    /// The job arrays that render parts. Empty if no part was missing.
     pub(super) parts: Vec<Array>,
-    /// Job arrays of each level of merging, in the order of the levels.
+    /// The job arrays of each level of merging, in the order of the levels.
     pub(super) merges: Vec<Vec<Array>>,
 }
 
-/// A Slurm job array. A level with more tasks than an array may have is split into several arrays.
+/// A Slurm job array. Parts, or merges of one level, that exceed the cluster's limit for an array are split into
+/// several arrays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Array {
-    /// Slurm's job ID.
+    /// The job ID that Slurm assigned, as decimal digits.
     pub(super) job: String,
-    /// Number of the part or merge that the array's task 0 stands for.
+    /// Number of the part, or of the merge within its level, that task 0 of the array processes.
     pub(super) first: u32,
 }
 
 impl Jobs {
-    /// Returns the job IDs of all arrays.
+    /// Returns the Slurm job IDs of all arrays: those of the parts, then those of each level of merging.
     pub(super) fn all(&self) -> Vec<&str> {
         let merges = self.merges.iter().flatten();
         let all = self.parts.iter().chain(merges);
@@ -51,13 +52,13 @@ impl Jobs {
     }
 }
 
-/// Name of the file with the [`Plan`].
+/// Name of the file in the folder that contains the [`Plan`].
 const PLAN: &str = "farm.json";
-/// Name of the file with the [`Jobs`].
+/// Name of the file in the folder that contains the [`Jobs`].
 const JOBS: &str = "jobs.json";
 
 impl Folder {
-    /// Returns the folder of the image at this path.
+    /// Returns the folder that belongs to the image at the path `picture`: `box.farm` for `box.exr`.
     pub(super) fn beside(picture: &Path) -> Folder {
         Folder {
             path: picture.with_extension("farm"),
@@ -65,7 +66,7 @@ impl Folder {
         }
     }
 
-    /// Returns the path of the folder, relative if the image's path is.
+    /// Returns the path of the folder, which is relative if the image's path is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -84,7 +85,7 @@ impl Folder {
         script_text(&Path::new("..").join(name))
     }
 
-    /// Reads the stored plan; `None` if the folder does not exist or is blank.
+    /// Reads the plan stored in the folder. Returns `None` if the folder does not exist or is blank.
     ///
     /// # Errors
     /// If the folder contains other files but no plan.
@@ -97,7 +98,8 @@ impl Folder {
         }
     }
 
-    /// Returns whether the folder contains nothing but temporary files, as after a failure to write the plan.
+    /// Returns whether the folder exists and contains nothing but temporary files, as after a failure to write the
+    /// plan.
     fn is_blank(&self) -> bool {
         let is_nothing = |entry: io::Result<DirEntry>| {
             entry.is_ok_and(|entry| atomic_file::is_unfinished(&entry.file_name()))
@@ -105,9 +107,10 @@ impl Folder {
         fs::read_dir(&self.path).is_ok_and(|mut entries| entries.all(is_nothing))
     }
 
-    /// Creates the folder and locks it while the returned file is held; `None` if another process holds the lock.
+    /// Creates the folder and locks it until the returned file is dropped. Returns `None` if another process holds the
+    /// lock.
     ///
-    /// Without effect on file systems that do not support locks.
+    /// On file systems without locks, returns the file without locking.
     pub(super) fn lock(&self) -> Result<Option<File>, Error> {
         self.create_dir("")?;
         let Ok(folder) = File::open(&self.path) else {
@@ -119,7 +122,7 @@ impl Folder {
         }
     }
 
-    /// Creates the folder (for an empty `name`) or a subfolder unless it exists.
+    /// Creates a subfolder, or the folder itself if `name` is empty. Does nothing if it exists.
     fn create_dir(&self, name: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         match fs::create_dir(&path) {
@@ -131,12 +134,12 @@ impl Folder {
         }
     }
 
-    /// Reads the jobs of the last submission; `None` if nothing was submitted.
+    /// Reads the jobs of the last submission. Returns `None` if nothing was submitted.
     pub(super) fn jobs(&self) -> Result<Option<Jobs>, Error> {
         self.read(JOBS)
     }
 
-    /// Reads a JSON file of the folder; `None` if it does not exist.
+    /// Reads the JSON file `name` in the folder. Returns `None` if it does not exist.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let path = self.path.join(name);
         let refused = |problem: String| Error::File {
@@ -156,17 +159,18 @@ impl Folder {
         })
     }
 
-    /// Returns the path of a part's file.
+    /// Returns the path of the file of part `part`, counted from 0.
     pub(super) fn part(&self, part: u32) -> PathBuf {
         self.path.join(part_file(part))
     }
 
-    /// Returns the path of the log of a part's job.
+    /// Returns the path of the log of the job that renders part `part`.
     pub(super) fn log_of_part(&self, part: u32) -> PathBuf {
         self.path.join(part_log(part))
     }
 
-    /// Appends a line to the existing logs of these parts, so that the last line is no longer an error of an earlier job.
+    /// Appends a line to the logs of these parts, as far as they exist, so that their last lines are no longer errors
+    /// of earlier jobs. Failures are ignored.
     pub(super) fn mark_logs_resubmitted(&self, parts: &[u32]) {
         for &part in parts {
             let log = File::options().append(true).open(self.log_of_part(part));
@@ -175,7 +179,7 @@ impl Folder {
         }
     }
 
-    /// Creates the folder with its subfolders, and writes the plan and the scripts.
+    /// Creates the folder with its subfolders, and writes the plan and the scripts. Existing files are replaced.
     ///
     /// The plan is written first, so that the same command can continue after an interruption.
     pub(super) fn write(&self, plan: &Plan, scripts: &[Script]) -> Result<(), Error> {
@@ -190,11 +194,12 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the jobs of this submission, in place of those of the last one.
+    /// Writes the jobs of the current submission, replacing those of the last one.
     pub(super) fn write_jobs(&self, jobs: &Jobs) -> Result<(), Error> {
         self.write_json(JOBS, jobs)
     }
 
+    /// Writes `content` to the JSON file `name` in the folder, atomically.
     fn write_json<T: Serialize>(&self, name: &str, content: &T) -> Result<(), Error> {
         let mut text = serde_json::to_vec_pretty(content).map_err(|error| Error::Write {
             path: self.path.join(name),
@@ -204,13 +209,14 @@ impl Folder {
         self.write_file(name, &text)
     }
 
+    /// Writes the file `name` in the folder, atomically.
     fn write_file(&self, name: &str, text: &[u8]) -> Result<(), Error> {
         Ok(atomic_file::write_whole(&self.path.join(name), |file| {
             file.write_all(text)
         })?)
     }
 
-    /// Returns an error about the folder; `problem` follows its path.
+    /// Returns an error about the folder. `problem` follows the folder's path in the message.
     pub(super) fn error(&self, problem: &str) -> Error {
         Error::File {
             file: self.path.display().to_string(),

@@ -34,7 +34,8 @@ pub(super) fn manifest(
     Ok(text)
 }
 
-/// Returns `name` with a hash of the folder and the render, so that farms in one namespace have different names.
+/// Returns `name` with a hash of the folder and the render, so that different farms in one namespace have different
+/// names.
 ///
 /// The same farm always gets the same name.
 fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
@@ -50,7 +51,7 @@ fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String 
     format!("{name}-{:08x}", xxh3_64(own.as_bytes()) as u32)
 }
 
-/// Returns the Job that renders the parts. `here` is the shell code that enters the folder.
+/// Returns the Job that renders the parts. `here` is shell code that changes to the folder.
 fn parts(plan: &Plan, container: &Container, name: &str, here: &str) -> String {
     let parts = plan.parts;
     let mut limits = String::new();
@@ -104,10 +105,11 @@ spec:
     )
 }
 
-/// Number of times that Kubernetes repeats a part or a merge that failed (`backoffLimit`).
+/// Number of times that Kubernetes repeats a failed part or merge: `backoffLimit`.
 const RETRIES: u32 = 5;
 
-/// Returns the Job of one level of merging. `set_merge` is the shell code that builds the command.
+/// Returns the Job of one level of merging. `here` is shell code that changes to the folder, and `set_merge` shell code
+/// that builds the command.
 fn merge(container: &Container, name: &str, here: &str, level: Level, set_merge: &str) -> String {
     let (suffix, jobs) = (level.stem(), level.jobs());
     let (indexed, job) = if level.is_last() {
@@ -139,7 +141,8 @@ spec:
     )
 }
 
-/// Returns the containers and volumes of a pod that runs `script` in the shell of the image.
+/// Returns the containers and volumes of a pod, as YAML. The pod runs `script` in the image's shell; `limits` is the
+/// YAML of its resources.
 fn containers(container: &Container, name: &str, script: &str, limits: &str) -> String {
     let Container {
         image,

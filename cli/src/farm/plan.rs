@@ -18,13 +18,14 @@ use crate::{
     headless::with_reading_line,
 };
 
-/// The plan of a farm. The fields up to `parts` define the render and must not change while it continues.
+/// The plan of a farm. The fields up to and including `parts` define the render and must not change while it continues;
+/// later ones may.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
     /// Name and version of the program that submitted the render.
     pub(super) software: String,
-    /// Absolute path of the scene.
+    /// Absolute path of the scene file.
     pub(super) scene: String,
     /// Hash of the scene, 32 hexadecimal digits.
     pub(super) scene_hash: String,
@@ -41,15 +42,15 @@ pub(super) struct Plan {
     /// Number of parts, at most `spp`.
     pub(super) parts: u32,
 
-    /// Seconds between checkpoints of a part.
+    /// Time between checkpoints of a part in seconds.
     pub(super) every_seconds: f64,
     /// Maximum number of files that a job merges.
     pub(super) fan_in: u32,
     /// Path of raysieve on the machines of the jobs.
     pub(super) program: String,
-    /// Command-line words that do not change the image, such as `--backend cpu`.
+    /// Words of the command line that do not change the image, such as `--backend cpu`.
     pub(super) machine: Vec<String>,
-    /// System that runs the jobs.
+    /// The system that runs the jobs: Slurm or Kubernetes.
     pub(super) engine: Engine,
     /// GPUs to request for each part; `None` requests none.
     pub(super) gpus_per_task: Option<u32>,
@@ -57,7 +58,7 @@ pub(super) struct Plan {
     pub(super) cpus_per_task: Option<u32>,
     /// Time limit of a part in seconds, for Slurm; `None` is the cluster's default.
     pub(super) time_seconds: Option<u64>,
-    /// Options of sbatch for all jobs.
+    /// Options that sbatch receives for all jobs.
     pub(super) sbatch: Vec<String>,
     /// Container of the jobs; `None` unless the engine is Kubernetes.
     pub(super) container: Option<Container>,
@@ -71,7 +72,7 @@ pub(super) struct Container {
     pub(super) image: String,
     /// Name of the PersistentVolumeClaim with the scene and the folder.
     pub(super) claim: String,
-    /// Absolute path at which the volume is mounted, here and in the container.
+    /// Absolute path at which the volume is mounted, on this machine and in the container.
     pub(super) mount: String,
 }
 
@@ -80,14 +81,15 @@ pub(super) struct Container {
 pub(super) enum Progress {
     /// The file contains all samples of the part.
     Whole,
-    /// The file contains this number of the part's (pixel, sample) pairs; 0 if it is missing or damaged.
+    /// The file contains this number of the part's (pixel, sample) pairs. The number is 0 if the file is missing or
+    /// damaged.
     Begun(u64),
-    /// The file is not this part of this render; the text is the error message.
+    /// The file does not belong to this part of this render. The text is the error message.
     Wrong(String),
 }
 
 impl Plan {
-    /// Returns the plan that the command line describes, for the scene at `path`.
+    /// Creates the plan that the command line describes, for the scene at `path`. Reads the scene, but writes no files.
     ///
     /// # Errors
     /// If the scene is invalid, there are more parts than samples, or paths cannot be used in scripts or containers.
@@ -168,7 +170,7 @@ impl Plan {
         }
     }
 
-    /// Returns the identity of the render, which all its parts have.
+    /// Returns the identity of the render, which all its parts must have.
     pub(super) fn identity(&self) -> Identity {
         Identity {
             scene_hash: self.scene_hash.clone(),
@@ -181,7 +183,8 @@ impl Plan {
         }
     }
 
-    /// Describes why parts of the plan `other` cannot be used for this plan, such as "has spp 2, not 3"; `None` if they can.
+    /// Returns why parts of the plan `other` cannot be used for this plan, such as "has spp 2, not 3", or `None` if
+    /// they can.
     pub(super) fn difference(&self, other: &Plan) -> Option<String> {
         let counts = [
             ("spp", self.spp, other.spp),
@@ -193,7 +196,8 @@ impl Plan {
         })
     }
 
-    /// Returns an error if the scene has changed since the submission, or if this is another version of the program.
+    /// Returns an error if the scene has changed since the submission, or if this program has another version than the
+    /// one that submitted.
     pub(super) fn check_scene(&self) -> Result<(), Error> {
         let path = Path::new(&self.scene);
         let mut scene = with_reading_line(path, || Scene::load(path))?;
@@ -215,12 +219,13 @@ impl Plan {
         }
     }
 
-    /// Returns the first sample number of a part. For `part` equal to the number of parts, returns the end, `spp`.
+    /// Returns the number of the first sample of a part, both counted from 0. For `part` equal to the number of parts,
+    /// returns the end, `spp`.
     fn first_sample(&self, part: u32) -> u64 {
         u64::from(self.spp) * u64::from(part) / u64::from(self.parts)
     }
 
-    /// Returns the samples of a range of parts.
+    /// Returns the samples of the parts `parts`, in all pixels.
     pub(super) fn samples(&self, parts: std::ops::Range<u32>) -> Samples {
         let place = |part| SamplePosition {
             sample: self.first_sample(part),
@@ -231,7 +236,7 @@ impl Plan {
             .unwrap_or_else(|| Samples::first(self.spp, pixel_count))
     }
 
-    /// Returns the state of the part whose file is `file`. Reads only the header.
+    /// Returns the state of part `part`, whose file is `file`. Reads only the file's header.
     pub(super) fn progress(&self, part: u32, file: &Path) -> Progress {
         let wrong = |problem: String| Progress::Wrong(format!("{}: {problem}", file.display()));
         match PartHeader::read(file) {
@@ -257,7 +262,8 @@ impl Plan {
         }
     }
 
-    /// Returns the header of the final image if it exists and contains all samples of this render.
+    /// Returns the header of the final image if the image exists and contains all samples of this render, and otherwise
+    /// `None`.
     pub(super) fn finished(&self, picture: &Path) -> Option<PartHeader> {
         PartHeader::read(picture).ok().filter(|claim| {
             claim.identity == self.identity() && claim.samples == self.samples(0..self.parts)
@@ -294,10 +300,10 @@ fn container(arguments: &Farm) -> Result<Option<Container>, Error> {
     }))
 }
 
-/// Number of parts if none is given and there are at least as many samples.
+/// Default number of parts. With fewer samples per pixel, the default is one part per sample.
 const DEFAULT_PARTS: u32 = 64;
 
-/// Returns the absolute path, without resolving links.
+/// Returns the absolute form of a path, without resolving links.
 pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
     absolute(path).map_err(|error| Error::File {
         file: path.display().to_string(),
@@ -305,7 +311,7 @@ pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Returns the path as text that can be written into a script.
+/// Returns a path as text that can be written into a script.
 ///
 /// # Errors
 /// If the path is not UTF-8 or contains control characters.

@@ -10,25 +10,28 @@ use super::{folder::Folder, plan::Plan};
 
 /// A script or manifest in the folder.
 pub(super) struct Script {
-    /// File name in the folder.
+    /// Name of the file in the folder.
     pub(super) name: String,
     /// Content of the file.
     pub(super) text: String,
 }
 
-/// Returns the path of a part's file in the folder. The file is the part's checkpoint until the part is complete.
+/// Returns the path of a part's file, relative to the folder. The file is the part's checkpoint until the part is
+/// complete.
 pub(super) fn part_file(part: u32) -> String {
     format!("parts/{part:05}.exr")
 }
 
-/// Maximum number of tasks of an array for any cluster, because log names have [`LOG_DIGITS`] digits.
+/// Maximum number of tasks of a job array on any cluster. It is limited because the names of logs have [`LOG_DIGITS`]
+/// digits.
 pub(super) const MAX_TASKS: u32 = 10_u32.pow(LOG_DIGITS);
-/// Digits of the number in the name of a log.
+/// Number of decimal digits in the name of a log.
 const LOG_DIGITS: u32 = 5;
 
-/// Returns sbatch's pattern for the log paths of an array that begins at the task `first` of a level.
+/// Returns the pattern of log paths, for sbatch's `--output`, of an array whose first task has the number `first` in
+/// its level. `stem` begins the names.
 ///
-/// `max` is the maximum number of tasks of an array, a power of ten, and `first` is a multiple of it.
+/// `max` is the maximum number of tasks of an array, a power of ten. `first` is a multiple of it.
 pub(super) fn logs_of_array(stem: &str, first: u32, max: u32) -> String {
     let own = max.ilog10();
     let width = (LOG_DIGITS - own) as usize;
@@ -42,26 +45,26 @@ pub(super) fn logs_of_array(stem: &str, first: u32, max: u32) -> String {
     }
 }
 
-/// Returns the path of the log of a part's job in the folder.
+/// Returns the path of the log of a part's job, relative to the folder.
 pub(super) fn part_log(part: u32) -> String {
     format!("logs/{part:0width$}.log", width = LOG_DIGITS as usize)
 }
 
-/// One level of merging: its jobs merge groups of files, which are parts or results of the level before.
+/// One level of merging. Each of its jobs merges a group of files, which are parts or results of the level before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level {
-    /// Number of the level, from 1.
+    /// Number of the level, counted from 1.
     number: u32,
     /// Number of input files of the level.
     files: u32,
-    /// Number of files that a job merges; the last job merges the rest.
+    /// Number of input files that each job merges. The last job merges the remaining ones, which may be fewer.
     group: u32,
-    /// Number of parts in each output file of this level, except for the last file.
+    /// Number of parts that each output file of this level contains. The last file may contain fewer.
     parts_each: u64,
 }
 
 impl Level {
-    /// Returns the number of jobs, which is also the number of output files.
+    /// Returns the number of jobs of the level, which is also the number of its output files.
     pub(super) fn jobs(self) -> u32 {
         self.files.div_ceil(self.group)
     }
@@ -71,7 +74,7 @@ impl Level {
         self.jobs() == 1
     }
 
-    /// Returns the beginning of the names of the level's script, logs and jobs.
+    /// Returns the text with which the names of the level's script, logs and jobs begin: `merge-1`, or `merge` for the last.
     pub(super) fn stem(self) -> String {
         if self.is_last() {
             "merge".to_owned()
@@ -101,7 +104,8 @@ impl Level {
     }
 }
 
-/// Returns the levels of merging: as few as possible, with groups of the same size, at most `fan_in`.
+/// Returns the levels of merging, in order. There are as few as possible, and all use the same group size, at most
+/// `fan_in`.
 pub(super) fn levels(plan: &Plan) -> Vec<Level> {
     let count = (1..).find(|&levels| u64::from(plan.fan_in).pow(levels) >= plan.parts.into());
     let count = count.unwrap_or(1);
@@ -129,9 +133,11 @@ pub(super) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned())
 }
 
-/// Returns shell code that sets `$@` to the command that renders part `$part`, and `$file` to its file.
+/// Returns shell code that sets `$@` to the command that renders part `$part`, and `$file` to the path of that part's
+/// file.
 ///
-/// The code must run in the folder. It exits with 2 if the program's version is not that of the plan.
+/// The code must run with the folder as working directory. It exits with 2 if the program's version is not that of the
+/// plan.
 pub(super) fn set_render(plan: &Plan) -> String {
     let Plan {
         software,
@@ -170,7 +176,8 @@ set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bou
     )
 }
 
-/// Returns shell code that sets `$@` to the command of job `$job` of a level of merging. It must run in the folder.
+/// Returns shell code that sets `$@` to the command of job `$job` of a level of merging. The code must run with the
+/// folder as working directory.
 pub(super) fn set_merge(plan: &Plan, folder: &Folder, level: Level) -> Result<String, Error> {
     let Plan {
         spp,
@@ -228,7 +235,8 @@ pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Err
     Ok(scripts)
 }
 
-/// Returns the script of the parts. It requeues its job after the time limit, and after failures that a retry may fix.
+/// Returns the script that renders a part. It requeues its own job after the time limit, and after failures that a
+/// retry may fix.
 fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     let Plan {
         parts,
@@ -285,10 +293,10 @@ exit \"$code\"
     })
 }
 
-/// Maximum number of times that a part is queued again after it has failed or was killed.
+/// Maximum number of times that a part is queued again after it failed or was killed.
 const MAX_RESTARTS: u32 = 5;
 
-/// Returns the script of one level of merging.
+/// Returns the script of the jobs of one level of merging.
 fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Error> {
     let stem = level.stem();
     let (options, job, what) = if level.is_last() {
@@ -326,7 +334,8 @@ exec \"$@\"
     })
 }
 
-/// Returns the `#SBATCH` lines of a script. `suffix` is appended to the name of the job.
+/// Returns the `#SBATCH` lines of a script: common options, `options`, and those of the user. `suffix` is appended to
+/// the name of the job.
 fn head(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> Result<String, Error> {
     let name = format!("--job-name={}{suffix}", name(folder));
     let common = ["--ntasks=1", "--requeue", "--open-mode=append"].map(str::to_owned);
@@ -338,7 +347,8 @@ fn head(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> Res
     Ok(lines.concat())
 }
 
-/// Returns the name of the jobs: `raysieve-` and the image's name, with characters that all engines allow.
+/// Returns the name of the farm's jobs: `raysieve-` and the image's name, with characters that Slurm and Kubernetes
+/// allow.
 pub(super) fn name(folder: &Folder) -> String {
     // With all suffixes, a name in Kubernetes may have 63 characters.
     const MAX_LETTERS: usize = 30;
@@ -370,7 +380,7 @@ fn time_option(seconds: u64) -> String {
     )
 }
 
-/// Returns the number of seconds before the time limit at which a part is asked to save its samples and stop.
+/// Returns how many seconds before the time limit a part is asked to save its samples and stop.
 fn lead_seconds(plan: &Plan) -> u64 {
     const MAX: u64 = 120;
     const MIN: u64 = 10;

@@ -1,4 +1,4 @@
-//! Submission to Slurm and the state of its jobs, by Slurm's programs sbatch, squeue, scancel and scontrol.
+//! Submission to Slurm, and the state of submitted jobs, by Slurm's programs sbatch, squeue, scancel and scontrol.
 
 use std::{
     collections::HashMap,
@@ -15,9 +15,9 @@ use super::{
 };
 use crate::signals::Signals;
 
-/// Submits jobs for the missing parts, and jobs that merge all parts after them.
+/// Submits jobs that render the missing parts, and jobs that merge all parts afterwards. Returns the submitted jobs.
 ///
-/// Returns `None` if a signal arrived. Then, and after an error, the jobs submitted so far are cancelled.
+/// Returns `None` if a signal arrived. After a signal or an error, the jobs submitted so far are cancelled.
 pub(super) fn submit(
     plan: &Plan,
     folder: &Folder,
@@ -54,7 +54,7 @@ pub(super) fn submit(
     submitted.map(|_| None)
 }
 
-/// A submission to Slurm in progress.
+/// A submission to Slurm in progress: a series of calls of sbatch, whose jobs are recorded one by one.
 struct Submission<'a> {
     folder: &'a Folder,
     /// Maximum number of tasks of a job array, a power of ten.
@@ -65,7 +65,7 @@ struct Submission<'a> {
 }
 
 impl Submission<'_> {
-    /// Submits the missing parts and all merges. Returns `false` if a signal interrupted it.
+    /// Submits the missing parts and all merges. Returns `false` if a signal interrupted the submission.
     fn all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
         if !self.arrays("part.sh", "", missing, &[])? {
             return Ok(false);
@@ -93,10 +93,11 @@ impl Submission<'_> {
         Ok(true)
     }
 
-    /// Submits these tasks of a script, in as many arrays as needed. Returns `false` if a signal interrupted it.
+    /// Submits the tasks `tasks` of a script, in as many job arrays as needed. Returns `false` if a signal interrupted
+    /// the submission.
     ///
-    /// Each array gets the number of its task 0 as an argument. The names of the logs begin with `stem`, and `more` are
-    /// further options of sbatch.
+    /// The script of each array receives the number of the array's task 0 as its argument. `stem` begins the names of
+    /// the logs, and `more` are further options of sbatch.
     fn arrays(
         &mut self,
         script: &str,
@@ -123,7 +124,8 @@ impl Submission<'_> {
         Ok(true)
     }
 
-    /// Submits one job of the parts, or of the current level of merging. Returns `false` if a signal arrived.
+    /// Submits one job or job array for the parts or the current level of merging, and records it. `first` is the
+    /// number of its task 0. Returns `false` if a signal arrived.
     fn job(&mut self, first: u32, words: &[&str]) -> Result<bool, Error> {
         let job = sbatch(self.folder, words)?;
         let level = self.jobs.merges.last_mut();
@@ -135,7 +137,7 @@ impl Submission<'_> {
     }
 }
 
-/// Runs sbatch with these arguments in the folder, and returns the job ID.
+/// Runs sbatch with these arguments and the folder as working directory, and returns the job ID.
 fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
     let words = [&["sbatch", "--parsable"], words].concat();
     let said = run(&words, Some(folder))?;
@@ -152,7 +154,7 @@ fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
 
 /// Returns the maximum number of tasks of a job array: the largest power of ten that the cluster allows.
 ///
-/// With a power of ten, logs of several arrays have the same names as those of a single array.
+/// Because it is a power of ten, the logs of several arrays have the same names as those of a single array.
 ///
 /// # Errors
 /// If the cluster does not allow job arrays.
@@ -173,25 +175,25 @@ fn max_tasks() -> Result<u32, Error> {
     }
 }
 
-/// The state of a Slurm task.
+/// The state of a task of a Slurm job array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Queued, held or in any other state from which it can start.
+    /// The task is queued, held, or in any other state from which it can start.
     Waits,
     Runs,
     Done,
-    /// Ended without success; the text is Slurm's name of the state, such as `TIMEOUT`.
+    /// The task ended without success. The text is Slurm's name of the state, such as `TIMEOUT`.
     Failed(&'static str),
 }
 
 /// The states of a farm's tasks as reported by squeue. Slurm forgets tasks some minutes after they end.
 pub(super) struct Queue {
-    /// States by job ID and number in the array; the number is `None` for a job that is not an array.
+    /// States by (job ID, number in the array). The number is `None` for a job that is not an array.
     tasks: HashMap<(String, Option<u32>), Task>,
 }
 
 impl Queue {
-    /// Runs squeue for these jobs. The queue is empty if Slurm has forgotten all of them.
+    /// Runs squeue for the jobs of a submission. The queue is empty if Slurm has forgotten all of them.
     pub(super) fn read(jobs: &Jobs) -> Result<Queue, Error> {
         let all = jobs.all().join(",");
         let list = format!("--jobs={all}");
@@ -225,20 +227,21 @@ impl Queue {
         self.tasks.get(&(job.to_owned(), number)).copied()
     }
 
-    /// Returns the state of the task of a part or merge, by its number in the level that `arrays` cover.
+    /// Returns the state of the task that processes a part or merge. `number` is the number of the part or merge, and
+    /// `arrays` are the arrays of its level. `None` if Slurm does not know the task.
     pub(super) fn task_of(&self, arrays: &[Array], number: u32) -> Option<Task> {
         let array = arrays.iter().rev().find(|array| array.first <= number)?;
         self.task(&array.job, Some(number - array.first))
     }
 
-    /// Returns the states of the known tasks of these arrays.
+    /// Yields the states of those tasks of these arrays that Slurm knows.
     pub(super) fn tasks(&self, arrays: &[Array]) -> impl Iterator<Item = Task> {
         let is_of = |job: &String| arrays.iter().any(|array| array.job == *job);
         let of_arrays = self.tasks.iter().filter(move |((job, _), _)| is_of(job));
         of_arrays.map(|(_, &task)| task)
     }
 
-    /// Returns whether any task is waiting or running.
+    /// Returns whether any task of the queue is waiting or running.
     pub(super) fn is_alive(&self) -> bool {
         let alive = |task: &Task| matches!(task, Task::Waits | Task::Runs);
         self.tasks.values().any(alive)
@@ -246,7 +249,7 @@ impl Queue {
 }
 
 impl Task {
-    /// Converts Slurm's name of a state. Unknown states count as waiting.
+    /// Converts Slurm's name of a state to a [`Task`]. Unknown states count as waiting.
     fn of(state: &str) -> Task {
         let failed = FAILED.into_iter().find(|failed| *failed == state);
         match (failed, state) {
@@ -259,7 +262,7 @@ impl Task {
     }
 }
 
-/// Slurm's names of the final states without success.
+/// Slurm's names of the states in which a task has ended without success.
 const FAILED: [&str; 9] = [
     "BOOT_FAIL",
     "CANCELLED",
@@ -272,7 +275,7 @@ const FAILED: [&str; 9] = [
     "TIMEOUT",
 ];
 
-/// Returns an error while jobs of the last submission are in the queue, because two jobs would render the same part.
+/// Returns an error if jobs of the last submission are waiting or running, because two jobs would render the same part.
 pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     let Some(jobs) = folder.jobs()? else {
         return Ok(());
@@ -287,7 +290,8 @@ pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     )))
 }
 
-/// Runs a program of Slurm, in the folder if given, and returns its standard output.
+/// Runs a program of Slurm and returns its standard output. `words` are the program and its arguments, and `folder` is
+/// the working directory, if any.
 ///
 /// # Errors
 /// If the program is missing or fails; the message is its standard error on one line.

@@ -23,12 +23,12 @@ use crate::{
     note, print_result,
 };
 
-/// Minimum pause between two updates.
+/// Minimum pause between two updates of the displayed progress.
 const MIN_PAUSE: Duration = Duration::from_secs(1);
-/// A pause is at least this many times as long as the update before it, so that updates take at most a tenth of the time.
+/// Minimum ratio of a pause to the update before it, so that updates take at most a tenth of the time.
 const PAUSE_FACTOR: u32 = 9;
 
-/// Shows the progress of the farm until the image is complete.
+/// Shows the progress of the farm on standard error until the image is complete.
 ///
 /// # Errors
 /// If a part or merge has failed and no job is left that could complete the image.
@@ -80,7 +80,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     }
 }
 
-/// Prints the line that reports the complete image.
+/// Prints the line that reports a complete image.
 pub(super) fn print_finished(folder: &Folder, header: &PartHeader) -> Result<(), Error> {
     print_result(&format!(
         "{} contains samples {}, film_hash {}\n",
@@ -90,7 +90,8 @@ pub(super) fn print_finished(folder: &Folder, header: &PartHeader) -> Result<(),
     ))
 }
 
-/// Reads Slurm's queue; `None` without Slurm jobs or if squeue fails. Then the progress comes from the files alone.
+/// Reads Slurm's queue. Returns `None` without Slurm jobs or if squeue fails; the progress then comes from the files
+/// alone.
 fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
     match plan.engine {
         Engine::Slurm => jobs.and_then(|jobs| Queue::read(jobs).ok()),
@@ -98,7 +99,7 @@ fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
     }
 }
 
-/// Returns the text beside the progress bar: the numbers of running and waiting parts, if known.
+/// Returns the text beside the progress bar: the numbers of running and waiting parts. Empty if they are not known.
 fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
     let (Some(queue), Some(Jobs { parts, .. })) = (queue, jobs) else {
         return String::new();
@@ -114,10 +115,11 @@ fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
     )
 }
 
-/// Pairs of a part or merge that failed, such as "part 3", and the reason.
+/// The parts and merges that failed, as (name, reason). A name is, for example, "part 3".
 type Failures = Vec<(String, String)>;
 
-/// Returns the error of a farm that cannot complete: the first failure, the number of others, and how to continue.
+/// Returns the error of a farm that cannot complete: the first failure, the number of other failures, and how to
+/// continue.
 fn failed(folder: &Folder, failures: &Failures) -> Error {
     let more = match failures.len() {
         0 | 1 => String::new(),
@@ -133,20 +135,20 @@ fn failed(folder: &Folder, failures: &Failures) -> Error {
     }
 }
 
-/// Modification time and size of a file in bytes. A file with the same stamp is not read again.
+/// The modification time and the size in bytes of a file. A file whose stamp has not changed is not read again.
 type Stamp = (SystemTime, u64);
 
 /// The progress of all parts, as read from their files.
 pub(super) struct Survey {
     parts: Vec<Progress>,
-    /// Stamp of each part's file when it was read; `None` if there was no file.
+    /// The stamp of each part's file when the file was last read, or `None` if there was no file.
     stamps: Vec<Option<Stamp>>,
-    /// Number of (pixel, sample) pairs of each part.
+    /// The number of (pixel, sample) pairs of each complete part.
     lengths: Vec<u64>,
 }
 
 impl Survey {
-    /// Returns a survey in which no part has begun. It reads no file.
+    /// Creates a survey in which no part has begun. Reads no file.
     pub(super) fn new(plan: &Plan) -> Survey {
         let parts = 0..plan.parts;
         Survey {
@@ -158,7 +160,7 @@ impl Survey {
         }
     }
 
-    /// Reads the files that have changed since the last update.
+    /// Reads the headers of the parts' files that have changed since the last update.
     pub(super) fn update(&mut self, plan: &Plan, folder: &Folder) {
         let places = (0..).zip(self.parts.iter_mut().zip(&mut self.stamps));
         for (part, (progress, stamp)) in places {
@@ -172,14 +174,15 @@ impl Survey {
         }
     }
 
-    /// Returns the numbers of the parts that are not complete.
+    /// Returns the numbers of the parts that are not complete, ascending.
     pub(super) fn missing(&self) -> Vec<u32> {
         let parts = (0..).zip(&self.parts);
         let missing = parts.filter(|(_, progress)| **progress != Progress::Whole);
         missing.map(|(part, _)| part).collect()
     }
 
-    /// Returns the error message for the first file that is not a part of this render; `None` if all files are valid.
+    /// Returns the error message for the first file that is not a part of this render, or `None` if there is no such
+    /// file.
     pub(super) fn wrong(&self) -> Option<&str> {
         self.parts.iter().find_map(|progress| match progress {
             Progress::Wrong(problem) => Some(problem.as_str()),
@@ -187,7 +190,7 @@ impl Survey {
         })
     }
 
-    /// Returns the number of (pixel, sample) pairs that are done, over all parts.
+    /// Returns the number of (pixel, sample) pairs that are done in all parts together.
     fn pairs(&self) -> u64 {
         let done = |(progress, length): (&Progress, &u64)| match progress {
             Progress::Whole => *length,
@@ -197,7 +200,8 @@ impl Survey {
         self.parts.iter().zip(&self.lengths).map(done).sum()
     }
 
-    /// Returns the failures of parts or, if no part is missing, of the merges, according to Slurm's queue.
+    /// Returns the failures of the missing parts, according to Slurm's queue. If no part is missing, returns the first
+    /// failure of a merge.
     fn failed_jobs(&self, plan: &Plan, folder: &Folder, queue: &Queue, jobs: &Jobs) -> Failures {
         let failed = |task: Option<Task>, log: &Path| match task {
             Some(Task::Failed(state)) => Some(format!("{state}: {}", log_end(log))),
@@ -232,7 +236,8 @@ impl Survey {
             .collect()
     }
 
-    /// Returns the failures according to the logs alone: those whose last line is an error message of raysieve.
+    /// Returns the failures according to the logs alone. A job has failed if the last line of its log is an error
+    /// message of raysieve.
     fn failed_logs(&self, plan: &Plan, folder: &Folder) -> Failures {
         let reason = |log: &Path| {
             let line = last_line(log).ok().flatten()?;
@@ -253,7 +258,8 @@ impl Survey {
             .collect()
     }
 
-    /// Returns the missing parts that have failed: their file is wrong, or `why` returns a reason.
+    /// Returns the failures among the parts `missing`. A part has failed if its file is wrong, or if `why` returns a
+    /// reason for its number.
     fn failures(&self, missing: &[u32], why: impl Fn(u32) -> Option<String>) -> Failures {
         let of_part = |&part: &u32| {
             let why = match &self.parts[part as usize] {
@@ -266,7 +272,7 @@ impl Survey {
     }
 }
 
-/// Describes the end of a log: its last line and its path, or why it cannot be read.
+/// Returns text about the end of a log: its last line and its path, or the reason why it cannot be read.
 fn log_end(log: &Path) -> String {
     match last_line(log) {
         Ok(Some(line)) => {
@@ -278,7 +284,8 @@ fn log_end(log: &Path) -> String {
     }
 }
 
-/// Returns the last line of a file that is not blank; `None` if there is none.
+/// Returns the last line of a file that is not blank, or `None` if there is no such line. Searches only the end of the
+/// file.
 fn last_line(log: &Path) -> io::Result<Option<String>> {
     /// Number of bytes at the end of the file that are searched.
     const TAIL: u64 = 4096;

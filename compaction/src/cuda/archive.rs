@@ -1,4 +1,4 @@
-//! Compiled kernels that ship with a program; one of the layers that a `Compiler` searches.
+//! Compiled kernels that ship with a program. A `Compiler` searches them before its cache and after NVRTC.
 
 use std::{
     collections::BTreeMap,
@@ -16,13 +16,13 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The first bytes of every archive; they change with the format.
+/// The first bytes of every archive. They change whenever the format changes.
 const MAGIC: &[u8; 8] = b"kernels2";
 
 /// Compiled kernels that ship with a program, for machines with a driver but without NVRTC.
 ///
-/// For each source, an archive may hold machine code, which is loaded directly, and PTX, which the driver compiles. An
-/// image is stored under a hash of the source text it was compiled from, so it is never used for another text. A
+/// For each source, an archive may hold machine code, which is loaded directly, and PTX, which the driver compiles.
+/// Each image is stored under a hash of the source text it was compiled from, so it is never used for another text. A
 /// program's tests should assert that [`missing`](Self::missing) is empty.
 ///
 /// A driver loads machine code made by any NVRTC of its own or an older major version, but PTX only if NVRTC is not
@@ -48,11 +48,12 @@ const MAGIC: &[u8; 8] = b"kernels2";
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
-    /// The images of each source, by the hash of its text and options.
+    /// The images of each source, by the hash of the source's expanded text and the compiler options.
     sources: BTreeMap<u128, Images>,
 }
 
-/// The compiled images of one source by target. Each is compressed separately, so that only the needed one is unpacked.
+/// The compiled images of one source, by target. The bytes of each image are compressed separately, so that only the
+/// needed image is decompressed.
 type Images = BTreeMap<Target, Vec<u8>>;
 
 impl Archive {
@@ -65,7 +66,7 @@ impl Archive {
         Target::Ptx(75),
     ];
 
-    /// Compiles each source for each target and returns the archive of the images.
+    /// Compiles each source for each target, in parallel, and returns the archive of the images.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Nvrtc, Source, Target};
@@ -79,8 +80,8 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Nvrtc::compile`], which may not support a target, and [`Error::Archive`] if the
-    /// compression fails.
+    /// Returns the errors of [`Nvrtc::compile`], for example if this NVRTC does not support a target, and
+    /// [`Error::Archive`] if compression fails.
     pub fn build(sources: &[Source], targets: &[Target], nvrtc: &Nvrtc) -> Result<Self> {
         let images = |source: &Source| {
             let text = source.text()?;
@@ -102,7 +103,7 @@ impl Archive {
         Ok(Self { sources })
     }
 
-    /// Reads an archive from the bytes of a file.
+    /// Reads an archive from its bytes, as returned by [`to_bytes`](Self::to_bytes).
     ///
     /// ```
     /// use compaction::cuda::Archive;
@@ -113,7 +114,7 @@ impl Archive {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Archive`] if the bytes are damaged or of another format.
+    /// Returns [`Error::Archive`] if the bytes are damaged or have another format.
     pub fn open(bytes: &[u8]) -> Result<Self> {
         let damaged = |reason: &str| Error::Archive {
             reason: reason.to_owned(),
@@ -141,7 +142,7 @@ impl Archive {
         Ok(Self { sources })
     }
 
-    /// Returns the bytes of a file that [`open`](Self::open) reads. Equal archives have equal bytes.
+    /// Returns the archive as bytes that [`open`](Self::open) reads. Equal archives have equal bytes.
     ///
     /// ```
     /// use compaction::cuda::Archive;
@@ -168,7 +169,8 @@ impl Archive {
         .concat()
     }
 
-    /// Returns the paths of the sources that have no image in the archive, because they changed or are new.
+    /// Returns the paths of those `sources` whose current text has no image in the archive, because the text changed or
+    /// is new.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Source};
@@ -191,7 +193,7 @@ impl Archive {
         Ok(missing)
     }
 
-    /// Returns the number of sources in the archive.
+    /// Returns the number of sources that have images in the archive.
     ///
     /// ```
     /// assert_eq!(compaction::cuda::Archive::default().len(), 0);
@@ -209,7 +211,8 @@ impl Archive {
         self.sources.is_empty()
     }
 
-    /// Returns the images of a source text that run on a compute capability (90 for 9.0), best first.
+    /// Decompresses the images of a source text that run on a compute capability (90 for 9.0): machine code first, then
+    /// PTX.
     pub(super) fn images(&self, text: &str, capability: u32) -> impl Iterator<Item = Image> {
         let images = self.sources.get(&source_key(text)).into_iter().flatten();
         // Targets are sorted: PTX, then machine code by capability.
@@ -233,14 +236,15 @@ fn compress(image: &[u8]) -> Result<Vec<u8>> {
         })
 }
 
+/// Returns the decompressed image, or `None` if the bytes are damaged.
 fn decompress(packed: &[u8]) -> Option<Vec<u8>> {
     let mut image = Vec::new();
     ZlibDecoder::new(packed).read_to_end(&mut image).ok()?;
     Some(image)
 }
 
-/// Splits the first image off `rest`: the key of its source, its target, and its compressed bytes. `None` if `rest`
-/// ends early.
+/// Removes the first image from `rest` and returns its source key, its encoded target and its compressed bytes. Returns
+/// `None` and leaves `rest` unchanged if the bytes end early.
 fn split_image<'a>(rest: &mut &'a [u8]) -> Option<(u128, [u8; 5], &'a [u8])> {
     let (key, after) = rest.split_first_chunk::<16>()?;
     let (target, after) = after.split_first_chunk::<5>()?;
@@ -251,7 +255,7 @@ fn split_image<'a>(rest: &mut &'a [u8]) -> Option<(u128, [u8; 5], &'a [u8])> {
     Some((u128::from_le_bytes(*key), *target, image))
 }
 
-/// Removes the `// callseq` comments of a PTX text, in which NVRTC numbers calls across a whole process.
+/// Removes the `// callseq` comments from a PTX text. NVRTC uses them to number the calls of a whole process.
 ///
 /// Without them, compiling a source gives the same bytes every time.
 fn strip_call_numbers(ptx: &[u8]) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! The on-disk cache of compiled kernels; one of the layers that a `Compiler` searches.
+//! The cache of compiled kernels in a folder of this machine, which a `Compiler` searches before it compiles.
 
 use std::{
     env, fs,
@@ -10,10 +10,10 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::image::{Image, Target};
 
-/// The first bytes of every file in the cache; they change with the format.
+/// The first bytes of every file in the cache. They change whenever the format changes.
 const MAGIC: &[u8; 8] = b"compact1";
 
-/// A folder of kernels compiled earlier, which avoids compiling them again.
+/// A folder of compiled kernels, which avoids compiling the same kernels again.
 ///
 /// The cache never causes an error: a damaged entry counts as absent, and a folder that cannot be written stays empty.
 ///
@@ -50,7 +50,7 @@ impl Cache {
         }
     }
 
-    /// Returns a cache in this folder, which is created at the first write.
+    /// Returns a cache in this folder. The first write creates the folder.
     ///
     /// ```
     /// use compaction::cuda::Cache;
@@ -63,7 +63,7 @@ impl Cache {
         }
     }
 
-    /// Returns a disabled cache: every kernel is compiled anew.
+    /// Returns a disabled cache, which stores nothing and finds nothing.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler};
@@ -75,11 +75,12 @@ impl Cache {
         Self { folder: None }
     }
 
+    /// Returns the image stored under `key`, or `None` if it is absent or damaged.
     pub(super) fn read(&self, key: u128) -> Option<Image> {
         decode(&fs::read(entry(self.folder.as_deref()?, key)).ok()?)
     }
 
-    /// Stores an image under its key. Errors are ignored, because the image can be compiled again.
+    /// Stores an image under its key. Write errors are ignored, because the image can be compiled again.
     pub(super) fn write(&self, key: u128, image: &Image) {
         if let Some(folder) = &self.folder {
             // Without the entry, the image is compiled again next time, which is no error.
@@ -88,11 +89,12 @@ impl Cache {
     }
 }
 
+/// Returns the path of a cache entry: the key as 32 hexadecimal digits, in `folder`.
 fn entry(folder: &Path, key: u128) -> PathBuf {
     folder.join(format!("{key:032x}"))
 }
 
-/// Writes an entry to a temporary file and renames it, so that no other process reads a partial entry.
+/// Writes a cache entry to a temporary file and renames the file, so that no other process reads a partial entry.
 fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -101,7 +103,7 @@ fn store(folder: &Path, key: u128, image: &Image) -> io::Result<()> {
     Ok(())
 }
 
-/// Encodes an image: magic, checksum of the rest, target kind, compute capability, code.
+/// Encodes an image as a cache entry: magic, 16 bytes of checksum of the rest, 5 bytes of target, and code.
 fn encode(image: &Image) -> Vec<u8> {
     let mut content = image.target.to_bytes().to_vec();
     content.extend(&image.bytes);
@@ -113,6 +115,7 @@ fn encode(image: &Image) -> Vec<u8> {
     .concat()
 }
 
+/// Decodes the bytes of [`encode`]. Returns `None` if they are damaged or have another format.
 fn decode(file: &[u8]) -> Option<Image> {
     let (checksum, content) = file.strip_prefix(MAGIC)?.split_first_chunk::<16>()?;
     if xxh3_128(content) != u128::from_le_bytes(*checksum) {

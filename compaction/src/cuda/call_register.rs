@@ -1,4 +1,4 @@
-//! Detection of driver calls that never return.
+//! Detection of driver calls that do not return.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -8,10 +8,9 @@ use std::{
 use super::timeout::WaitClock;
 use crate::error::{Error, Result};
 
-/// A register of the driver calls that are in progress.
+/// A register of the driver calls that are in progress. Clones share one register.
 ///
-/// A call that hangs cannot report itself. A [`HangDetector`] on another thread detects it from this register. Clones share
-/// the register.
+/// A thread whose call hangs cannot report it. A [`HangDetector`] on another thread finds the call in this register.
 ///
 /// ```no_run
 /// use std::{thread, time::Duration};
@@ -32,11 +31,13 @@ pub struct CallRegister(Arc<Mutex<Calls>>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// The number of calls registered so far; the next call gets this number.
+    /// The number of calls registered so far, which numbers the next call.
     begun: u64,
-    under_way: Vec<Call>,
+    /// The calls in progress, oldest first.
+    in_progress: Vec<Call>,
 }
 
+/// A registered call: its number, the operation for error messages, and the minimum time that it is allowed.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     number: u64,
@@ -47,8 +48,8 @@ struct Call {
 impl CallRegister {
     /// Runs `call` and registers it as in progress until it returns.
     ///
-    /// `doing` names it in errors. `min_time` is the minimum time it is allowed, even if a watcher's `timeout` is
-    /// shorter.
+    /// `doing` names the call in errors. A [`HangDetector`] allows the call at least `min_time`, even if the detector's
+    /// own time limit is shorter.
     ///
     /// ```
     /// use std::time::Duration;
@@ -62,14 +63,16 @@ impl CallRegister {
         let mut calls = self.calls();
         let number = calls.begun;
         calls.begun += 1;
-        calls.under_way.push(Call {
+        calls.in_progress.push(Call {
             number,
             doing,
             min_time,
         });
         drop(calls);
         let returned = call();
-        self.calls().under_way.retain(|call| call.number != number);
+        self.calls()
+            .in_progress
+            .retain(|call| call.number != number);
         returned
     }
 
@@ -78,7 +81,8 @@ impl CallRegister {
     }
 }
 
-/// Detects calls of a [`CallRegister`] that take too long, by looking at it repeatedly.
+/// Detects a call of a [`CallRegister`] that takes too long. The owner calls [`look`](Self::look) repeatedly, on
+/// another thread than the calls.
 ///
 /// ```
 /// use std::time::Duration;
@@ -96,12 +100,14 @@ impl CallRegister {
 #[derive(Debug)]
 pub struct HangDetector {
     watch: CallRegister,
-    /// The number of the oldest call seen by the last look, and the time for which it has been the oldest.
+    /// The number of the oldest call at the last look, and the time since a look first found it to be the oldest.
+    /// `None` if no call was in progress.
     seen: Option<(u64, WaitClock)>,
 }
 
 impl HangDetector {
-    /// Creates a watcher that measures the age of calls from its first look on.
+    /// Creates a detector for the calls of `watch`. The time of a call counts from the first look that finds it to be
+    /// the oldest.
     ///
     /// ```
     /// use compaction::cuda::{CallRegister, HangDetector};
@@ -113,10 +119,11 @@ impl HangDetector {
         Self { watch, seen: None }
     }
 
-    /// Looks at the oldest call in progress, which must not last longer than `timeout` or the minimum time given for
-    /// it.
+    /// Checks that the oldest call in progress has not lasted for `timeout`, or for the call's own minimum time if that
+    /// is longer. Does not wait.
     ///
-    /// Time in which the process is suspended does not count, if the method is called at least ten times a second.
+    /// Time in which the process is suspended does not count, provided that this method is called at least ten times a
+    /// second.
     ///
     /// ```
     /// use std::time::Duration;
@@ -129,9 +136,9 @@ impl HangDetector {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Timeout`] if this watcher has seen the oldest call for at least that time.
+    /// Returns [`Error::Timeout`] if the oldest call has been the oldest for at least that time.
     pub fn look(&mut self, timeout: Duration) -> Result<()> {
-        let Some(oldest) = self.watch.calls().under_way.first().copied() else {
+        let Some(oldest) = self.watch.calls().in_progress.first().copied() else {
             self.seen = None;
             return Ok(());
         };

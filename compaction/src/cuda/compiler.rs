@@ -1,4 +1,4 @@
-//! The compiler: from a source to loaded kernels, through several layers of caching.
+//! The compiler, which turns a source into loaded kernels or finds code that was compiled earlier.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -18,14 +18,15 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The minimum time allowed for loading PTX, because the driver compiles it on the CPU, which may be busy.
+/// The minimum time that hang detection allows for loading PTX. The driver compiles PTX on the CPU, which may be busy.
 const PTX_LOAD_MIN_TIME: Duration = Duration::from_secs(120);
 
 /// Compiles a [`Source`] for a GPU, or finds code compiled earlier.
 ///
-/// It tries four layers in order: machine code for exactly this GPU in the [`Archive`] shipped with the program; the
-/// [`Cache`] of this machine; [`Nvrtc`], if installed; any other image in the archive that runs on the GPU. Images are
-/// keyed by the expanded text, the options and the target, so no layer returns the image of another source.
+/// The compiler tries four layers in order: machine code for exactly this GPU in the [`Archive`] shipped with the
+/// program; the [`Cache`] of this machine; [`Nvrtc`], if installed; any other image in the archive that runs on the
+/// GPU. Images are stored under a hash of the expanded text and the options, so no layer returns the image of another
+/// source.
 ///
 /// Cloning is cheap. Operations keep a clone to compile kernels for other item types when first needed.
 ///
@@ -46,6 +47,7 @@ pub struct Compiler {
     watch: CallRegister,
 }
 
+/// The choice of NVRTC: search for one when needed, use the given one, or never compile.
 #[derive(Clone, Debug)]
 enum NvrtcChoice {
     Search,
@@ -77,9 +79,11 @@ impl Compiler {
         }
     }
 
-    /// Uses the bytes of an [`Archive`] as the first and the last layer.
+    /// Uses an [`Archive`], given as bytes, as the first layer and, for images that are not machine code for exactly
+    /// the GPU, as the last.
     ///
-    /// Invalid bytes are reported by a later error, if no other layer has the code.
+    /// Damaged bytes are not an error here. They count as an empty archive, and [`Error::NoCompiler`] contains the
+    /// reason if no other layer has the code.
     ///
     /// ```
     /// use compaction::cuda::{Archive, Compiler};
@@ -95,7 +99,7 @@ impl Compiler {
         self
     }
 
-    /// Replaces the cache in which compiled kernels are looked up and stored.
+    /// Replaces the cache in which compiled kernels are searched and stored.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler};
@@ -107,7 +111,7 @@ impl Compiler {
         self
     }
 
-    /// Uses the given NVRTC, or never compiles if `None`.
+    /// Uses the given NVRTC instead of searching for one. `None` disables NVRTC, so that no kernel is compiled.
     ///
     /// ```
     /// use compaction::cuda::{Cache, Compiler, Source};
@@ -122,7 +126,8 @@ impl Compiler {
         self
     }
 
-    /// Registers each driver call that loads kernels with `watch`, so that a hanging call can be detected.
+    /// Registers each driver call that loads kernels with `watch`, so that a [`HangDetector`](super::HangDetector) can
+    /// detect a call that hangs.
     ///
     /// ```
     /// use compaction::cuda::{Compiler, CallRegister};
@@ -154,8 +159,9 @@ impl Compiler {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoHeader`] or [`Error::Compile`] if the source does not compile; [`Error::NoCompiler`] if it
-    /// would have to be compiled here and cannot be; [`Error::Driver`] if the driver rejects every available image.
+    /// Returns [`Error::NoHeader`] or [`Error::Compile`] if the source does not compile; [`Error::NoCompiler`] if no
+    /// layer has code for the GPU and NVRTC cannot compile it; and [`Error::Driver`] if the driver rejects every
+    /// available image.
     pub fn load(&self, context: &Arc<CudaContext>, source: &Source) -> Result<Module> {
         let (major, minor) = context
             .compute_capability()
@@ -172,7 +178,8 @@ impl Compiler {
         })
     }
 
-    /// Returns the code of a source for a compute capability (90 for 9.0), and the layer it came from. Needs no GPU.
+    /// Returns the code of a source for a compute capability (90 for 9.0), and the layer that the code came from. Needs
+    /// no GPU.
     ///
     /// ```
     /// use compaction::{Error, cuda::{Compiler, Source}};
@@ -195,7 +202,10 @@ impl Compiler {
         })
     }
 
-    /// Tries the images of all layers in order and returns the first result of `accept` that is `Ok`.
+    /// Passes the image of each layer to `accept`, in order, until one is accepted, and returns that result. A newly
+    /// compiled image that is accepted is stored in the cache.
+    ///
+    /// If all are rejected, returns the first error of `accept`, ignoring those for cached images.
     fn first_accepted<T>(
         &self,
         source: &Source,
@@ -264,6 +274,7 @@ impl Compiler {
         }))
     }
 
+    /// Returns the NVRTC to use, or the reason why there is none. The search runs once per process.
     fn find_nvrtc(&self) -> std::result::Result<&Nvrtc, String> {
         static FOUND: OnceLock<std::result::Result<Nvrtc, String>> = OnceLock::new();
         match &self.nvrtc {

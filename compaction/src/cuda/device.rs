@@ -38,7 +38,7 @@ pub struct DeviceInfo {
     pub multiprocessors: u32,
 }
 
-/// Returns the GPUs of this machine; never an empty list.
+/// Returns the properties of all GPUs of this machine, in the order of their numbers. The list is never empty.
 ///
 /// ```
 /// match compaction::cuda::devices() {
@@ -49,8 +49,8 @@ pub struct DeviceInfo {
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoDevice`] with the reason if there is none: no driver, too old a driver, or no GPU. Returns
-/// [`Error::Driver`] if a device cannot be queried.
+/// Returns [`Error::NoDevice`] with the reason if there is no usable GPU: no driver, a driver that is too old, or no
+/// GPU. Returns [`Error::Driver`] if a device cannot be queried.
 pub fn devices() -> Result<Vec<DeviceInfo>> {
     let count = init_driver()?;
     (0..count)
@@ -58,10 +58,10 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
         .collect()
 }
 
-/// Opens the primary context of a GPU, by its device number.
+/// Opens the primary CUDA context of the GPU with the number `ordinal`, counted from 0.
 ///
-/// The context does not track in which order streams use a buffer, so that work can be captured into graphs. Use each
-/// buffer only on the stream it was allocated on. This module reports other uses as errors; cudarc's own copies do not
+/// The context does not track which streams use a buffer, so that work can be captured into graphs. Use each buffer
+/// only on the stream it was allocated on. This module reports other uses as errors, but cudarc's own copies do not
 /// check.
 ///
 /// ```no_run
@@ -75,7 +75,8 @@ pub fn devices() -> Result<Vec<DeviceInfo>> {
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoDevice`] if there is no such GPU or no usable driver, and [`Error::Driver`].
+/// Returns [`Error::NoDevice`] if there is no such GPU or no usable driver, and [`Error::Driver`] if the context cannot
+/// be created.
 pub fn open(ordinal: usize) -> Result<Arc<CudaContext>> {
     let count = init_driver()?;
     if ordinal >= count {
@@ -117,8 +118,8 @@ pub fn driver_version() -> Option<(i32, i32)> {
         .map(|()| (version / 1000, version % 1000 / 10))
 }
 
-/// Initialises the driver and returns the number of GPUs, at least one. Checks for the library first, because cudarc
-/// would panic.
+/// Initialises the driver and returns the number of GPUs, at least one. Returns [`Error::NoDevice`] if the library is
+/// missing, where cudarc would panic.
 fn init_driver() -> Result<usize> {
     let no_device = |reason: String| Error::NoDevice { reason };
     let version = driver_version()
@@ -137,6 +138,7 @@ fn init_driver() -> Result<usize> {
     }
 }
 
+/// Queries the properties of the GPU with the number `ordinal`.
 fn describe(ordinal: usize) -> std::result::Result<DeviceInfo, DriverError> {
     let device = result::device::get(ordinal as i32)?;
     let attribute = |which| {

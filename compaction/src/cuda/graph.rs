@@ -43,11 +43,12 @@ pub struct Graph(CudaGraph);
 // takes `&mut self`, and nothing else uses it.
 unsafe impl Send for Graph {}
 
-/// A stream capture that ends when dropped, also after a panic, because an open capture would leave the stream
-/// unusable.
+/// A stream capture in progress. Dropping it ends the capture, also after a panic, because an open capture would leave
+/// the stream unusable.
 struct Capture<'a>(&'a Arc<CudaStream>);
 
 impl Capture<'_> {
+    /// Ends the capture and returns the graph, or `None` if the driver returns none.
     fn end(self) -> std::result::Result<Option<CudaGraph>, DriverError> {
         let stream = self.0;
         mem::forget(self);
@@ -63,7 +64,7 @@ impl Drop for Capture<'_> {
 }
 
 impl Graph {
-    /// Records the work that `enqueue` puts on the stream, without executing it. The stream must not be the default
+    /// Records the work that `enqueue` puts on the stream, without executing it. `stream` must not be the default
     /// stream.
     ///
     /// ```no_run
@@ -99,7 +100,7 @@ impl Graph {
         Ok(Self(graph))
     }
 
-    /// Enqueues the recorded work on the stream that it was recorded on, and returns at once.
+    /// Enqueues the recorded work on the stream that was recorded, and returns at once.
     ///
     /// ```no_run
     /// # use compaction::cuda::Graph;

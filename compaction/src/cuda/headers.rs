@@ -2,7 +2,7 @@
 
 macro_rules! headers {
     ($($file:literal),+) => {
-        /// The headers as (path shown in compiler messages, text).
+        /// The headers of this crate as (path shown in compiler messages, text).
         pub(super) const HEADERS: &[(&str, &str)] = &[$((
             concat!("compaction/kernels/", $file),
             include_str!(concat!("../../kernels/", $file)),
@@ -33,5 +33,5 @@ headers!(
     "scan_tile.cuh"
 );
 
-/// Path of the header that every expanded source begins with.
+/// Path of the header that is prepended to every source: type names such as `u32`, and the macros of layout checks.
 pub(super) const PRELUDE: &str = "compaction/kernels/prelude.cuh";

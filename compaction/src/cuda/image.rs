@@ -21,7 +21,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// Encodes the target as stored in files: kind, then compute capability.
+    /// Encodes the target as stored in files: a byte `P` for PTX or `C` for machine code, and the compute capability as
+    /// a little-endian `u32`.
     pub(super) fn to_bytes(self) -> [u8; 5] {
         let (kind, capability) = match self {
             Self::Ptx(capability) => (b'P', capability),
@@ -41,9 +42,10 @@ impl Target {
         }
     }
 
-    /// Returns whether GPUs of this compute capability can run it.
+    /// Returns whether a GPU of compute capability `capability` (90 for 9.0) can run code for this target.
     ///
-    /// Machine code runs on the same or a later minor version of its major version, PTX on all later GPUs.
+    /// Machine code runs on the same or a later minor version of its major version. PTX runs on the same and all later
+    /// capabilities.
     pub(super) fn runs_on(self, capability: u32) -> bool {
         match self {
             Self::Ptx(oldest) => oldest <= capability,
@@ -62,7 +64,7 @@ impl std::fmt::Display for Target {
     }
 }
 
-/// The layer of a [`Compiler`](super::Compiler) that an [`Image`] comes from.
+/// The layer of a [`Compiler`](super::Compiler) that an [`Image`] came from.
 ///
 /// ```
 /// use compaction::cuda::Origin;
@@ -71,7 +73,7 @@ impl std::fmt::Display for Target {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The cache: this machine compiled the source earlier.
+    /// The cache in a folder: this machine compiled the source earlier.
     Cache,
     /// NVRTC compiled the source just now.
     Nvrtc,
@@ -109,12 +111,12 @@ pub struct Image {
     pub bytes: Vec<u8>,
 }
 
-/// Returns the cache key of an image: a hash of source text, options and target. Equal keys mean equal images.
+/// Returns the cache key of an image: a hash of the expanded source text, the compiler options and the target.
 pub(super) fn key(text: &str, target: Target) -> u128 {
     hash(&[&target.to_string(), &OPTIONS.join(" "), text])
 }
 
-/// Returns the archive key of a source: a hash of its text and options, without a target.
+/// Returns the archive key of a source: a hash of its expanded text and the compiler options, without a target.
 pub(super) fn source_key(text: &str) -> u128 {
     hash(&[&OPTIONS.join(" "), text])
 }

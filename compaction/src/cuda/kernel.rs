@@ -68,7 +68,7 @@ impl Module {
         })
     }
 
-    /// Returns the layer that the module's code came from.
+    /// Returns the layer that the module's code came from: the archive, the cache or NVRTC.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -84,7 +84,7 @@ impl Module {
         self.origin
     }
 
-    /// Returns the kernel that the source declares under `name` with the parameters `P`.
+    /// Returns the kernel that the source declares under `name` with the parameter tuple `P`.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -142,7 +142,8 @@ impl Module {
     }
 }
 
-/// Returns the error log of the driver's PTX compiler for a rejected text, as ": …", or an empty string.
+/// Returns the driver's error log for a PTX text that it rejected, as `: …`. Loads the text again for this. The result
+/// is empty if there is no log.
 fn why_refused(context: &Arc<CudaContext>, ptx: String) -> String {
     let mut log = vec![0_u8; 8 << 10];
     let mut options = [
@@ -197,12 +198,13 @@ pub struct Launch {
     grid: (u32, u32, u32),
     block: (u32, u32, u32),
     shared_bytes: u32,
-    /// The item count for messages, if the launch was made by `covering`.
+    /// The item count for error messages, or `None` unless `covering` made the launch.
     items: Option<u32>,
 }
 
 impl Launch {
-    /// Returns a launch with one thread for each item, in blocks of `block_threads` threads.
+    /// Returns a launch with at least one thread for each item, in blocks of `block_threads` threads. The last block
+    /// may have threads without an item.
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -216,7 +218,7 @@ impl Launch {
         }
     }
 
-    /// Returns a launch of `blocks` blocks of `block_threads` threads.
+    /// Returns a one-dimensional launch of `blocks` blocks of `block_threads` threads.
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -227,7 +229,7 @@ impl Launch {
         Self::grid((blocks, 1, 1), (block_threads, 1, 1))
     }
 
-    /// Returns a launch of a grid of blocks, both sizes as (x, y, z).
+    /// Returns a launch of `grid` blocks of `block` threads each, both as (x, y, z).
     ///
     /// ```
     /// use compaction::cuda::Launch;
@@ -244,7 +246,7 @@ impl Launch {
         }
     }
 
-    /// Sets the dynamic shared memory per block, in bytes. More than 48 KB must first be
+    /// Sets the dynamic shared memory per block in bytes. The default is 0. More than 48 KB must first be
     /// [allowed](Kernel::allow_shared_bytes).
     ///
     /// ```
@@ -260,11 +262,12 @@ impl Launch {
         }
     }
 
+    /// Returns whether the grid has no blocks.
     fn is_empty(&self) -> bool {
         self.grid.0 == 0 || self.grid.1 == 0 || self.grid.2 == 0
     }
 
-    /// Describes the launch for errors: `launch "shade" over 1048576 items`.
+    /// Describes the launch of the kernel `name` for errors: `launch "shade" over 1048576 items`.
     fn doing(&self, name: &str) -> String {
         match self.items {
             Some(items) => format!("launch \"{name}\" over {items} items"),
@@ -276,7 +279,7 @@ impl Launch {
     }
 }
 
-/// A loaded kernel with the parameters `P`, a tuple of [`Param`](super::Param)s.
+/// A loaded kernel whose parameters are the tuple `P` of [`Param`](super::Param)s.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Compiler, In, InOut, Kernel, Launch, Source};
@@ -374,7 +377,7 @@ impl<P: Params> Kernel<P> {
     /// # Errors
     ///
     /// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] for a buffer of another context or stream, and
-    /// [`Error::Driver`] with the kernel's name.
+    /// [`Error::Driver`] with the kernel's name if the driver rejects the launch.
     pub fn launch(
         &self,
         stream: &Arc<CudaStream>,
@@ -405,6 +408,7 @@ impl<P: Params> Kernel<P> {
     }
 
     /// Allows all later launches of this kernel to use up to `shared_bytes` bytes of dynamic shared memory per block.
+    /// Up to 48 KB are always allowed.
     ///
     /// Up to 48 KB need no allowance.
     ///
@@ -424,7 +428,8 @@ impl<P: Params> Kernel<P> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::SharedMemory`] if the GPU offers less per block, and [`Error::Driver`].
+    /// Returns [`Error::SharedMemory`] if the GPU offers less per block, and [`Error::Driver`] if the driver reports an
+    /// error.
     pub fn allow_shared_bytes(&self, shared_bytes: u32) -> Result<()> {
         let doing = || {
             format!(
@@ -481,8 +486,8 @@ impl<P: Params> Kernel<P> {
         Ok(registers.max(0) as u32)
     }
 
-    /// Returns how many blocks of `block_threads` threads and `shared_bytes` bytes of dynamic shared memory one
-    /// multiprocessor can run concurrently.
+    /// Returns how many blocks one multiprocessor can run concurrently, if each has `block_threads` threads and
+    /// `shared_bytes` bytes of dynamic shared memory.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
@@ -513,6 +518,7 @@ impl<P: Params> Kernel<P> {
             .map_err(Error::driver(doing()))
     }
 
+    /// Checks that the kernel and all buffers in `args` may be used on `stream`.
     fn check_streams(&self, stream: &Arc<CudaStream>, args: &P::Args<'_>) -> Result<()> {
         if self.context != *stream.context() {
             return Err(Error::ForeignContext {
@@ -531,7 +537,8 @@ impl<P: Params> Kernel<P> {
     }
 }
 
-/// Returns an error if a buffer allocated on the stream `home` must not be used on `stream`. `what` names the buffer.
+/// Checks that a buffer allocated on the stream `home` may be used on `stream`. Returns [`Error::ForeignContext`] or
+/// [`Error::ForeignStream`] otherwise. `what` names the buffer.
 pub(super) fn check_stream(
     stream: &CudaStream,
     home: &CudaStream,

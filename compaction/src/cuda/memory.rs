@@ -13,7 +13,7 @@ use crate::{
     layout::Shared,
 };
 
-/// Allocates a device buffer of `len` items without initialising its contents.
+/// Allocates a device buffer of `len` items with undefined contents.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -25,7 +25,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Returns [`Error::OutOfMemory`] with the bytes requested and available.
+/// Returns [`Error::OutOfMemory`] with the requested, free and total bytes, or [`Error::Driver`] if the allocation
+/// fails for another reason.
 pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     if len == 0 && size_of::<T>() > 0 {
         // The driver does not allocate zero bytes, so an empty buffer owns one item that it does not expose.
@@ -57,7 +58,7 @@ pub fn uninitialised<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<
 ///
 /// # Errors
 ///
-/// Returns the errors of [`uninitialised`], and [`Error::Driver`].
+/// Returns the errors of [`uninitialised`], and [`Error::Driver`] if the bytes cannot be cleared.
 pub fn zeroed<T: Shared>(stream: &Arc<CudaStream>, len: usize) -> Result<CudaSlice<T>> {
     let mut buffer = uninitialised(stream, len)?;
     if len > 0 {
@@ -87,7 +88,7 @@ pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSl
     Ok(buffer)
 }
 
-/// Copies the items over a device buffer of the same length, in stream order.
+/// Replaces the contents of a device buffer by `items`, of which there must be as many, in stream order.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -100,14 +101,16 @@ pub fn upload<T: Shared>(stream: &Arc<CudaStream>, items: &[T]) -> Result<CudaSl
 ///
 /// # Errors
 ///
-/// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`]; and the errors of
+/// Returns [`Error::LengthMismatch`] if the lengths differ; [`Error::Driver`] if the copy fails; and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn overwrite<T: Shared>(
     stream: &Arc<CudaStream>,
     items: &[T],
     buffer: &mut impl DevicePtrMut<T>,
 ) -> Result<()> {
-    check_stream(stream, buffer.stream(), || "what is overwritten".to_owned())?;
+    check_stream(stream, buffer.stream(), || {
+        "the buffer to overwrite".to_owned()
+    })?;
     if items.len() != buffer.len() {
         return Err(Error::LengthMismatch {
             what: "the items to overwrite a buffer with",
@@ -126,7 +129,7 @@ pub fn overwrite<T: Shared>(
         )))
 }
 
-/// Waits for the stream and returns a copy of the buffer's items.
+/// Waits for the stream and returns a copy of the buffer's items on the host.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -142,7 +145,9 @@ pub fn overwrite<T: Shared>(
 /// Returns [`Error::Driver`], also for earlier failures on the stream, and the errors of
 /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
 pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>) -> Result<Vec<T>> {
-    check_stream(stream, buffer.stream(), || "what is downloaded".to_owned())?;
+    check_stream(stream, buffer.stream(), || {
+        "the buffer to download".to_owned()
+    })?;
     let mut items = vec![T::zeroed(); buffer.len()];
     let doing = || format!("download {} bytes", buffer.num_bytes());
     if !items.is_empty() {
@@ -154,7 +159,7 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
     Ok(items)
 }
 
-/// Views the bytes of a buffer as items of another type, for reading.
+/// Views the bytes of a device buffer as items of another type, for reading. Copies nothing.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -177,7 +182,7 @@ pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<Cu
     reinterpreted.ok_or_else(|| reinterpret_error::<T, U>(&view))
 }
 
-/// Views the bytes of a buffer as items of another type, for writing.
+/// Views the bytes of a device buffer as items of another type, for writing. Copies nothing.
 ///
 /// ```no_run
 /// # use compaction::cuda;
@@ -201,14 +206,14 @@ pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     unsafe { view.transmute_mut(len) }.ok_or(unfit)
 }
 
-/// Returns whether a buffer's address is a multiple of `bytes`.
+/// Returns whether the device address at which a buffer begins is a multiple of `bytes`.
 pub(crate) fn is_aligned<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
     address(buffer).is_multiple_of(u64::from(bytes))
 }
 
-/// Returns a view for reading and one for writing of the same memory.
+/// Returns two views of the same memory, one for reading and one for writing, for kernels that work in place.
 ///
-/// A kernel that takes both must read each item before any thread overwrites it.
+/// A kernel that receives both views must read each item before any thread overwrites it.
 pub(crate) fn read_and_write<'a, T: Shared>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> (CudaView<'a, T>, CudaViewMut<'a, T>) {
@@ -218,6 +223,8 @@ pub(crate) fn read_and_write<'a, T: Shared>(
     (items, view.slice_mut(..))
 }
 
+/// Returns the number of items of type `U` in the bytes of a buffer, or [`Error::Reinterpret`] unless they are whole
+/// and aligned.
 fn whole_items<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Result<usize> {
     let aligned = address(view).is_multiple_of(align_of::<U>() as u64);
     let whole = size_of::<U>() != 0 && view.num_bytes().is_multiple_of(size_of::<U>());
@@ -236,11 +243,13 @@ fn reinterpret_error<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Error {
     }
 }
 
+/// Returns the device address at which a buffer begins.
 fn address<T>(view: &impl DevicePtr<T>) -> u64 {
     view.device_ptr(view.stream()).0
 }
 
-/// Builds the error for a failed allocation of `asked` bytes, with the device's free memory if that was the cause.
+/// Builds the error for a failed allocation of `asked` bytes: [`Error::OutOfMemory`] if memory was the cause, and
+/// otherwise the driver's error.
 pub(super) fn allocation_error(stream: &CudaStream, asked: usize, error: DriverError) -> Error {
     match stream.context().mem_get_info() {
         Ok((free, total)) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY || asked > total => {

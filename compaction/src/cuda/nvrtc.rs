@@ -45,7 +45,7 @@ type Program = *mut c_void;
 pub struct Nvrtc {
     path: PathBuf,
     version: (i32, i32),
-    /// Compute capabilities times 10 for which it makes machine code, ascending.
+    /// Compute capabilities times 10 (90 for 9.0) for which this NVRTC makes machine code, ascending.
     capabilities: Vec<u32>,
     functions: Functions,
     // Declared last, so that the library is unloaded after the pointers into it.
@@ -54,7 +54,7 @@ pub struct Nvrtc {
 
 macro_rules! functions {
     ($($(#[$meta:meta])* $field:ident = $symbol:ident($($argument:ty),*) $(-> $result:ty)?;)+) => {
-        /// The NVRTC functions in use, with the signatures of `nvrtc.h`.
+        /// Pointers to the NVRTC functions in use, loaded from the library by name, with the signatures of `nvrtc.h`.
         struct Functions { $($(#[$meta])* $field: unsafe extern "C" fn($($argument),*) -> functions!(@ $($result)?)),+ }
 
         impl Functions {
@@ -155,7 +155,7 @@ impl Nvrtc {
         search::find()
     }
 
-    /// Loads the library from a file, or by its name from the paths of the system's loader.
+    /// Loads NVRTC from the file at `path`. A bare file name is searched for in the paths of the system's loader.
     ///
     /// ```
     /// use compaction::cuda::Nvrtc;
@@ -166,7 +166,7 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// Returns one line that says why the library cannot be used.
+    /// Returns one line that begins with the path and says why the library cannot be used.
     pub fn open(path: impl AsRef<Path>) -> std::result::Result<Self, String> {
         let path = path.as_ref();
         let unusable = |cause: &dyn std::fmt::Display| format!("{}: {cause}", path.display());
@@ -186,7 +186,7 @@ impl Nvrtc {
         })
     }
 
-    /// Returns the path or file name of the loaded NVRTC library.
+    /// Returns the path or file name from which the library was loaded.
     ///
     /// ```
     /// # use compaction::cuda::Nvrtc;
@@ -210,10 +210,10 @@ impl Nvrtc {
         self.version
     }
 
-    /// Returns the best target for a compute capability (90 for 9.0).
+    /// Returns the best target of this NVRTC for a compute capability (90 for 9.0).
     ///
-    /// That is machine code if NVRTC supports exactly this capability, and otherwise PTX for the newest supported one
-    /// below it. `None` if NVRTC supports only newer ones.
+    /// The target is machine code if NVRTC supports exactly this capability, and otherwise PTX for the newest supported
+    /// capability below it. Returns `None` if NVRTC supports only newer capabilities.
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Target};
@@ -237,7 +237,7 @@ impl Nvrtc {
         })
     }
 
-    /// Compiles a source for a target.
+    /// Compiles a source for a target. Does not use a [`Cache`](super::Cache).
     ///
     /// ```
     /// use compaction::cuda::{Nvrtc, Source, Target};
@@ -251,11 +251,13 @@ impl Nvrtc {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoHeader`], or [`Error::Compile`] with the compiler's complete log.
+    /// Returns [`Error::NoHeader`] for an unknown include, and [`Error::Compile`] with the complete log if NVRTC
+    /// rejects the source or the target.
     pub fn compile(&self, source: &Source, target: Target) -> Result<Compiled> {
         self.compile_text(source.path(), &source.text()?, target)
     }
 
+    /// Compiles an expanded source text. `path` names the file in errors.
     pub(super) fn compile_text(&self, path: &str, text: &str, target: Target) -> Result<Compiled> {
         let failed = |log: String| Error::Compile {
             kernel: path.to_owned(),
@@ -313,6 +315,7 @@ impl std::fmt::Debug for Nvrtc {
 }
 
 impl Functions {
+    /// Returns the NVRTC version and the supported compute capabilities times 10, ascending.
     fn version_and_capabilities(&self) -> std::result::Result<((i32, i32), Vec<u32>), Status> {
         let (mut major, mut minor, mut count) = (0, 0, 0);
         // SAFETY: the pointers are to live integers.
@@ -330,6 +333,7 @@ impl Functions {
         Ok(((major, minor), known))
     }
 
+    /// Returns NVRTC's description of a status code.
     fn meaning(&self, status: Status) -> String {
         // SAFETY: NVRTC answers any status with a static string.
         unsafe { CStr::from_ptr((self.meaning)(status)) }
@@ -338,11 +342,12 @@ impl Functions {
     }
 }
 
+/// Converts a status code to a result. 0 means success.
 fn done(status: Status) -> std::result::Result<(), Status> {
     if status == 0 { Ok(()) } else { Err(status) }
 }
 
-/// A program object of NVRTC, destroyed when dropped.
+/// One compilation: a program object of NVRTC, destroyed when dropped.
 struct Run<'a> {
     functions: &'a Functions,
     program: Program,
@@ -385,6 +390,7 @@ impl<'a> Run<'a> {
             .to_owned()
     }
 
+    /// Returns the compiled PTX text or machine code, or NVRTC's description of the error.
     fn code(&self, target: Target) -> std::result::Result<Vec<u8>, String> {
         let code = match target {
             Target::Ptx(_) => {

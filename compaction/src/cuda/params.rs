@@ -9,7 +9,7 @@ use cudarc::driver::{
 
 use crate::layout::{self, Shared};
 
-/// A kernel parameter of type `const T *`: a buffer that the kernel reads.
+/// A kernel parameter of type `const T *`: a buffer that the kernel reads. Its argument is a [`CudaView`].
 ///
 /// ```
 /// use compaction::cuda::{In, InOut, Source};
@@ -20,7 +20,7 @@ use crate::layout::{self, Shared};
 /// ```
 pub struct In<T>(PhantomData<T>);
 
-/// A kernel parameter of type `T *`: a buffer that the kernel may read and write.
+/// A kernel parameter of type `T *`: a buffer that the kernel may read and write. Its argument is a [`CudaViewMut`].
 ///
 /// ```
 /// use compaction::cuda::{InOut, Source};
@@ -52,20 +52,21 @@ pub trait Param: sealed::Sealed + 'static {
     /// Returns the parameter's type in CUDA.
     #[doc(hidden)]
     fn cuda_type() -> String;
-    /// Returns assertions on the layouts of the struct types in the parameter, one text per type.
+    /// Returns the `static_assert`s on the layouts of the struct types in the parameter, one text per type.
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
-    /// Returns the fields of a struct of parameters in memory order, and none for other parameters.
+    /// Returns the fields of a struct of parameters in memory order. Empty for other parameters.
     #[doc(hidden)]
     fn fields() -> Vec<ParamField> {
         Vec::new()
     }
-    /// Calls `see` with the stream that each buffer of the argument was allocated on.
+    /// Calls `visit` for each buffer of the argument, with the stream that the buffer was allocated on.
     #[doc(hidden)]
-    fn each_stream<'a>(arg: &'a Self::Arg<'_>, see: &mut dyn FnMut(&'a Arc<CudaStream>));
-    /// Returns the argument's bits for a launch on `stream`, which from then on waits for other uses of its buffers.
+    fn each_stream<'a>(arg: &'a Self::Arg<'_>, visit: &mut dyn FnMut(&'a Arc<CudaStream>));
+    /// Returns the argument's bits for a launch on `stream`. If the context tracks the use of buffers, the stream first
+    /// waits for other uses of this argument's buffers.
     ///
-    /// `guards` must be dropped after the launch, because dropping them records the use of the buffers.
+    /// `guards` must be dropped after the launch, because dropping them records the launch as a use of the buffers.
     #[doc(hidden)]
     fn raw<'l>(
         arg: &'l mut Self::Arg<'_>,
@@ -78,7 +79,7 @@ pub trait Param: sealed::Sealed + 'static {
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {
-    /// The field's name, equal in Rust and CUDA.
+    /// The field's name in Rust. A kernel file whose struct has no field of this name does not compile.
     pub name: &'static str,
     /// The field's type in CUDA, such as `const Node *`.
     pub cuda_type: String,
@@ -102,53 +103,39 @@ impl<T: Shared> Param for T {
     }
 }
 
-impl<T: Shared> Param for In<T> {
-    type Arg<'a> = CudaView<'a, T>;
-    type Raw = u64;
+/// Implements [`Param`] for a buffer parameter `$param` of the CUDA type `$pointer`, whose argument is a `$view`.
+macro_rules! buffer_param {
+    ($param:ident, $view:ident, $pointer:literal, $address:ident) => {
+        impl<T: Shared> Param for $param<T> {
+            type Arg<'a> = $view<'a, T>;
+            type Raw = u64;
 
-    fn cuda_type() -> String {
-        format!("const {} *", T::NAME)
-    }
-    fn layouts() -> Vec<String> {
-        vec![layout::asserts::<T>()]
-    }
-    fn each_stream<'a>(arg: &'a CudaView<'_, T>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
-        see(DeviceSlice::stream(arg));
-    }
-    fn raw<'l>(
-        arg: &'l mut CudaView<'_, T>,
-        stream: &'l CudaStream,
-        guards: &mut Vec<SyncOnDrop<'l>>,
-    ) -> u64 {
-        let (address, guard) = arg.device_ptr(stream);
-        guards.push(guard);
-        address
-    }
+            fn cuda_type() -> String {
+                format!($pointer, T::NAME)
+            }
+
+            fn layouts() -> Vec<String> {
+                vec![layout::asserts::<T>()]
+            }
+
+            fn each_stream<'a>(arg: &'a $view<'_, T>, visit: &mut dyn FnMut(&'a Arc<CudaStream>)) {
+                visit(DeviceSlice::stream(arg));
+            }
+
+            fn raw<'l>(
+                arg: &'l mut $view<'_, T>,
+                stream: &'l CudaStream,
+                guards: &mut Vec<SyncOnDrop<'l>>,
+            ) -> u64 {
+                let (address, guard) = arg.$address(stream);
+                guards.push(guard);
+                address
+            }
+        }
+    };
 }
-
-impl<T: Shared> Param for InOut<T> {
-    type Arg<'a> = CudaViewMut<'a, T>;
-    type Raw = u64;
-
-    fn cuda_type() -> String {
-        format!("{} *", T::NAME)
-    }
-    fn layouts() -> Vec<String> {
-        vec![layout::asserts::<T>()]
-    }
-    fn each_stream<'a>(arg: &'a CudaViewMut<'_, T>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
-        see(DeviceSlice::stream(arg));
-    }
-    fn raw<'l>(
-        arg: &'l mut CudaViewMut<'_, T>,
-        stream: &'l CudaStream,
-        guards: &mut Vec<SyncOnDrop<'l>>,
-    ) -> u64 {
-        let (address, guard) = arg.device_ptr_mut(stream);
-        guards.push(guard);
-        address
-    }
-}
+buffer_param!(In, CudaView, "const {} *", device_ptr);
+buffer_param!(InOut, CudaViewMut, "{} *", device_ptr_mut);
 
 /// Implements [`Param`] for a struct of parameters that `shared!` declares.
 #[doc(hidden)]
@@ -197,8 +184,8 @@ macro_rules! __impl_param_struct {
                         offset: ::core::mem::offset_of!(Raw, $field),
                     }),+]
                 }
-                fn each_stream<'a>(arg: &'a $name<'_>, see: &mut dyn FnMut(&'a Arc<CudaStream>)) {
-                    $(<$field_type as Param>::each_stream(&arg.$field, see);)+
+                fn each_stream<'a>(arg: &'a $name<'_>, visit: &mut dyn FnMut(&'a Arc<CudaStream>)) {
+                    $(<$field_type as Param>::each_stream(&arg.$field, visit);)+
                 }
                 fn raw<'l>(
                     arg: &'l mut $name<'_>,
@@ -226,25 +213,28 @@ pub trait Params: sealed::Sealed + 'static {
     /// The arguments of a launch: a [`CudaView`] for each [`In`], a [`CudaViewMut`] for each [`InOut`], and a value for
     /// each other parameter.
     type Args<'a>;
-    /// The arguments' bits as the kernel receives them.
+    /// The bits of all arguments as the kernel receives them.
     #[doc(hidden)]
     type Raw;
 
     /// Returns the parameter list in CUDA: `(const Ray *, Hit *, u32)`.
     #[doc(hidden)]
     fn signature() -> String;
+    /// Returns the texts of [`Param::layouts`] of all parameters.
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
-    /// Calls `see` with the stream of each buffer and the position of its argument, counted from 1.
+    /// Calls `visit` for each buffer of the arguments, with the position of the argument, counted from 1, and the
+    /// buffer's stream.
     #[doc(hidden)]
-    fn each_stream<'a>(args: &'a Self::Args<'_>, see: &mut dyn FnMut(usize, &'a Arc<CudaStream>));
-    /// Returns the bits of all arguments, see [`Param::raw`].
+    fn each_stream<'a>(args: &'a Self::Args<'_>, visit: &mut dyn FnMut(usize, &'a Arc<CudaStream>));
+    /// Returns the bits of all arguments for a launch on `stream`. `guards` are those of [`Param::raw`].
     #[doc(hidden)]
     fn raw<'l>(
         args: &'l mut Self::Args<'_>,
         stream: &'l CudaStream,
         guards: &mut Vec<SyncOnDrop<'l>>,
     ) -> Self::Raw;
+    /// Appends the bits of all arguments to a launch.
     #[doc(hidden)]
     fn push<'l>(raw: &'l Self::Raw, launch: &mut LaunchArgs<'l>);
 }
@@ -263,8 +253,8 @@ macro_rules! params {
                 let layouts: &[Vec<String>] = &[$($param::layouts()),*];
                 layouts.concat()
             }
-            fn each_stream<'a>(args: &'a Self::Args<'_>, see: &mut dyn FnMut(usize, &'a Arc<CudaStream>)) {
-                $($param::each_stream(&args.$position, &mut |stream| see($position + 1, stream));)*
+            fn each_stream<'a>(args: &'a Self::Args<'_>, visit: &mut dyn FnMut(usize, &'a Arc<CudaStream>)) {
+                $($param::each_stream(&args.$position, &mut |stream| visit($position + 1, stream));)*
             }
             #[allow(clippy::unused_unit, reason = "the empty tuple has no arguments")]
             fn raw<'l>(
@@ -283,7 +273,7 @@ macro_rules! params {
     };
 }
 
-/// Implements [`Params`] for the given tuple and all shorter ones.
+/// Implements [`Params`] for the tuples of the given parameters and for all their beginnings, down to the empty tuple.
 macro_rules! params_up_to {
     ([$($done:ident $at:tt),*]) => { params!($($done $at),*); };
     ([$($done:ident $at:tt),*] $next:ident $position:tt $($rest:tt)*) => {
@@ -295,11 +285,13 @@ params_up_to!([A 0] B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11 M 12 N 13 O 14
     Y 24 Z 25 Aa 26 Ab 27 Ac 28 Ad 29 Ae 30 Af 31 Ag 32);
 
 pub(crate) mod sealed {
-    /// Prevents other implementations of [`Param`](super::Param) and [`Params`](super::Params).
+    /// Prevents other implementations of [`Param`](super::Param) and [`Params`](super::Params) than those of this
+    /// crate.
     ///
     /// # Safety
     ///
-    /// `raw` returns what the CUDA type `cuda_type` holds, with addresses of the argument's buffers alone.
+    /// `raw` must return bits that are valid for the CUDA type `cuda_type`, and only addresses of the argument's
+    /// buffers.
     pub unsafe trait Sealed {}
     // SAFETY: the kernel receives the value.
     unsafe impl<T: crate::layout::Shared> Sealed for T {}

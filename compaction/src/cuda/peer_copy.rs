@@ -14,10 +14,10 @@ use crate::{
     layout::Shared,
 };
 
-/// A destination buffer for copying items from one GPU to another, in stream order and without blocking the source
+/// A buffer on one GPU for items copied from another GPU. The copies run in stream order and do not block the source
 /// stream.
 ///
-/// The copy goes over the link between the GPUs if there is one, and otherwise through host memory.
+/// The copy goes over the link between the GPUs if they have one, and otherwise through host memory.
 ///
 /// Neither stream waits for the other; only the host waits for each of them. Therefore a GPU that fails does not affect
 /// the other one.
@@ -37,16 +37,18 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct PeerCopy<T: Shared> {
-    /// The buffer on the destination GPU. It is allocated separately and not from a memory pool, so that the source GPU
-    /// can access this buffer alone.
+    /// The buffer on the destination GPU. It is not allocated from a memory pool, so that the source GPU gets access to
+    /// this buffer alone.
     items: ManuallyDrop<CudaSlice<T>>,
-    /// The number of items that the last `post` copies; 0 before the first one.
+    /// The number of items of the last [`post`](PeerCopy::post), whose copy may still be running; 0 before the first one.
     posted: usize,
+    /// The event that completes when the last post's copy has finished.
     arrived: CudaEvent,
+    /// The stream on the destination GPU that uses the items.
     to: Arc<CudaStream>,
 }
 
-const WAITING: &str = "wait for what crosses to another GPU";
+const WAITING: &str = "wait for a copy between GPUs";
 
 impl<T: Shared> PeerCopy<T> {
     /// Creates a buffer for up to `len` items on the GPU of stream `to`, to be filled from the GPU of stream `from`.
@@ -63,7 +65,8 @@ impl<T: Shared> PeerCopy<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::OutOfMemory`] with the bytes requested and available.
+    /// Returns [`Error::OutOfMemory`] with the requested, free and total bytes, and [`Error::Driver`] if the driver
+    /// reports another error.
     pub fn new(from: &Arc<CudaStream>, to: &Arc<CudaStream>, len: usize) -> Result<Self> {
         let arrived = from
             .context()
@@ -85,10 +88,11 @@ impl<T: Shared> PeerCopy<T> {
             })
     }
 
-    /// Enqueues a copy of the views, concatenated, on the stream `from`, and replaces the items of the previous post.
+    /// Enqueues a copy of the views, one after the other, on the stream `from`. The copy replaces the items of the
+    /// previous post.
     ///
-    /// Waits for all work enqueued on the destination stream so far, because that work may still read the previous
-    /// items.
+    /// First blocks until the destination stream has finished its work so far, which may still read the previous items.
+    /// Does not wait for the copy.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, PeerCopy};
@@ -110,18 +114,20 @@ impl<T: Shared> PeerCopy<T> {
         let len = views.iter().map(CudaView::len).sum();
         if len > self.items.len() {
             return Err(Error::OutputTooShort {
-                what: "copy between GPUs",
+                what: "the buffer of a copy between GPUs",
                 needed: len,
                 got: self.items.len(),
             });
         }
         if self.arrived.context() != from.context() {
             return Err(Error::ForeignContext {
-                what: "a copy from one GPU to another".to_owned(),
+                what: "the source stream of a copy between GPUs".to_owned(),
             });
         }
         for view in views {
-            check_stream(from, view.stream(), || "what is to cross".to_owned())?;
+            check_stream(from, view.stream(), || {
+                "a buffer to copy to another GPU".to_owned()
+            })?;
         }
         let failed = || Error::driver(format!("copy {} items to another GPU", len));
         self.to.synchronize().map_err(failed())?;
@@ -132,6 +138,7 @@ impl<T: Shared> PeerCopy<T> {
         Ok(())
     }
 
+    /// Enqueues the copies of all views on the stream `from`, to consecutive places of the buffer.
     fn copy(
         &self,
         from: &Arc<CudaStream>,
@@ -158,7 +165,8 @@ impl<T: Shared> PeerCopy<T> {
         Ok(())
     }
 
-    /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
+    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does not
+    /// wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, PeerCopy};
@@ -174,11 +182,11 @@ impl<T: Shared> PeerCopy<T> {
     pub fn has_arrived(&self) -> Result<bool> {
         self.arrived
             .try_is_complete()
-            .map_err(Error::driver("ask for what crosses to another GPU"))
+            .map_err(Error::driver("ask for the state of a copy between GPUs"))
     }
 
-    /// Waits for the last post's copy and returns its items, for use on the destination stream. Empty before the first
-    /// post.
+    /// Waits for the last post's copy and returns its items, for use on the destination stream. The view is empty
+    /// before the first post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, PeerCopy};
@@ -197,10 +205,10 @@ impl<T: Shared> PeerCopy<T> {
         Ok(self.items.slice(..self.posted))
     }
 
-    /// Waits for the last post's copy for at most `timeout` and returns its items, for use on the destination stream.
+    /// Waits for the last post's copy for at most `timeout`. Otherwise like [`wait`](Self::wait).
     ///
-    /// Time in which the process is suspended does not count. After a timeout, do not drop the value: dropping it waits
-    /// without a limit.
+    /// Time in which the process is suspended does not count. After a timeout, do not drop the `PeerCopy`, because
+    /// dropping it waits without a limit.
     ///
     /// ```no_run
     /// # use std::time::Duration;
@@ -214,7 +222,7 @@ impl<T: Shared> PeerCopy<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Timeout`] on a timeout, and the errors of [`PeerCopy::wait`].
+    /// Returns [`Error::Timeout`] after `timeout`, and the errors of [`wait`](Self::wait).
     pub fn wait_for(&self, timeout: Duration) -> Result<CudaView<'_, T>> {
         wait_for_event(&self.arrived, WAITING, timeout)?;
         Ok(self.items.slice(..self.posted))
@@ -236,7 +244,7 @@ impl<T: Shared> Drop for PeerCopy<T> {
     }
 }
 
-/// Enables direct writes from one GPU into another's memory, if the hardware can do it. Otherwise the driver copies
+/// Enables direct writes from one GPU into another's memory, if the hardware supports them. Otherwise the driver copies
 /// through the host.
 fn enable_peer_access(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     if from == to || from.bind_to_thread().is_err() {

@@ -12,10 +12,10 @@ use crate::{
     layout::Shared,
 };
 
-/// A page-locked host buffer for copying items from the device in stream order.
+/// A page-locked host buffer that receives copies of device items in stream order.
 ///
-/// Posting does not wait. Reading waits for the copy, and so does dropping the readback. Do not post during a graph
-/// capture.
+/// [`post`](Self::post) enqueues a copy and does not wait. [`wait`](Self::wait) and dropping the readback wait for the
+/// copy. Do not post during a graph capture.
 ///
 /// ```no_run
 /// use compaction::cuda::{self, Readback};
@@ -34,13 +34,14 @@ use crate::{
 pub struct Readback<T: Shared> {
     /// Page-locked memory, into which the GPU copies without a host thread.
     items: PinnedHostSlice<T>,
-    /// The number of items that the last `post` copies; 0 before the first one.
+    /// The number of items of the last [`post`](Readback::post), whose copy may still be running; 0 before the first one.
     posted: usize,
+    /// The event that completes when the last post's copy has finished.
     arrived: CudaEvent,
 }
 
 impl<T: Shared> Readback<T> {
-    /// Creates a readback buffer with room for `len` items per post.
+    /// Creates a readback buffer with room for `len` items. A post may copy fewer.
     ///
     /// ```no_run
     /// use compaction::cuda::{self, Readback};
@@ -82,7 +83,8 @@ impl<T: Shared> Readback<T> {
         })
     }
 
-    /// Enqueues a copy of the items to the buffer on `stream`. A later post replaces them.
+    /// Enqueues a copy of the items to the host buffer on `stream`, and returns at once. The copy replaces the items of
+    /// earlier posts.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};
@@ -103,13 +105,13 @@ impl<T: Shared> Readback<T> {
     pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {
-                what: "readback buffer",
+                what: "the readback buffer",
                 needed: items.len(),
                 got: self.items.len(),
             });
         }
         check_stream(stream, DeviceSlice::stream(&items), || {
-            "what is posted".to_owned()
+            "the buffer to read back".to_owned()
         })?;
         let posting = || Error::driver(format!("post {} bytes to the host", items.num_bytes()));
         // Orders the copy after an earlier one from another stream.
@@ -125,7 +127,8 @@ impl<T: Shared> Readback<T> {
         Ok(())
     }
 
-    /// Returns whether the last post's copy has finished; `true` before the first post. Does not wait.
+    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does not
+    /// wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};
@@ -140,10 +143,11 @@ impl<T: Shared> Readback<T> {
     pub fn has_arrived(&self) -> Result<bool> {
         self.arrived
             .try_is_complete()
-            .map_err(Error::driver("ask for what was posted"))
+            .map_err(Error::driver("ask for the state of a readback"))
     }
 
-    /// Waits for the last post's copy and returns its items. Empty before the first post.
+    /// Waits for the copy of the last [`post`](Self::post) and returns its items on the host. The slice is empty before the
+    /// first post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};
@@ -161,7 +165,7 @@ impl<T: Shared> Readback<T> {
     pub fn wait(&self) -> Result<&[T]> {
         self.arrived
             .synchronize()
-            .map_err(Error::driver("wait for what was posted"))?;
+            .map_err(Error::driver("wait for a readback"))?;
         self.posted()
     }
 
@@ -183,17 +187,18 @@ impl<T: Shared> Readback<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Timeout`] on a timeout, and the errors of [`Readback::wait`].
+    /// Returns [`Error::Timeout`] after `timeout`, and the errors of [`wait`](Self::wait).
     pub fn wait_for(&self, timeout: Duration) -> Result<&[T]> {
-        wait_for_event(&self.arrived, "wait for what was posted", timeout)?;
+        wait_for_event(&self.arrived, "wait for a readback", timeout)?;
         self.posted()
     }
 
+    /// Returns the items of the last post, whose copy must have finished.
     fn posted(&self) -> Result<&[T]> {
         let items = self
             .items
             .as_slice()
-            .map_err(Error::driver("read what was posted"))?;
+            .map_err(Error::driver("read a readback"))?;
         Ok(&items[..self.posted])
     }
 }

@@ -10,7 +10,8 @@ use std::{
 
 use super::{device, nvrtc::Nvrtc};
 
-/// Library names for the system's loader, newest version first. All later 11.x releases keep the name of 11.2.
+/// Names of the NVRTC library that the system's loader is asked for, newest version first. All later 11.x releases keep
+/// the name of 11.2.
 const NAMES: [&str; 4] = [
     "libnvrtc.so",
     "libnvrtc.so.13",
@@ -18,6 +19,8 @@ const NAMES: [&str; 4] = [
     "libnvrtc.so.11.2",
 ];
 
+/// Finds and loads the NVRTC of this machine, as documented at [`Nvrtc::find`], or returns the reason why there is
+/// none.
 pub(super) fn find() -> Result<Nvrtc, String> {
     match env::var_os("COMPACTION_NVRTC") {
         Some(choice) if choice == "off" => return Err("COMPACTION_NVRTC=off".to_owned()),
@@ -47,8 +50,8 @@ pub(super) fn find() -> Result<Nvrtc, String> {
     newer.ok_or_else(|| broken.unwrap_or_else(|| "NVRTC was not found".to_owned()))
 }
 
-/// Returns candidate libraries in known folders, without running Python. Folders named by environment variables come
-/// first.
+/// Returns the paths of NVRTC libraries in known folders, without running Python. Folders named by environment
+/// variables come first.
 fn places() -> Vec<PathBuf> {
     let named = |names: [&str; 2]| {
         names
@@ -101,8 +104,8 @@ fn environment(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the candidate libraries among the packages of the `python3` on `PATH`. Only Python itself knows where `pip`
-/// puts them.
+/// Returns the paths of NVRTC libraries in the package folders of the `python3` on `PATH`, which only Python itself
+/// knows.
 fn python() -> Vec<PathBuf> {
     let ask =
         "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
@@ -120,8 +123,8 @@ fn python() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the candidate libraries of the wheels in a package folder: `nvidia/cuda_nvrtc` up to CUDA 12, `nvidia/cu13`
-/// since.
+/// Returns the paths of NVRTC libraries in a Python package folder: in `nvidia/cuda_nvrtc` up to CUDA 12, and in
+/// `nvidia/cu13` since.
 fn wheels(packages: &Path) -> Vec<PathBuf> {
     children(&packages.join("nvidia"), |name| name.starts_with("cu"))
         .into_iter()
@@ -129,12 +132,13 @@ fn wheels(packages: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Returns the paths of the NVRTC libraries in a folder, the highest version first.
 fn libraries(folder: PathBuf) -> Vec<PathBuf> {
     children(&folder, |name| name.starts_with("libnvrtc.so"))
 }
 
-/// Returns the entries of a folder whose names satisfy `name`, in descending order, so that the highest version comes
-/// first.
+/// Returns the paths in a folder whose file names satisfy `name`, in descending order, so that the highest version
+/// comes first.
 fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut children: Vec<_> = fs::read_dir(folder)
         .into_iter()

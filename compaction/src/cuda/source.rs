@@ -32,17 +32,20 @@ use crate::{
 pub struct Source {
     path: Cow<'static, str>,
     text: Cow<'static, str>,
+    /// The added headers as (path, text).
     headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// The path of a header under which compiler messages show another name, and that name.
+    /// The path of the one header that compiler messages show under another name, and that name.
     shown: Option<(&'static str, String)>,
-    /// The text of all constants and macros, one per line, in the order they were added.
+    /// The definitions of all constants and macros, one per line, in the order they were added.
     definitions: String,
     /// `static_assert`s appended after the file, without duplicates, in the order they were added.
     checks: Vec<String>,
+    /// The declared kernels, in the order of their declarations.
     kernels: Vec<Declared>,
 }
 
-/// A kernel declared by [`Source::kernel`]: its name, argument list in CUDA, and Rust parameter tuple.
+/// A kernel declared by [`Source::kernel`]: its name, its parameter list in CUDA, and the type of its parameter tuple
+/// in Rust.
 #[derive(Clone, Debug)]
 pub(super) struct Declared {
     pub(super) name: &'static str,
@@ -51,9 +54,10 @@ pub(super) struct Declared {
 }
 
 impl Source {
-    /// Creates a source from a file's text. `path` is its name in compiler messages: `"kernels/shade.cu"`.
+    /// Creates a source from the text of a kernel file. `path` names the file in compiler messages:
+    /// `"kernels/shade.cu"`.
     ///
-    /// The header `compaction/prelude.cuh` is prepended without an `#include`.
+    /// The header `compaction/prelude.cuh`, which defines type names such as `u32`, is prepended without an `#include`.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -73,7 +77,7 @@ impl Source {
         }
     }
 
-    /// Returns the path that names the file in errors.
+    /// Returns the path that was passed to [`new`](Self::new), which names the file in errors.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -83,7 +87,7 @@ impl Source {
         &self.path
     }
 
-    /// Adds a header under its path, for `#include "…"`.
+    /// Adds a header that the kernel file can include by its path: `#include "…"`.
     ///
     /// An include is looked up relative to the including file, then by its full path, then as `"compaction/….cuh"`
     /// among this crate's headers. Each header is expanded once, at its first include. An include inside `#if` is
@@ -106,7 +110,8 @@ impl Source {
         self
     }
 
-    /// Adds a header that is included as `path`, and that compiler messages show as `shown`.
+    /// Adds a header that is included as `path`, and that compiler messages show as `shown`. Only one header can have
+    /// another name.
     pub(crate) fn header_shown_as(
         mut self,
         path: &'static str,
@@ -133,7 +138,8 @@ impl Source {
             .fold(self, |source, &(path, text)| source.header(path, text))
     }
 
-    /// Defines `constexpr u32 NAME = value;` after the prelude and before the file.
+    /// Adds the line `constexpr u32 NAME = value;` before the kernel file and its headers. An invalid or repeated name
+    /// is an error of the compiler.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -146,7 +152,7 @@ impl Source {
         self
     }
 
-    /// Defines a preprocessor macro after the prelude and before the file, such as the item type of a generic kernel.
+    /// Adds a preprocessor macro before the kernel file and its headers, such as the item type of a generic kernel.
     ///
     /// ```
     /// # use compaction::cuda::Source;
@@ -163,7 +169,7 @@ impl Source {
         self
     }
 
-    /// Asserts that CUDA's struct `T` has the layout of Rust's. Types in the arguments of a declared
+    /// Asserts at compile time that CUDA's struct `T` has the layout of Rust's. Types in the arguments of a declared
     /// [kernel](Self::kernel) are checked without this call.
     ///
     /// ```
@@ -182,7 +188,8 @@ impl Source {
         self.check(layout::asserts::<T>())
     }
 
-    /// Declares a kernel `extern "C" __global__ void name(…)` and asserts that its argument types are those of `P`.
+    /// Declares a kernel `extern "C" __global__ void name(…)`, and asserts at compile time that its parameter types are
+    /// those of the tuple `P`.
     ///
     /// ```
     /// use compaction::cuda::{In, Nvrtc, Source, Target};
@@ -207,8 +214,8 @@ impl Source {
         ))
     }
 
-    /// Returns the complete text passed to the compiler, with all includes expanded. `#line` directives keep messages
-    /// at the original file and line.
+    /// Returns the complete text for the compiler, with all includes expanded. `#line` directives make messages name
+    /// the original file and line.
     ///
     /// ```
     /// use compaction::cuda::Source;
@@ -267,6 +274,7 @@ impl Source {
         &self.kernels
     }
 
+    /// Adds a text of `static_assert`s, unless it is empty or already added.
     fn check(mut self, check: String) -> Self {
         if !check.is_empty() && !self.checks.contains(&check) {
             self.checks.push(check);
@@ -274,7 +282,8 @@ impl Source {
         self
     }
 
-    /// Appends `body` to `text`, replacing each include by its header and recording expanded headers in `taken`.
+    /// Appends `body`, the text of the file `path`, to `text`. Each include is replaced by its header the first time.
+    /// `taken` collects the paths of expanded files.
     fn expand<'a>(
         &'a self,
         path: &'a str,
@@ -322,6 +331,7 @@ impl Source {
         Ok(())
     }
 
+    /// Finds the header that `includer` includes as `name`, as (path, text).
     fn resolve(&self, includer: &str, name: &str) -> Option<(&str, &str)> {
         let folder = includer.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.find(&plain_path(folder, name))
@@ -333,6 +343,7 @@ impl Source {
         self.known_headers().find(|(known, _)| *known == path)
     }
 
+    /// Yields all headers that can be included, as (path, text): added ones first, then those of this crate.
     fn known_headers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.headers
             .iter()
@@ -341,7 +352,8 @@ impl Source {
     }
 }
 
-/// Returns a path in a form that can stand between quotes on one line.
+/// Returns a path that can stand between quotes on one line: `'` and `/` replace quotes and backslashes, and spaces
+/// replace control characters.
 pub(crate) fn in_quotes(path: &str) -> Cow<'_, str> {
     if !path.contains(|c: char| c == '"' || c == '\\' || c.is_control()) {
         return path.into();
@@ -368,7 +380,7 @@ fn included(line: &str) -> Option<&str> {
         .map(|(name, _)| name)
 }
 
-/// Joins `folder` and `name` and resolves `.` and `..`.
+/// Joins `folder` and `name` into a path without `.` and `..`. A `..` beyond the root is ignored.
 fn plain_path(folder: &str, name: &str) -> String {
     let mut words = Vec::new();
     for word in folder.split('/').chain(name.split('/')) {

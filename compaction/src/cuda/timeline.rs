@@ -9,7 +9,7 @@ use cudarc::driver::{
 
 use crate::error::{Error, Result};
 
-/// A sequence of time marks on a stream, and the GPU times between them. Setting a mark does not wait.
+/// A sequence of time marks on a stream, and the GPU times between consecutive marks. Setting a mark does not wait.
 ///
 /// A mark recorded into a [`Graph`](super::Graph) is set again by each launch of the graph.
 ///
@@ -29,13 +29,14 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Timeline {
     context: Arc<CudaContext>,
+    /// The events of all marks, in the order of the marks, followed by unused events.
     events: Vec<CudaEvent>,
-    /// The number of events in use as marks since the last restart.
+    /// The number of marks set since creation or the last [`restart`](Timeline::restart).
     marked: usize,
 }
 
 impl Timeline {
-    /// Creates a timeline with events for this many marks. More events are created when needed.
+    /// Creates a timeline with events for `marks` marks. Further events are created when needed.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -58,7 +59,7 @@ impl Timeline {
         })
     }
 
-    /// Discards all marks. Their events are reused.
+    /// Discards all marks, so that the next mark is the first. Does not wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -77,7 +78,7 @@ impl Timeline {
         self.marked = 0;
     }
 
-    /// Marks the time at which the stream finishes all work enqueued so far.
+    /// Enqueues a mark on the stream. Its time is when the GPU finishes all work enqueued on the stream before.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -100,8 +101,8 @@ impl Timeline {
         Ok(())
     }
 
-    /// Waits for the last mark and returns the times between consecutive marks in milliseconds: one value less than
-    /// marks.
+    /// Waits for the last mark and returns the times between consecutive marks in milliseconds. There is one value
+    /// fewer than marks, and none without marks.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Timeline};
@@ -128,6 +129,7 @@ impl Timeline {
     }
 }
 
+/// Enqueues the recording of an event. During a capture, the recording becomes work of the graph.
 fn record(event: &CudaEvent, stream: &CudaStream) -> std::result::Result<(), DriverError> {
     if stream.capture_status()? == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
         return event.record(stream);

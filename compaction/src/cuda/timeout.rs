@@ -10,19 +10,19 @@ use cudarc::driver::{CudaEvent, CudaStream, sys::CUevent_flags};
 
 use crate::error::{Error, Result};
 
-/// Duration of busy polling at the start of a wait. Later polls sleep in between.
+/// Time for which a wait polls without sleeping, from its start.
 const BUSY_POLLING: Duration = Duration::from_millis(1);
-/// A sleep between two polls lasts the time waited so far divided by this, but at least [`MIN_SLEEP`] and at most
+/// Ratio of the time waited so far to the next sleep between two polls, which lasts at least [`MIN_SLEEP`] and at most
 /// [`MAX_SLEEP`].
 const SLEEP_DIVISOR: u32 = 64;
 const MIN_SLEEP: Duration = Duration::from_micros(20);
 const MAX_SLEEP: Duration = Duration::from_micros(500);
-/// The maximum that a single interval between two polls counts. A longer interval means that the process was suspended or
-/// had no core.
+/// The most that the interval between two polls adds to the time waited. In a longer interval, the process was
+/// suspended or had no core.
 const MAX_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Waits until the stream has finished all its work, for at most `timeout`. Time in which the process is suspended
-/// does not count.
+/// Waits until the stream has finished all its work, for at most `timeout`. Time in which the process is suspended does
+/// not count.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -37,14 +37,15 @@ const MAX_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 ///
-/// Returns [`Error::Timeout`] on a timeout, and [`Error::Driver`] for earlier failures on the stream.
+/// Returns [`Error::Timeout`] after `timeout`, and [`Error::Driver`] for earlier failures on the stream.
 pub fn rest(stream: &Arc<CudaStream>, timeout: Duration) -> Result<()> {
     let doing = "wait for a stream";
     let ended = record_event(stream).map_err(Error::driver(doing))?;
     wait_for_event(&ended, doing, timeout)
 }
 
-/// Returns whether the stream's GPU accepts work, without waiting. A hanging GPU may accept work as well.
+/// Returns whether the stream's GPU still accepts work, without waiting. `false` means that its context has failed. A
+/// hanging GPU may accept work as well.
 ///
 /// ```no_run
 /// use compaction::cuda;
@@ -56,6 +57,7 @@ pub fn is_alive(stream: &Arc<CudaStream>) -> bool {
     record_event(stream).is_ok_and(|event| event.try_is_complete().is_ok())
 }
 
+/// Enqueues a new event at the end of the stream's work so far.
 fn record_event(
     stream: &Arc<CudaStream>,
 ) -> std::result::Result<CudaEvent, cudarc::driver::DriverError> {
@@ -66,7 +68,8 @@ fn record_event(
     Ok(event)
 }
 
-/// Waits for an event for at most `timeout`. `doing` names the operation in errors.
+/// Waits for an event for at most `timeout`. `doing` names the operation in errors: [`Error::Timeout`], or
+/// [`Error::Driver`] for earlier failures.
 pub(super) fn wait_for_event(
     event: &CudaEvent,
     doing: &'static str,
@@ -90,7 +93,8 @@ pub(super) fn wait_for_event(
     Ok(())
 }
 
-/// A clock for polling loops that ignores time in which the process was suspended.
+/// A clock for polling loops. An interval between two polls counts for at most 100 ms, so that suspensions of the
+/// process hardly count.
 #[derive(Debug)]
 pub(super) struct WaitClock {
     waited: Duration,
@@ -107,7 +111,7 @@ impl Default for WaitClock {
 }
 
 impl WaitClock {
-    /// Returns the time since the clock was created, without suspensions. Call it at least every 100 ms.
+    /// Returns the time since the clock was created, without suspensions. Must be called at least every 100 ms.
     pub(super) fn elapsed(&mut self) -> Duration {
         let now = Instant::now();
         self.waited += (now - self.asked).min(MAX_INTERVAL);

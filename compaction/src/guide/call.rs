@@ -20,7 +20,9 @@
 //! Rust's rule of one writer or many readers applies to device memory as well. Views may start anywhere; those aligned
 //! to 16 bytes are read faster. Entries of an output behind the result keep their values.
 //!
-//! [`cuda::open`](crate::cuda::open) returns a context whose buffers belong to the stream that they were allocated on. A call on another stream returns an [error](crate::Error::ForeignStream) instead of causing a race. (With a context of your own, cudarc orders the streams by events. That works too, but not during a graph capture.)
+//! [`cuda::open`](crate::cuda::open) returns a context whose buffers belong to the stream that they were allocated on.
+//! A call on another stream returns an [error](crate::Error::ForeignStream) instead of causing a race. (With a context
+//! of your own, cudarc orders the streams by events. That works too, but not during a graph capture.)
 //!
 //! # Counts that stay on the device
 //!

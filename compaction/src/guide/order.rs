@@ -24,7 +24,8 @@
 //! starts  →  0  3  4  6              start of each class, and the end
 //! ```
 //!
-//! [`Classes`](crate::partition::Classes) handles up to 256 classes in one launch, with a table of counts that has a row for each chunk of the input (S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU Multisplit", PPoPP 2016).
+//! [`Classes`](crate::partition::Classes) handles up to 256 classes in one launch, with a table of counts that has a
+//! row for each chunk of the input (S. Ashkiani, A. Davidson, U. Meyer and J. D. Owens, "GPU Multisplit", PPoPP 2016).
 //!
 //! # Radix sort: partitions, lowest digit first
 //!

@@ -18,25 +18,26 @@ use crate::{
     look_back::Control,
 };
 
-/// Items per tile of [`Classes`] on a GPU, which a block orders at a time.
+/// Items per tile of [`Classes`] on a GPU. A block processes one tile at a time.
 ///
 /// ```
 /// assert_eq!(compaction::partition::CLASS_TILE_ITEMS, 8192);
 /// ```
 pub const CLASS_TILE_ITEMS: u32 = 8192;
-/// The largest number of class bits for which a warp ranks items by votes, one per bit. More bits use masks in shared
-/// memory.
+/// The largest number of class bits for which a warp ranks items by ballots, one per bit. With more bits, the warp uses
+/// masks in shared memory.
 const MAX_VOTES: u32 = 5;
 
-/// Returns the threads per block. One block runs per multiprocessor, so that there are few chunks.
+/// Returns the threads per block for class numbers of `bits` bits. Blocks are as large as possible, because each
+/// multiprocessor runs one block and each block has a row of counts.
 ///
-/// Masks take shared memory and leave room for half as many warps.
+/// Above [`MAX_VOTES`] bits, masks occupy shared memory and leave room for only half as many warps.
 fn block_threads(bits: u32) -> u32 {
     if bits > MAX_VOTES { 512 } else { 1024 }
 }
 
-/// Returns the number of bits of a class number, including the additional class of keys that name no class, if there
-/// can be any.
+/// Returns the number of bits of a class number. Unless there are 256 classes, one further class holds the keys that
+/// are not below `classes`.
 fn class_bits(classes: u32) -> u32 {
     (u32::BITS - classes.leading_zeros()).min(8)
 }
@@ -45,6 +46,7 @@ pub(super) const STARTS: &str = "the starts of partition";
 const NAMES: ArgumentNames = argument_names!("partition", "keys");
 
 /// The parameters of the kernel `partition_classes`: `(keys, count, capacity, is_given, out, starts, workspace)`.
+/// `is_given` is 1 if there are exactly `capacity` keys, and 0 if `count` contains their number, clamped to `capacity`.
 type Indices = (
     In<u8>,
     In<u32>,
@@ -55,12 +57,12 @@ type Indices = (
     InOut<u64>,
 );
 
-/// Returns an error unless there are 1 to 256 classes.
+/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes.
 pub(super) fn check_classes(classes: u32) -> Result<()> {
     check_range("the classes of partition", classes as usize, 1, 256)
 }
 
-/// Returns the kernel file for this many classes.
+/// Returns the kernel file for a number of classes, or an error unless it is 1 to 256.
 fn source(classes: u32) -> Result<Source> {
     check_classes(classes)?;
     let bits = class_bits(classes);
@@ -82,7 +84,8 @@ fn source(classes: u32) -> Result<Source> {
 
 /// The stable partition into up to 256 classes on a GPU, by keys of one byte.
 ///
-/// Like [`Partition`](super::Partition), a call takes one launch or two, allocates nothing and does not wait.
+/// Like [`Partition`](super::Partition), a call takes one launch, or two for counts or indices of `u64`. It allocates
+/// nothing and does not wait.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, partition::{Classes, Workspace}};
@@ -113,13 +116,13 @@ pub struct Classes {
     multiprocessors: u32,
     indices: Kernel<Indices>,
     count: Kernel<CountPortions>,
-    /// The kernels that write 4-byte and 8-byte indices, in this order.
+    /// The kernels that write indices in the second of two launches: of 4 bytes, then of 8 bytes.
     move_indices: [Kernel<MoveIndices>; 2],
 }
 
 impl Classes {
     /// Compiles the kernels for 1 to 256 classes, or loads them if compiled earlier. Fewer classes are faster, because
-    /// a warp votes once for every bit of a class number.
+    /// the work of a warp grows with the bits of a class number.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -165,7 +168,7 @@ impl Classes {
         Ok(vec![source(classes)?])
     }
 
-    /// Returns the number of classes.
+    /// Returns the number of classes that was passed to [`new`](Self::new).
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -180,13 +183,15 @@ impl Classes {
         self.classes
     }
 
-    /// Writes the indices of all keys to `out`, ordered by key, and the start of class c to `starts[c]`.
+    /// Enqueues a partition that writes the indices of all keys to `out`, ordered by key, and the start of class c in
+    /// `out` to `starts[c]`.
     ///
-    /// Equal keys keep their order. `starts[classes]` is the end of the last class. The indices behind it, up to the
-    /// number of keys, belong to keys that name no class, in input order.
+    /// Equal keys keep their order. `starts[classes]` is the end of the last class. Behind it, up to the number of
+    /// keys, come the indices of keys of `classes` or more, in input order.
     ///
-    /// `out` must have room for the largest possible number of keys, and `starts` for one entry more than there are
-    /// classes. Both are words of `u32`, in one launch, or `u64`, in two, which 2³² or more keys need.
+    /// `out` must have room for `count` indices, or for as many as `keys` if the count is in device memory. `starts`
+    /// must have room for `classes + 1` entries. A call with `u32` for indices and counts takes one launch. `u64`,
+    /// which 2³² or more keys need, takes two.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};

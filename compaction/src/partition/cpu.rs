@@ -10,19 +10,23 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},
-    select::check_item,
+    select::{
+        check_item,
+        cpu::{count, take},
+    },
 };
 
-/// Inputs with fewer items than this are processed on the calling thread.
+/// Number of items from which a partition by flags or classes runs in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Number of items that a thread processes at a time.
+/// Number of items per chunk that a thread partitions at a time.
 const CHUNK_ITEMS: usize = 1 << 14;
 
-/// The largest number of chunks of a partition into classes. Each chunk has a count for every class.
+/// The largest number of chunks of a partition into classes. It is limited because each chunk has a count for every
+/// class.
 const MAX_CLASS_CHUNKS: usize = 64;
 
-/// Defines the operation: yields the items of class 0 in order, then those of class 1, and so on.
+/// Defines the operation: yields the items of class 0 in input order, then those of class 1, and so on.
 ///
 /// For a partition by flags, class 0 stands for the selected items and class 1 for the rejected.
 ///
@@ -41,8 +45,8 @@ pub fn specification<T>(
     items.into_iter()
 }
 
-/// Writes the indices of the nonzero flags to `out`, behind them the indices of the zero flags, and returns the number
-/// of the former.
+/// Writes the indices of the nonzero flags to `out`, followed by the indices of the zero flags, and returns the number
+/// of nonzero flags. Both parts keep their order.
 ///
 /// ```
 /// let mut out = [0_u32; 4];
@@ -61,7 +65,8 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
     Ok(two_way(flags, index_word, out))
 }
 
-/// Writes the items whose flag is nonzero to `out`, the other items behind them, and returns the number of the former.
+/// Writes the items whose flag is nonzero to `out`, followed by the other items, and returns the number of nonzero
+/// flags. Both parts keep their order.
 ///
 /// `T` is plain data of 1 to 64 bytes; another size does not compile.
 ///
@@ -75,7 +80,7 @@ pub fn indices<I: CountWord>(flags: &[u8], out: &mut [I]) -> Result<usize> {
 /// # Errors
 ///
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags, and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter.
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `items`.
 pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> Result<usize> {
     const { check_item::<T>() };
     check_items(flags.len(), items.len())?;
@@ -83,7 +88,7 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
     Ok(two_way(flags, |index| items[index], out))
 }
 
-/// Writes the indices of all keys to `out`, ordered by key, and the start of each class to `starts`.
+/// Writes the indices of all keys to `out`, ordered by key, and the start of class c in `out` to `starts[c]`.
 ///
 /// Equal keys keep their order, and keys of `classes` or more come last. `starts[classes]` is the end of the last
 /// class, so `starts` has one more entry than there are classes. This is the CPU version of
@@ -100,8 +105,8 @@ pub fn items<T: Pod + Send + Sync>(items: &[T], flags: &[u8], out: &mut [T]) -> 
 /// # Errors
 ///
 /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes,
-/// [`Error::Uncountable`](crate::Error::Uncountable) for more keys than the words can count, and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// [`Error::Uncountable`](crate::Error::Uncountable) for more keys than an `I` or a `W` can represent, and
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` or `starts` is short.
 pub fn classes<I: CountWord, W: CountWord>(
     classes: u32,
     keys: &[u8],
@@ -147,8 +152,8 @@ pub fn classes<I: CountWord, W: CountWord>(
     Ok(())
 }
 
-/// Splits the output into one part per chunk and bin, returned as `parts[chunk][bin]`, and calls `tell(bin, start)`
-/// with the start of each bin.
+/// Splits `out` into one part per chunk and bin, returned as `parts[chunk][bin]`. All parts of a bin are adjacent, in
+/// chunk order. `counts[chunk][bin]` are the lengths, and `tell(bin, start)` receives the start of each bin.
 pub(crate) fn split_by_bin<'a, T>(
     counts: &[Vec<usize>],
     bins: usize,
@@ -169,12 +174,13 @@ pub(crate) fn split_by_bin<'a, T>(
     parts
 }
 
-/// Converts an index to a word. The caller has checked that the length fits.
+/// Converts an index to a word. The caller has checked that it fits.
 fn index_word<I: CountWord>(index: usize) -> I {
     I::from_len(index).unwrap_or_else(I::zeroed)
 }
 
-/// Partitions the values that `value` returns for each index, and returns the number of selected ones.
+/// Writes the values of the nonzero flags to `out`, followed by the values of the zero flags, and returns the number of
+/// nonzero flags. `value` returns the value of an index.
 fn two_way<T: Copy + Send>(
     flags: &[u8],
     value: impl Fn(usize) -> T + Sync,
@@ -182,16 +188,13 @@ fn two_way<T: Copy + Send>(
 ) -> usize {
     let out = &mut out[..flags.len()];
     if flags.len() < PARALLEL_FROM {
-        let selected = flags.iter().filter(|&&flag| flag != 0).count();
+        let selected = count(flags);
         let (first, second) = out.split_at_mut(selected);
         two_way_run(flags, 0, &value, first, second);
         return selected;
     }
     let chunks = flags.par_chunks(CHUNK_ITEMS);
-    let counts: Vec<usize> = chunks
-        .clone()
-        .map(|flags| flags.iter().filter(|&&flag| flag != 0).count())
-        .collect();
+    let counts: Vec<usize> = chunks.clone().map(count).collect();
     let selected = counts.iter().sum();
     let (mut first, mut second) = out.split_at_mut(selected);
     let parts: Vec<_> = counts
@@ -213,7 +216,8 @@ fn two_way<T: Copy + Send>(
     selected
 }
 
-/// Partitions one run of flags, whose first flag has the index `start`, into the two outputs.
+/// Partitions consecutive flags, the first of which has the index `start`: the values of nonzero flags go to `first`,
+/// the others to `second`.
 fn two_way_run<T: Copy>(
     flags: &[u8],
     start: usize,
@@ -232,11 +236,4 @@ fn two_way_run<T: Copy>(
             *out = value(index);
         }
     }
-}
-
-/// Removes the first `len` items from the slice `rest` and returns them.
-fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    let (taken, left) = std::mem::take(rest).split_at_mut(len);
-    *rest = left;
-    taken
 }

@@ -12,25 +12,29 @@ use crate::{
     look_back::States,
 };
 
-/// Bits of a count in the table of [`Classes`](super::Classes): a chunk has fewer than 2²⁰ items.
+/// Bits of a count in the table of [`Classes`](super::Classes). They suffice because a chunk, the items of one block,
+/// has fewer than 2²⁰ items.
 pub(super) const CHUNK_BITS: u32 = 20;
-/// The last epoch of [`Classes`](super::Classes); epochs count from 1. They occupy the other bits of the table's words.
+/// The last epoch of [`Classes`](super::Classes) before the epochs start again at 1. An epoch occupies the bits of a
+/// table word that the count leaves free.
 pub(super) const LAST_CLASS_EPOCH: u32 = (1 << (32 - CHUNK_BITS)) - 1;
-/// The largest number of 4-byte words in a row of the table of [`Classes`](super::Classes): one per class.
+/// The largest number of 4-byte words in a row of the table of [`Classes`](super::Classes), which has one word per
+/// class.
 const MAX_BINS: usize = 256;
 
-/// Blocks per multiprocessor: enough to keep it busy, and few enough that each block can read all counts.
+/// Blocks per multiprocessor of [`Partition`](super::Partition): enough to keep it busy, and few enough that each block
+/// can read all counts.
 pub(super) const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 
-/// Returns the number of chunks, and blocks, of a partition in two parts.
+/// Returns the number of chunks of a partition by flags in one launch. One block processes each chunk.
 pub(super) fn two_way_chunks(items: u32, multiprocessors: u32) -> u32 {
     let tiles = items.div_ceil(TILE_ITEMS);
     tiles.clamp(1, BLOCKS_PER_MULTIPROCESSOR * multiprocessors)
 }
 
-/// Returns the number of chunks, and blocks, of a partition into classes.
+/// Returns the number of chunks of a partition into classes in one launch. One block processes each chunk.
 ///
-/// That is one per multiprocessor, or more if the counts would not fit in their bits.
+/// There is one chunk per multiprocessor, or more if a count might not fit in [`CHUNK_BITS`] bits.
 pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
     const MAX_TILES: u32 = ((1 << CHUNK_BITS) - 1) / CLASS_TILE_ITEMS;
     let tiles = items.div_ceil(CLASS_TILE_ITEMS);
@@ -39,7 +43,8 @@ pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
         .max(tiles.div_ceil(MAX_TILES))
 }
 
-/// Returns the number of blocks of a pass over an input of any length, such that each block takes fewer than 2³² items.
+/// Returns the number of blocks of each of two launches over an input of any length, such that each block takes fewer
+/// than 2³² items.
 ///
 /// It is at most `max_blocks`, unless the input is longer than `max_blocks` · 2³¹ items.
 pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize {
@@ -53,7 +58,7 @@ pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize 
 /// and more from 2²⁷ items on.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. Its size never shrinks as the capacity grows.
+/// clearing. A larger capacity never takes fewer bytes.
 ///
 /// ```no_run
 /// use compaction::{cuda, partition::Workspace};
@@ -65,15 +70,15 @@ pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize 
 /// ```
 #[derive(Debug)]
 pub struct Workspace {
-    /// The look-back state of each chunk of a partition in two parts.
+    /// For partitions by flags in one launch: the look-back state of each chunk.
     pub(super) flags: States,
-    /// The number of selected items in each block's portion, for partitions in two launches.
+    /// For partitions by flags in two launches: the number of selected items that each block counted.
     pub(super) flag_counts: CudaSlice<u32>,
-    /// The table of counts of a partition into classes, two 4-byte words per state word.
+    /// For partitions into classes in one launch: the table of counts, two 4-byte words per state word.
     pub(super) classes: States,
-    /// The number of keys of each class in each block's portion, for partitions into classes in two launches.
+    /// For partitions into classes in two launches: the number of keys of each class that each block counted.
     pub(super) class_counts: CudaSlice<u32>,
-    /// Dummy passed as the device count when the host gives the count.
+    /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
 }
@@ -110,7 +115,7 @@ impl Workspace {
         })
     }
 
-    /// Waits for the stream and reports errors of the calls since the last check.
+    /// Waits for the stream and reports a device count that was too large in the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, partition::Workspace};
@@ -129,8 +134,8 @@ impl Workspace {
         self.classes.check_overrun(stream, "partition")
     }
 
-    /// Waits for the stream and returns the count that a partition in two parts left in `selected[0]`, after a
-    /// [`check`](Self::check).
+    /// Runs [`check`](Self::check), which waits for the stream, and returns the number of selected items in
+    /// `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -160,8 +165,7 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Waits for the stream and returns the class starts that a partition into classes left in `starts`, after a
-    /// [`check`](Self::check).
+    /// Runs [`check`](Self::check), which waits for the stream, and returns a copy of the class starts in `starts`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -190,14 +194,14 @@ impl Workspace {
         cuda::download(stream, starts)
     }
 
-    /// Sets the epochs so that `epochs_left` of them remain. For tests of the wrap-around.
+    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.flags.age(stream, epochs_left)?;
         self.classes.age(stream, epochs_left)
     }
 
-    /// Returns the largest number of items that the workspace was created for.
+    /// Returns the number of items that was passed at creation: the longest possible input.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};

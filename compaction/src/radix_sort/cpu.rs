@@ -7,15 +7,15 @@ use rayon::prelude::*;
 use super::{Key, NAMES, Order, check_bits, check_values};
 use crate::{Result, arguments::check_room, partition::cpu::split_by_bin};
 
-/// Inputs with fewer keys than this are sorted on the calling thread.
+/// Number of keys from which an input is sorted in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 14;
-/// The largest number of chunks of a pass. Each chunk has a count for every bin.
+/// The largest number of chunks of a pass. It is limited because each chunk has a count for every bin.
 const MAX_CHUNKS: usize = 64;
-/// Number of values of a digit of 8 bits.
+/// Number of values of a digit of 8 bits, each of which has a bin.
 const BINS: usize = 256;
 
-/// Defines the operation: returns the pairs, sorted by these bits of their keys. Pairs with equal bits keep their
-/// order.
+/// Defines the operation: returns the (key, value) pairs, sorted by the bits `bits` of their keys, counted from the
+/// lowest. Pairs with equal bits keep their order.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu::specification};
@@ -34,7 +34,7 @@ pub fn specification<K: Key, V: Copy>(
     sorted
 }
 
-/// Returns the bits of a key that are sorted by, as a number to be sorted in ascending order.
+/// Returns the bits `bits` of a key, inverted for a descending order, as a number to be sorted in ascending order.
 fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
     let ordered = match order {
         Order::Ascending => key.ordered(),
@@ -45,8 +45,8 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
     ordered.checked_shr(bits.start).unwrap_or(0) & mask
 }
 
-/// Writes the keys to `out`, sorted by these bits, counted from the lowest. This is the CPU version of
-/// [`RadixSort::keys`](super::RadixSort::keys).
+/// Writes the keys to `out`, sorted by the bits `bits`, counted from the lowest. Keys with equal bits keep their order.
+/// This is the CPU version of [`RadixSort::keys`](super::RadixSort::keys).
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -60,7 +60,7 @@ fn window<K: Key>(key: K, bits: &Range<u32>, order: Order) -> u64 {
 /// # Errors
 ///
 /// Returns [`OutOfRange`](crate::Error::OutOfRange) for bits that the key does not have, or a range that ends before it
-/// begins, and [`OutputTooShort`](crate::Error::OutputTooShort).
+/// begins, and [`OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than `keys`.
 pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -> Result<()> {
     check::<K>(keys.len(), &bits, out.len())?;
     let sorted = sort(keys.to_vec(), &bits, |&key| window(key, &bits, order));
@@ -68,7 +68,8 @@ pub fn keys<K: Key>(order: Order, bits: Range<u32>, keys: &[K], out: &mut [K]) -
     Ok(())
 }
 
-/// Writes the keys to `keys_out`, sorted by these bits, and each key's value to the same index of `values_out`.
+/// Writes the keys to `keys_out`, sorted by the bits `bits`, counted from the lowest, and each key's value to the same
+/// index of `values_out`.
 ///
 /// ```
 /// use compaction::radix_sort::{Order, cpu};
@@ -127,7 +128,8 @@ fn sort<T: Copy + Send + Sync>(
     items
 }
 
-/// Sorts items by one digit: all chunks are counted, and then each chunk moves its items.
+/// Writes the items to `out`, sorted stably by one digit from 0 to 255. First all chunks are counted, and then each
+/// chunk moves its items.
 fn pass<T: Copy + Send + Sync>(items: &[T], out: &mut [T], digit: impl Fn(&T) -> usize + Sync) {
     let chunk_items = items.len().div_ceil(MAX_CHUNKS).max(PARALLEL_FROM);
     let chunks = items.par_chunks(chunk_items);

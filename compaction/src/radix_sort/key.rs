@@ -3,7 +3,8 @@
 use super::Order;
 use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 
-/// A key type: [`u8`], [`u16`], [`u32`], [`u64`], [`i8`], [`i16`], [`i32`], [`i64`], [`f32`] or [`f64`].
+/// A type of keys that a radix sort supports: [`u8`], [`u16`], [`u32`], [`u64`], [`i8`], [`i16`], [`i32`], [`i64`],
+/// [`f32`] or [`f64`].
 ///
 /// ```
 /// use compaction::radix_sort::Key;
@@ -15,7 +16,8 @@ use crate::{CountWord, cuda::Source, layout::Shared, look_back};
 ///
 /// The trait is sealed: other crates cannot implement it.
 pub trait Key: Shared + Send + Sync + sealed::Sealed {
-    /// Returns an unsigned number of the key's width, widened to 64 bits, whose order is the order of the keys.
+    /// Returns an unsigned number whose order is the order of the keys. It has as many bits as the key; higher bits are
+    /// 0.
     fn ordered(self) -> u64;
 
     #[doc(hidden)]
@@ -61,8 +63,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Adds to a kernel source what `radix_sort.cuh` needs: the key and value sizes, the kind of key, the order, and the
-/// count's word type.
+/// Adds to a kernel source the definitions that `radix_sort.cuh` needs: key type, value size, sort order and word type
+/// of counts.
 pub(super) fn declare<K: Key, W: CountWord>(
     source: Source,
     order: Order,

@@ -1,4 +1,4 @@
-//! The onesweep strategy: 8 bits per pass, with all digits counted in advance.
+//! The onesweep strategy: one launch counts all digits in advance, and then each pass sorts by 8 bits.
 
 use std::sync::Arc;
 
@@ -11,27 +11,28 @@ use crate::{
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
-/// Threads per block of both kernels.
+/// Threads per block of the kernels `radix_sort_count` and `radix_sort_onesweep`.
 const THREADS: u32 = 384;
-/// Items per thread for keys and values of at most 4 bytes. More would fit neither in the 48 KB of shared memory that
-/// every GPU offers a block, nor in its registers.
+/// Items per thread of `radix_sort_onesweep`, for keys and values of at most 4 bytes. More would fit neither in the
+/// registers nor in the 48 KB of shared memory that every GPU offers a block.
 const ITEMS_PER_THREAD: u32 = 28;
-/// Blocks of the sorting kernel resident on a multiprocessor.
+/// Blocks of `radix_sort_onesweep` per multiprocessor to compile for.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 2;
-/// Look-back states of earlier tiles that a thread reads at once.
+/// Look-back states of earlier tiles that a thread of `radix_sort_onesweep` reads at once.
 const WINDOW: u32 = 4;
 /// Bits per digit, and thus per pass.
 const DIGIT_BITS: u32 = 8;
 /// Number of values of a digit, each of which has a bin.
 const BINS: usize = 1 << DIGIT_BITS;
-/// Blocks of the counting kernel resident on a multiprocessor.
+/// The largest number of blocks of `radix_sort_count` per multiprocessor.
 const COUNT_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Keys that a thread of the counting kernel loads at once.
+/// Keys that a thread of `radix_sort_count` loads at once.
 const COUNT_BATCH: u32 = 8;
-/// Tiles per launch. With one state per tile and bin, this limits the states to 64 MB for any number of keys.
+/// The largest number of tiles per launch; the items of one launch are a portion. With one state per tile and bin, this
+/// limits the states to 64 MB for any number of keys.
 const PORTION_TILES: u32 = 1 << 15;
 
-/// Returns the items per thread: fewer for keys or values of more than 4 bytes.
+/// Returns the items per thread of `radix_sort_onesweep`: fewer for keys or values of more than 4 bytes.
 const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {
     let widest = if key_bytes > value_bytes {
         key_bytes
@@ -41,28 +42,30 @@ const fn items_per_thread(key_bytes: u32, value_bytes: u32) -> u32 {
     ITEMS_PER_THREAD / if widest > 4 { widest / 4 } else { 1 }
 }
 
-/// Returns the items per tile, which a block sorts at a time.
+/// Returns the items per tile of `radix_sort_onesweep`. A block sorts one tile at a time.
 pub(super) const fn tile_items(key_bytes: u32, value_bytes: u32) -> u32 {
     THREADS * items_per_thread(key_bytes, value_bytes)
 }
 
-/// Returns the number of look-back states, and thus of 8-byte words, of a sort of `items` keys.
+/// Returns the number of look-back states, of 8 bytes each, for a sort of `items` keys: one per bin and tile of a
+/// launch.
 pub(super) fn states(items: usize, key_bytes: u32, value_bytes: u32) -> usize {
     let tiles = items.div_ceil(tile_items(key_bytes, value_bytes) as usize);
     tiles.min(PORTION_TILES as usize) * BINS
 }
 
-/// Returns the number of bins of all passes over keys of type `K`.
+/// Returns the number of bins of all passes over keys of type `K`: 256 for each byte of the key.
 pub(super) const fn bins<K: Key>() -> usize {
     size_of::<K>() * BINS
 }
 
-/// Entries of the table that passes bin starts from one portion to the next: each launch reads one half and writes the
-/// other.
+/// Length of the table that passes the start of each bin from one launch of a pass to the next. Each launch reads one
+/// half and writes the other.
 pub(super) const NEXT_BINS: usize = 2 * BINS;
 
-/// The parameters of the kernel `radix_sort_count`: `(keys, count, capacity, is given, begin, end, counts, starts,
-/// finished, workspace)`.
+/// The parameters of the kernel `radix_sort_count`: `(keys, count, capacity, is_given, begin, end, counts, starts,
+/// finished, workspace)`. It counts the digits of the bits `begin..end`. `is_given` is 1 if there are exactly
+/// `capacity` keys, and 0 if `count` contains their number, clamped to `capacity`.
 type CountDigits = (
     In<u8>,
     In<u32>,
@@ -75,8 +78,10 @@ type CountDigits = (
     InOut<u32>,
     InOut<u64>,
 );
-/// The parameters of the kernel `radix_sort_onesweep`: `(keys, values, count, capacity, is given, portion, begin, end,
-/// starts, next starts, keys out, values out, workspace)`.
+/// The parameters of the kernel `radix_sort_onesweep`: `(keys, values, count, capacity, is_given, portion, begin, end,
+/// starts, next_starts, keys_out, values_out, workspace)`. `portion` is the index of the launch's first key, and
+/// `begin` the lowest bit of the pass's digit. `is_given` is 1 if there are exactly `capacity` keys, and 0 if `count`
+/// contains their number, clamped to `capacity`.
 type Sweep = (
     In<u8>,
     In<u8>,
@@ -112,7 +117,7 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     declare::<K, W>(source, order, value_bytes)
 }
 
-/// The loaded kernels of onesweep: one counts the digits, the other sorts by one digit.
+/// The loaded kernels of onesweep: `radix_sort_count` counts all digits, and `radix_sort_onesweep` sorts by one digit.
 #[derive(Debug)]
 pub(super) struct Onesweep {
     count: Kernel<CountDigits>,
@@ -167,7 +172,8 @@ impl Onesweep {
         Ok(())
     }
 
-    /// Enqueues one pass over all portions. `after` is the number of passes that follow.
+    /// Enqueues the launches of pass `pass`, one for each portion of the keys. `after` is the number of passes that
+    /// follow.
     fn pass(
         &self,
         stream: &Arc<CudaStream>,

@@ -1,4 +1,4 @@
-//! The radix sort on a GPU: argument checks, and dispatch to the strategy.
+//! The radix sort on a GPU: checks the arguments and calls the strategy.
 
 use std::{
     marker::PhantomData,
@@ -24,12 +24,12 @@ use crate::{
 
 /// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
 ///
-/// Counts are `u32`, or `u64` for 2³² or more keys, which needs a few more registers.
+/// Counts are `u32`, or `u64` for 2³² or more keys. The kernels for `u64` use a few more registers.
 ///
-/// Each method enqueues its kernels on the caller's stream and returns. `onesweep` takes one launch that counts, and one
-/// per pass and portion of about 2²⁸ keys; `split` takes one per bit and portion of 2³¹ keys. A call allocates nothing,
-/// does not wait and reads no count back, so it can be captured into a CUDA graph. The input is not changed. Buffers are
-/// views that may start anywhere in a larger buffer.
+/// Each method enqueues its kernels on the caller's stream and returns. `onesweep` takes one launch that counts, and
+/// one for each pass and about 2²⁸ keys. `split` takes one launch for each bit and 2³¹ keys. A call allocates nothing,
+/// does not wait and reads no count back, so it can be captured into a CUDA graph. The input is not changed. Buffers
+/// are views that may start anywhere in a larger buffer.
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -52,19 +52,19 @@ pub struct RadixSort<K, W = u32> {
     bits: Range<u32>,
     compiler: Compiler,
     context: Arc<CudaContext>,
-    /// The kernels for keys alone, for values of 4 bytes and of 8 bytes, compiled when first needed.
+    /// The kernels for keys alone, for values of 4 bytes and for values of 8 bytes, each compiled when first needed.
     kernels: [OnceLock<Kernels>; 3],
     types: PhantomData<fn(K, W)>,
 }
 
-/// The loaded kernels of the selected strategy, for one value size.
+/// The loaded kernels of one strategy, for one value size.
 #[derive(Debug)]
 enum Kernels {
     Onesweep(Onesweep),
     Split(Split),
 }
 
-/// The validated arguments of a sort, as passed to its strategy.
+/// The checked arguments of a sort, as passed to the strategy.
 pub(super) struct Call<'a> {
     pub(super) bits: Range<u32>,
     pub(super) item_count: ItemCount<'a>,
@@ -72,11 +72,12 @@ pub(super) struct Call<'a> {
     pub(super) values: Column<'a>,
 }
 
-/// The buffers of the keys, or of the values, as bytes. Passes alternate between the output and the scratch buffer.
+/// The input, output and scratch buffers of the keys, or of the values, as bytes. Passes alternate between output and
+/// scratch.
 pub(super) struct Column<'a> {
     pub(super) input: CudaView<'a, u8>,
     out: CudaViewMut<'a, u8>,
-    /// The scratch buffer that every other pass writes.
+    /// The scratch buffer. The last pass writes the output, the one before it this buffer, and so on.
     between: CudaViewMut<'a, u8>,
 }
 
@@ -93,7 +94,8 @@ impl<'a> Column<'a> {
         })
     }
 
-    /// Returns the input and output of a pass, where `after` passes follow. The last pass writes the output.
+    /// Returns (input, output) of a pass. `first` is whether it is the first pass, and `after` the number of passes
+    /// that follow.
     pub(super) fn pass(
         &mut self,
         first: bool,
@@ -108,7 +110,7 @@ impl<'a> Column<'a> {
 }
 
 impl<K: Key, W: CountWord> RadixSort<K, W> {
-    /// Compiles the kernels for keys alone with counts of type `W`, or loads them if compiled earlier.
+    /// Compiles the kernels for keys without values and counts of type `W`, or loads them if compiled earlier.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -140,10 +142,10 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         Ok(sort)
     }
 
-    /// Limits the sort to a range of the key's bits, counted from the lowest. Keys that are equal there keep their
-    /// order.
+    /// Limits the sort to the bits `bits` of the key, counted from the lowest. Keys that are equal in these bits keep
+    /// their order.
     ///
-    /// For signed and floating-point keys, these are the bits of [`Key::ordered`].
+    /// For signed and floating-point keys, these are bits of the number that [`Key::ordered`] returns.
     ///
     /// ```no_run
     /// use compaction::{cuda, radix_sort::{Order, RadixSort, Strategy}};
@@ -179,9 +181,10 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         self.strategy
     }
 
-    /// Writes the sorted keys to `out`.
+    /// Enqueues a sort that writes the sorted keys to `out`. Equal keys keep their order.
     ///
-    /// A device count larger than `keys` is clamped, and [`Workspace::check`] reports it.
+    /// A device count larger than `keys` is clamped, and [`Workspace::check`] reports it. Entries of `out` behind the
+    /// result keep their values.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -201,8 +204,9 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// Returns [`OutOfRange`](crate::Error::OutOfRange) for a host count larger than `keys`;
     /// [`Uncountable`](crate::Error::Uncountable) for 2³² or more keys with counts of `u32`;
     /// [`LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`OutputTooShort`](crate::Error::OutputTooShort); [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and
-    /// the errors of [`Kernel::launch`](cuda::Kernel::launch).
+    /// [`OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
+    /// [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
+    /// [`Kernel::launch`](cuda::Kernel::launch).
     pub fn keys<V>(
         &self,
         stream: &Arc<CudaStream>,
@@ -226,8 +230,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         kernels.launch::<K>(stream, call, parts.tables)
     }
 
-    /// Writes the sorted keys to `keys_out`, and each key's value to the same index of `values_out`. A value has 4 or 8
-    /// bytes; another size does not compile.
+    /// Enqueues a sort that writes the sorted keys to `keys_out`, and each key's value to the same index of
+    /// `values_out`. A value has 4 or 8 bytes; another size does not compile.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -312,7 +316,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         self.kernels(size_of::<V>()).map(drop)
     }
 
-    /// Returns the kernel files for keys alone, for an [`Archive`](cuda::Archive).
+    /// Returns the kernel files for keys without values, for an [`Archive`](cuda::Archive).
     ///
     /// ```
     /// use compaction::radix_sort::{Order, RadixSort, Strategy};
@@ -340,6 +344,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         vec![source::<K, W>(order, strategy, size_of::<V>() as u32)]
     }
 
+    /// Checks a count against the keys and the workspace.
     fn item_count<'a>(
         &self,
         keys: &CudaView<'_, K>,
@@ -352,7 +357,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         Ok(item_count)
     }
 
-    /// Returns the kernels for values of 0, 4 or 8 bytes, compiled at the first use.
+    /// Returns the kernels for values of `value_bytes` bytes, which are compiled at the first use. `value_bytes` is 4,
+    /// 8, or 0 for keys alone.
     fn kernels(&self, value_bytes: usize) -> Result<&Kernels> {
         let slot = &self.kernels[value_bytes / 4];
         if let Some(kernels) = slot.get() {
@@ -394,7 +400,8 @@ impl Kernels {
     }
 }
 
-/// Returns an error unless both buffers are aligned to the size of a value, so that kernels can access whole values.
+/// Returns [`Error::Reinterpret`](crate::Error::Reinterpret) unless both buffers are aligned to the size of a value, so
+/// that kernels can access whole values.
 fn check_aligned<V: Shared>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
     if size_of::<V>() == 8 {
         cuda::reinterpret::<V, u64>(values.slice(..))?;

@@ -1,4 +1,4 @@
-//! The split strategy: one bit per pass, each pass a stable partition.
+//! The split strategy: one bit per pass, where each pass is a stable partition.
 
 use std::sync::Arc;
 
@@ -10,33 +10,37 @@ use crate::{
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
-/// Threads per block of both kernels.
+/// Threads per block of the kernels `radix_sort_zeros` and `radix_sort_split`.
 const THREADS: u32 = 256;
-/// Items per tile: 16 per thread, whose flags fill four words.
+/// Items per tile of `radix_sort_split`: 16 per thread.
 const TILE_ITEMS: u32 = 16 * THREADS;
-/// Blocks resident on a multiprocessor.
+/// The largest number of blocks of both kernels per multiprocessor.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// Largest number of items per launch, because the kernel counts in 32 bits.
+/// The largest number of items per launch, because the kernels count in 32 bits. The items of one launch are a portion.
 const PORTION_ITEMS: u32 = 1 << 31;
-/// Number of bits of the widest key, and one additional bit that is zero in every key.
+/// Number of bits for which zeros are counted: those of the widest key, and one more that is zero in every key.
 pub(super) const BITS: usize = 65;
 
-/// Returns the number of chunks, and thus of blocks, of a launch over `items` items.
+/// Returns the number of chunks of a launch over `items` items. One block processes each chunk.
 pub(super) fn chunks(items: usize, multiprocessors: u32) -> u32 {
     let max_blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
     let tiles = items.div_ceil(TILE_ITEMS as usize);
     tiles.clamp(1, max_blocks as usize) as u32
 }
 
-/// Returns the number of launches of each pass over `items` items.
+/// Returns the number of launches of each pass over `items` items, at least 1.
 pub(super) fn portions(items: usize) -> usize {
     items.div_ceil(PORTION_ITEMS as usize).max(1)
 }
 
-/// The parameters of the kernel `radix_sort_zeros`: `(keys, count, capacity, is given, zeros, workspace)`.
+/// The parameters of the kernel `radix_sort_zeros`: `(keys, count, capacity, is_given, zeros, workspace)`. It adds to
+/// `zeros[bit]` the number of keys in which the bit is zero. `is_given` is 1 if there are exactly `capacity` keys, and
+/// 0 if `count` contains their number, clamped to `capacity`.
 type Zeros = (In<u8>, In<u32>, u64, u32, InOut<u64>, InOut<u64>);
-/// The parameters of the kernel `radix_sort_split`: `(keys, values, count, capacity, is given, portion, its index, bit,
-/// zeros, zeros per portion, keys out, values out, workspace)`.
+/// The parameters of the kernel `radix_sort_split`: `(keys, values, count, capacity, is_given, portion, index, bit,
+/// zeros, portion_zeros, keys_out, values_out, workspace)`. `portion` is the index of the launch's first key, and
+/// `index` the number of the launch within its pass. `is_given` is 1 if there are exactly `capacity` keys, and 0 if
+/// `count` contains their number, clamped to `capacity`.
 type Move = (
     In<u8>,
     In<u8>,
@@ -66,7 +70,8 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     declare::<K, W>(source, order, value_bytes)
 }
 
-/// The loaded kernels of split: one counts the zeros of every bit, the other partitions by one bit.
+/// The loaded kernels of split: `radix_sort_zeros` counts the zeros of every bit, and `radix_sort_split` partitions by
+/// one bit.
 #[derive(Debug)]
 pub(super) struct Split {
     zeros: Kernel<Zeros>,
@@ -125,7 +130,8 @@ impl Split {
         Ok(())
     }
 
-    /// Enqueues the pass over one bit. `after` is the number of passes that follow.
+    /// Enqueues the launches of the pass over bit `bit`, one for each portion of the keys. `after` is the number of
+    /// passes that follow.
     fn pass(
         &self,
         stream: &Arc<CudaStream>,

@@ -17,11 +17,11 @@ use crate::{
 
 /// Scratch device memory for sorts of keys of type `K`, alone or with values of type `V`, with any strategy.
 ///
-/// It holds a copy of the keys, a copy of the values if there are any, and 2 KB for every 42 KB of 4-byte keys, but at
-/// most 64 MB of these.
+/// It holds a copy of the keys, a copy of the values if there are any, and look-back states. These take 2 KB for every
+/// 42 KB of 4-byte keys, but at most 64 MB.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. Its size never shrinks as the capacity grows.
+/// clearing. A larger capacity never takes fewer bytes.
 ///
 /// ```no_run
 /// use compaction::{cuda, radix_sort::Workspace};
@@ -34,13 +34,14 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Workspace<K, V = ()> {
-    /// The scratch buffer for keys, which every other pass writes, in bytes.
+    /// The scratch buffer of the keys, as bytes. The last pass writes the output, the one before it this buffer, and so
+    /// on.
     keys: CudaSlice<u8>,
-    /// The scratch buffer for values, in bytes; empty for keys alone.
+    /// The scratch buffer of the values, as bytes. Empty for keys alone.
     values: CudaSlice<u8>,
-    /// Dummies passed as the values when there are none; never read or written.
+    /// Dummies for the input, output and scratch buffer of the values, for keys alone. No kernel accesses them.
     absent: [CudaSlice<u8>; 3],
-    /// Dummy passed as the device count when the host gives the count.
+    /// A dummy for the device count if the host gives the count. No kernel reads it.
     dummy_count: CudaSlice<u64>,
     tables: Tables,
     capacity: usize,
@@ -50,21 +51,22 @@ pub struct Workspace<K, V = ()> {
 /// The tables of counts, offsets and look-back states that the kernels of both strategies use.
 #[derive(Debug)]
 struct Tables {
-    /// Onesweep: a look-back state for each tile and bin.
+    /// Onesweep: a look-back state for each bin and tile of a launch.
     onesweep: States,
-    /// Onesweep: the number of keys in each bin of each pass; zero between calls.
+    /// Onesweep: the number of keys in each bin of each pass. All are zero between calls.
     counts: CudaSlice<u64>,
     /// Onesweep: the output index at which each bin of each pass starts.
     starts: CudaSlice<u64>,
-    /// Onesweep: the bin starts of a pass in the next portion, twice, because launches alternate.
+    /// Onesweep: the output index at which each bin starts in the next launch of a pass. Launches alternate between two
+    /// halves.
     next_starts: CudaSlice<u64>,
-    /// Onesweep: the number of blocks that have counted; zero between calls.
+    /// Onesweep: the number of blocks that have finished counting. Zero between calls.
     finished: CudaSlice<u32>,
-    /// Split: a look-back state for each chunk.
+    /// Split: a look-back state for each chunk of a launch.
     split: States,
-    /// Split: for each bit, the number of keys with a zero there.
+    /// Split: for each bit, the number of keys in which it is zero.
     zeros: CudaSlice<u64>,
-    /// Split: the number of zeros of the current bit in each portion.
+    /// Split: the number of keys with a zero in the current bit, for each launch of the pass.
     portion_zeros: CudaSlice<u32>,
 }
 
@@ -137,7 +139,7 @@ impl<K: Key, V> Workspace<K, V> {
         })
     }
 
-    /// Waits for the stream and reports errors of the sorts since the last check.
+    /// Waits for the stream and reports a device count that was too large in the sorts since the last check.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -166,7 +168,7 @@ impl<K: Key, V> Workspace<K, V> {
         self.tables.split.check_overrun(stream, "radix_sort")
     }
 
-    /// Returns the largest number of keys that the workspace was created for.
+    /// Returns the number of keys that was passed at creation: the longest possible input.
     ///
     /// ```no_run
     /// # use compaction::{cuda, radix_sort::Workspace};
@@ -204,14 +206,14 @@ impl<K: Key, V> Workspace<K, V> {
         absent + counts + states + words + held
     }
 
-    /// Sets the epochs so that `epochs_left` of them remain. For tests of the wrap-around.
+    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.tables.onesweep.age(stream, epochs_left)?;
         self.tables.split.age(stream, epochs_left)
     }
 
-    /// Borrows all parts of the workspace for a call.
+    /// Borrows all parts of the workspace, for one call.
     pub(super) fn parts(&mut self) -> Parts<'_> {
         let tables = &mut self.tables;
         Parts {

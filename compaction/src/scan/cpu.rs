@@ -8,13 +8,13 @@ use crate::{
     monoid::{Item, Monoid, Operator, with_monoid},
 };
 
-/// Inputs with fewer items than this are processed on the calling thread.
+/// Number of items from which an input is processed in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Bytes of items per chunk. A thread reads a chunk twice, the second time from its cache.
+/// Bytes of items per chunk of a parallel scan. A thread reads a chunk twice, the second time from its cache.
 const CHUNK_BYTES: usize = 128 << 10;
 
-/// Defines the exclusive scan: yields the combination of all items before each item, computed one by one.
+/// Defines the exclusive scan: yields, for each item, the combination of all items before it, computed one by one.
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu::exclusive_specification};
@@ -29,7 +29,8 @@ pub fn exclusive_specification<T: Item>(
     specification(operator, items).map(|(exclusive, _)| exclusive)
 }
 
-/// Defines the inclusive scan: yields the combination of all items up to and including each item, computed one by one.
+/// Defines the inclusive scan: yields, for each item, the combination of all items up to and including it, computed one
+/// by one.
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu::inclusive_specification};
@@ -44,7 +45,7 @@ pub fn inclusive_specification<T: Item>(
     specification(operator, items).map(|(_, inclusive)| inclusive)
 }
 
-/// Yields the exclusive and the inclusive prefix of each item.
+/// Yields (exclusive prefix, inclusive prefix) for each item, computed one by one.
 fn specification<T: Item>(operator: Operator, items: &[T]) -> impl Iterator<Item = (T, T)> {
     let combine: fn(T, T) -> T = with_monoid!(operator, T, M => combine::<T, M<T>>);
     let mut before = with_monoid!(operator, T, M => M::<T>::lower(M::<T>::IDENTITY));
@@ -55,14 +56,15 @@ fn specification<T: Item>(operator: Operator, items: &[T]) -> impl Iterator<Item
     })
 }
 
+/// Combines two items; `left` comes first in the sequence.
 fn combine<T, M: Monoid<T>>(left: T, right: T) -> T {
     M::lower(M::combine(M::lift(left), M::lift(right)))
 }
 
-/// Writes to `out` the combination of all items before each item. The first result is the operator's identity.
+/// Writes to `out`, for each item, the combination of all items before it. The first result is the operator's identity.
 ///
-/// Entries of `out` behind the result keep their values. Short inputs are processed on the calling thread, long ones in
-/// parallel. Floating-point sums are added in a fixed order for any number of threads: their bits are those of
+/// Entries of `out` behind the result keep their values. Inputs of 65,536 items or more are processed in parallel.
+/// Floating-point sums are added in a fixed order for any number of threads: their bits are those of
 /// [`Strategy::Raking`](super::Strategy::Raking) and [`Strategy::BlockSums`](super::Strategy::BlockSums), except for
 /// NaN payloads.
 ///
@@ -82,7 +84,7 @@ pub fn exclusive<T: Item>(operator: Operator, items: &[T], out: &mut [T]) -> Res
     scan(operator, items, out, false)
 }
 
-/// Writes to `out` the combination of all items up to and including each item. Otherwise like [`exclusive`].
+/// Writes to `out`, for each item, the combination of all items up to and including it. Otherwise like [`exclusive`].
 ///
 /// ```
 /// use compaction::scan::{Operator, cpu};
@@ -140,7 +142,7 @@ fn scan<T: Item>(operator: Operator, items: &[T], out: &mut [T], inclusive: bool
             items.chunks(chunk_items).zip(out.chunks_mut(chunk_items)),
             &mut { M::<T>::IDENTITY },
             |(items, _)| fold::<T, M<T>>(items),
-            go_behind::<T, M<T>>,
+            advance::<T, M<T>>,
             |(items, out), before| scan_run::<T, M<T>>(items.iter().copied().zip(out), before, inclusive),
         );
     });
@@ -151,30 +153,31 @@ fn scan_in_place<T: Item>(operator: Operator, items: &mut [T], inclusive: bool) 
     with_monoid!(operator, T, M => if !M::<T>::EXACT {
         tree::scan::<T, M<T>>(None, items, inclusive);
     } else if items.len() < PARALLEL_FROM {
-        scan_run::<T, M<T>>(over(items), M::<T>::IDENTITY, inclusive);
+        scan_run::<T, M<T>>(with_places(items), M::<T>::IDENTITY, inclusive);
     } else {
         chained_scan(
             items.chunks_mut(CHUNK_BYTES / size_of::<T>()),
             &mut { M::<T>::IDENTITY },
             |items| fold::<T, M<T>>(items),
-            go_behind::<T, M<T>>,
-            |items, before| scan_run::<T, M<T>>(over(items), before, inclusive),
+            advance::<T, M<T>>,
+            |items, before| scan_run::<T, M<T>>(with_places(items), before, inclusive),
         );
     });
 }
 
-/// Yields each item with a reference to its own place, to scan in place.
-fn over<T: Copy>(items: &mut [T]) -> impl Iterator<Item = (T, &mut T)> {
+/// Yields a copy of each item with a reference to the item's place, so that a scan can work in place.
+fn with_places<T: Copy>(items: &mut [T]) -> impl Iterator<Item = (T, &mut T)> {
     items.iter_mut().map(|item| (*item, item))
 }
 
-/// Returns the current prefix and advances it by the value `next`.
-fn go_behind<T: Item, M: Monoid<T>>(before: &mut M::Value, next: M::Value) -> M::Value {
+/// Combines the current prefix `before` with `next`, the total of a chunk. Returns the prefix from before this update.
+fn advance<T: Item, M: Monoid<T>>(before: &mut M::Value, next: M::Value) -> M::Value {
     let behind = M::combine(*before, next);
     std::mem::replace(before, behind)
 }
 
-/// Scans one run of items that starts from the prefix `before`. Each item comes with the place of its result.
+/// Scans consecutive items, starting from the prefix `before`. Each item comes with the place where its result is
+/// written.
 fn scan_run<'a, T: Item, M: Monoid<T>>(
     items: impl Iterator<Item = (T, &'a mut T)>,
     mut before: M::Value,
@@ -187,6 +190,7 @@ fn scan_run<'a, T: Item, M: Monoid<T>>(
     }
 }
 
+/// Returns the combination of all items.
 fn fold<T: Item, M: Monoid<T>>(items: &[T]) -> M::Value {
     let values = items.iter().map(|&item| M::lift(item));
     values.fold(M::IDENTITY, M::combine)

@@ -1,4 +1,5 @@
-//! The launches of Hillis and Steele's and of Blelloch's scan: one thread per item or node, one launch per doubling.
+//! The launches of `hillis-steele`, `blelloch` and `blelloch-compact`: one thread per item or tree node, and one launch
+//! per distance.
 
 use cudarc::driver::CudaView;
 
@@ -9,22 +10,28 @@ use crate::{
     monoid::Item,
 };
 
-/// The parameters of the kernel `scan_lay_out`: `(items, count, counted, capacity, to, shift, padded)`.
+/// The parameters of the kernel `scan_lay_out`: `(items, count, counted, capacity, to, shift, padded)`. It copies the
+/// items, shifted by `shift` places, and fills up to `padded` places with the identity. `counted` is 1 if `count`
+/// contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
 type LayOut<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, u64);
-/// The parameters of the kernel `scan_hillis_steele`: `(from, count, counted, capacity, to, distance)`.
+/// The parameters of the kernel `scan_hillis_steele`: `(from, count, counted, capacity, to, distance)`. `counted` is 1
+/// if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
 type Step<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u64);
 /// The parameters of the kernels `scan_blelloch_up`, `scan_blelloch_down`, `scan_blelloch_compact_up` and
-/// `scan_blelloch_compact_down`: `(tree, leaves, stride)`.
+/// `scan_blelloch_compact_down`: `(tree, leaves, stride)`. `stride` is the number of leaves below a child of this
+/// level's nodes.
 type Tree<T> = (InOut<T>, u64, u64);
 /// The parameters of the kernel `scan_blelloch_out`: `(items, tree, count, counted, capacity, out, inclusive)`.
+/// `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly
+/// `capacity`. `inclusive` is 0 or 1.
 type Out<T> = (In<T>, In<T>, In<u32>, u32, u64, InOut<T>, u32);
 
-/// Returns a launch with one thread per item.
+/// Returns a launch with one thread per item, in blocks of [`BLOCK_THREADS`] threads.
 fn covering(items: usize) -> Launch {
     Launch::blocks(items.div_ceil(BLOCK_THREADS as usize) as u32, BLOCK_THREADS)
 }
 
-/// The kernels of Hillis and Steele's scan. Each step reads one scratch buffer and writes the other; the last one
+/// The kernels of `hillis-steele`. Each step reads one half of the scratch memory and writes the other; the last step
 /// writes the output.
 #[derive(Debug)]
 pub(super) struct HillisSteele<T: Item> {
@@ -89,14 +96,16 @@ impl<T: Item> HillisSteele<T> {
     }
 }
 
-/// The kernels of Blelloch's scan: an upsweep to the root of a tree in one buffer, and a downsweep.
+/// The kernels of `blelloch` and `blelloch-compact`: an upsweep from the leaves to the root of a tree in one buffer,
+/// then a downsweep.
 #[derive(Debug)]
 pub(super) struct Blelloch<T: Item> {
     lay_out: Kernel<LayOut<T>>,
     up: Kernel<Tree<T>>,
     down: Kernel<Tree<T>>,
     out: Kernel<Out<T>>,
-    /// Whether there is one thread per tree node instead of one per leaf.
+    /// Whether each launch has one thread per tree node of its level (`blelloch-compact`) instead of one per leaf
+    /// (`blelloch`).
     compact: bool,
 }
 

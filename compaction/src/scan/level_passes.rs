@@ -1,4 +1,4 @@
-//! The launches of `block-sums` and `raking`: each level's tile totals are the items of the next level.
+//! The launches of `block-sums` and `raking`, level by level: each level's tile totals are the items of the next level.
 
 use cudarc::driver::{CudaView, CudaViewMut};
 
@@ -14,15 +14,23 @@ use crate::{
 };
 
 /// The parameters of the kernel `scan_tiles`: `(items, count, counted, capacity, level, out, inclusive, totals)`.
+/// `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly
+/// `capacity`. The kernel derives the items of level `level` from it.
 type Tiles<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>, u32, InOut<T>);
-/// The parameters of the kernel `scan_add_before`: `(before, count, counted, capacity, level, out)`.
+/// The parameters of the kernel `scan_add_before`: `(before, count, counted, capacity, level, out)`. `before[i]` is the
+/// prefix of tile i. `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if there are
+/// exactly `capacity`.
 type AddBefore<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
-/// The parameters of the kernel `scan_raking_up`: `(items, count, counted, capacity, level, totals)`.
+/// The parameters of the kernel `scan_raking_up`: `(items, count, counted, capacity, level, totals)`. `counted` is 1 if
+/// `count` contains the number of items, clamped to `capacity`, and 0 if there are exactly `capacity`.
 type Up<T> = (In<T>, In<u32>, u32, u64, u32, InOut<T>);
 /// The parameters of the kernel `scan_raking_down`: `(items, before, count, counted, capacity, level, out, inclusive)`.
+/// `before[i]` is the prefix of tile i. `counted` is 1 if `count` contains the number of items, clamped to `capacity`,
+/// and 0 if there are exactly `capacity`.
 type Down<T> = (In<T>, In<T>, In<u32>, u32, u64, u32, InOut<T>, u32);
 
-/// The kernels that scan tiles independently and, recursively, the tiles' totals.
+/// The kernels of `block-sums` or `raking`, which process tiles independently and then, recursively, the totals of the
+/// tiles.
 #[derive(Debug)]
 pub(super) struct Levels<T: Item> {
     /// Scans each tile independently and writes its total.
@@ -30,24 +38,25 @@ pub(super) struct Levels<T: Item> {
     sweeps: Sweeps<T>,
 }
 
-/// The kernels that run on a level before and after the level above it.
+/// The kernels that `block-sums` or `raking` run on a level, before and after the level above it.
 #[derive(Debug)]
 enum Sweeps<T: Item> {
-    /// Before: scan the tiles. After: add to each tile the total of the tiles before it.
+    /// Before: `scan_tiles` scans each tile. After: `add_before` adds to each tile the total of the tiles before it.
     BlockSums { add_before: Kernel<AddBefore<T>> },
-    /// Before: sum the tiles. After: scan each tile, starting from the total of the tiles before it.
+    /// Before: `up` sums each tile. After: `down` scans each tile, starting from the total of the tiles before it.
     Raking {
         up: Kernel<Up<T>>,
         down: Kernel<Down<T>>,
     },
 }
 
-/// The state of one level of a scan by tiles.
+/// The input and output of one level of a scan by `block-sums` or `raking`.
 struct Level<'a, T> {
     call: &'a Call<'a, T>,
-    /// Number of the level: level 0 scans the input items, and each further level the tile totals of the one before.
+    /// Number of the level. Level 0 scans the input items, and each further level the tile totals of the level before
+    /// it.
     number: u32,
-    /// The number of tiles of this level, followed by that of each level above it.
+    /// The number of tiles of this level, followed by the number of tiles of each level above it. The last number is 1.
     tiles: &'a [usize],
     items: CudaView<'a, T>,
     out: CudaViewMut<'a, T>,
@@ -92,6 +101,7 @@ impl<T: Item> Levels<T> {
         self.launch_level(level, &mut work.scratch)
     }
 
+    /// Enqueues the launches of a level and of all levels above it.
     fn launch_level(
         &self,
         mut level: Level<'_, T>,
@@ -116,6 +126,7 @@ impl<T: Item> Levels<T> {
         self.after(&mut level, &before.as_view())
     }
 
+    /// Enqueues the launch on a level that comes before the level above it and writes the tile totals.
     fn before(&self, level: &mut Level<'_, T>, totals: &mut CudaViewMut<'_, T>) -> Result<()> {
         let (count, counted, capacity) = level.call.count_args();
         let (items, totals) = (level.items.slice(..), totals.slice_mut(..));
@@ -136,6 +147,7 @@ impl<T: Item> Levels<T> {
         }
     }
 
+    /// Enqueues the launch on a level that comes after the level above it. `before` holds the prefix of each tile.
     fn after(&self, level: &mut Level<'_, T>, before: &CudaView<'_, T>) -> Result<()> {
         let (count, counted, capacity) = level.call.count_args();
         let (number, launch) = (level.number, level.blocks());
@@ -157,10 +169,12 @@ impl<T: Item> Levels<T> {
 }
 
 impl<T> Level<'_, T> {
+    /// Returns whether this level has only one tile.
     fn is_top(&self) -> bool {
         self.tiles.len() == 1
     }
 
+    /// Returns a launch with one block per tile.
     fn blocks(&self) -> Launch {
         Launch::blocks(self.tiles[0] as u32, BLOCK_THREADS)
     }

@@ -1,4 +1,4 @@
-//! The kernel of `look-back` for long inputs, with persistent blocks.
+//! The kernel `scan_look_ahead`, with which `look-back` scans long inputs in persistent blocks.
 
 use std::sync::Arc;
 
@@ -13,24 +13,25 @@ use crate::{
     monoid::Item,
 };
 
-/// The lowest major compute capability that supports the kernel's bulk copies.
+/// The lowest major compute capability that supports the bulk copies of `scan_look_ahead`.
 const OLDEST_MAJOR: i32 = 9;
 
 pub(super) fn declare<T: Item>(source: Source) -> Source {
     source.kernel::<LookBack<T>>("scan_look_ahead")
 }
 
-/// The loaded kernel, launched with one persistent block per multiprocessor.
+/// The loaded kernel `scan_look_ahead`, launched with one persistent block per multiprocessor.
 #[derive(Debug)]
 pub(super) struct LookAhead<T: Item> {
     kernel: Kernel<LookBack<T>>,
     blocks: u32,
-    /// Number of tiles from which the kernel is used instead of the one for short inputs.
+    /// Number of tiles of an input from which this kernel is used instead of `scan_look_back`.
     pub(super) from_tiles: usize,
 }
 
 impl<T: Item> LookAhead<T> {
-    /// Loads the kernel. Returns `None` if the GPU does not support it or nothing can compile it.
+    /// Loads the kernel. Returns `None` if the GPU does not support it, or if neither compiled code nor NVRTC is
+    /// available.
     pub(super) fn new<W: CountWord>(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -61,8 +62,8 @@ impl<T: Item> LookAhead<T> {
         }))
     }
 
-    /// Returns whether the kernel is the faster one for `items`, which fill `tiles` tiles, and supports their
-    /// alignment.
+    /// Returns whether to use this kernel for `items`, which fill `tiles` tiles: the input is long and aligned to 16
+    /// bytes.
     pub(super) fn suits(&self, items: &CudaView<'_, T>, tiles: usize) -> bool {
         tiles >= self.from_tiles && is_aligned(items, LANE_BYTES)
     }

@@ -18,7 +18,7 @@ use crate::{
     monoid::Item,
 };
 
-/// The validated inputs of a scan call.
+/// The checked inputs of a scan call.
 pub(super) struct Call<'a, T> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) items: CudaView<'a, T>,
@@ -27,7 +27,8 @@ pub(super) struct Call<'a, T> {
 }
 
 impl<T> Call<'_, T> {
-    /// Returns the kernel arguments `count, counted, capacity`, from which a kernel finds the number of items.
+    /// Returns the kernel arguments `(count, counted, capacity)`. `counted` is 1 if `count` contains the number of
+    /// items, clamped to `capacity`, and 0 if there are exactly `capacity`.
     pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u32, u64) {
         let is_counted = u32::from(!self.item_count.is_given);
         let capacity = self.item_count.capacity as u64;
@@ -39,18 +40,20 @@ impl<T> Call<'_, T> {
 pub(super) struct Work<'a, T> {
     pub(super) call: &'a Call<'a, T>,
     pub(super) out: CudaViewMut<'a, T>,
-    /// The scratch buffer of the workspace, for results between launches.
+    /// Device memory of the workspace for intermediate items between launches.
     pub(super) scratch: CudaViewMut<'a, T>,
 }
 
 /// The parameters of the kernels `scan_look_back` and `scan_look_ahead`: `(items, count, counted, capacity, out,
-/// inclusive, workspace)`.
+/// inclusive, workspace)`. `counted` is 1 if `count` contains the number of items, clamped to `capacity`, and 0 if
+/// there are exactly `capacity`. `inclusive` is 0 or 1.
 pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u64>);
 
-/// The parameters of the kernel `scan_check_count`: `(count, capacity, workspace)`.
+/// The parameters of the kernel `scan_check_count`: `(count, capacity, workspace)`. It records a device count above
+/// `capacity`.
 type CheckCount = (In<u32>, u64, InOut<u64>);
 
-/// Declares the kernels of all strategies.
+/// Declares the kernels of all strategies in the source of `scan.cu`.
 pub(super) fn declare<T: Item>(source: Source) -> Source {
     let source = source
         .kernel::<LookBack<T>>("scan_look_back")
@@ -60,13 +63,14 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
     Blelloch::<T>::declare(source)
 }
 
-/// The loaded kernels of a scan with one strategy.
+/// The loaded kernels of one scan strategy.
 #[derive(Debug)]
 pub(super) struct Passes<T: Item> {
     pub(super) method: Method<T>,
     check_count: Kernel<CheckCount>,
 }
 
+/// The kernels of a strategy, with those of `look-back` for short and, if supported, for long inputs.
 #[derive(Debug)]
 pub(super) enum Method<T: Item> {
     HillisSteele(HillisSteele<T>),

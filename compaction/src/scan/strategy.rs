@@ -2,11 +2,10 @@
 
 use crate::names::known_by_name;
 
-/// The parallel algorithm of a scan on a GPU, oldest first.
+/// The parallel algorithm of a scan on a GPU. The variants are ordered by year, oldest first.
 ///
 /// All strategies give equal bits for integer sums, minima and maxima, and every strategy gives the same bits in every
-/// run. The descriptions state the order of floating-point additions, the work (combinations for n items) and the
-/// memory traffic (items read and written).
+/// run. The variants state their order of floating-point additions and their cost for n items.
 ///
 /// ```
 /// use compaction::scan::Strategy;
@@ -18,41 +17,45 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Hillis and Steele: step k combines each item with the one 2ᵏ places before it, from one buffer into another.
+    /// Hillis and Steele: step k combines each item with the item 2ᵏ places before it, from one buffer into another.
     ///
-    /// It takes log₂ n launches over all items, n log₂ n work and 2n log₂ n traffic. (W. D. Hillis and G. L. Steele,
-    /// "Data Parallel Algorithms", 1986.) Floating-point sums use this tree, which depends on the length alone.
+    /// It takes log₂ n launches over all items, n log₂ n combinations, and moves 2n log₂ n items to or from memory. (W.
+    /// D. Hillis and G. L. Steele, "Data Parallel Algorithms", 1986.) Floating-point sums use this tree, which depends
+    /// on the length alone.
     HillisSteele,
-    /// Blelloch: sums go up a binary tree over the items, padded to a power of two, and prefixes come down.
+    /// Blelloch: sums go up a binary tree over the items, padded to a power of two, and prefixes come down the tree.
     ///
-    /// It takes one launch per level and direction, each with one thread per item of which few work: 2 log₂ n launches,
-    /// 2n work. (G. E. Blelloch, "Prefix Sums and Their Applications", 1990.) Floating-point sums use this tree, which
-    /// depends on the length alone.
+    /// It takes one launch per level and direction, with one thread per item, most of which are idle near the root: 2
+    /// log₂ n launches and 2n combinations. (G. E. Blelloch, "Prefix Sums and Their Applications", 1990.)
+    /// Floating-point sums use this tree, which depends on the length alone.
     Blelloch,
-    /// [`Blelloch`](Self::Blelloch) with one thread per tree node instead of per item, so that launches shrink towards the root.
+    /// [`Blelloch`](Self::Blelloch) with one thread per tree node instead of one per item, so that launches shrink
+    /// towards the root.
     ///
     /// Floating-point sums have the bits of [`Blelloch`](Self::Blelloch).
     BlellochCompact,
-    /// Blocks scan tiles in shared memory; the tiles' sums are scanned in the same way, level by level, and then added
-    /// to their tiles.
+    /// Block sums: blocks scan tiles in shared memory. The tiles' sums are scanned in the same way, level by level, and
+    /// then added to the items of their tiles.
     ///
-    /// Traffic 4n. (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3, 2007.)
-    /// Floating-point sums have the bits of the CPU implementation.
+    /// It moves 4n items to or from memory. (M. Harris, S. Sengupta and J. D. Owens, "Parallel Prefix Sum (Scan) with
+    /// CUDA", GPU Gems 3, 2007.) Floating-point sums have the bits of the CPU implementation.
     BlockSums,
     /// Reduce-then-scan: an upsweep computes the tiles' sums, these are scanned, and a downsweep reads the items again
     /// and writes the prefixes.
     ///
-    /// Traffic 3n. (D. Merrill and A. Grimshaw, "Parallel Scan for Stream Architectures", 2009; S. Baxter, moderngpu,
-    /// 2013.) Floating-point sums have the bits of the CPU implementation.
+    /// It moves 3n items to or from memory. (D. Merrill and A. Grimshaw, "Parallel Scan for Stream Architectures",
+    /// 2009; S. Baxter, moderngpu, 2013.) Floating-point sums have the bits of the CPU implementation.
     Raking,
-    /// Decoupled look-back: a single pass in one launch. A block that has summed its tile looks back over the sums of
+    /// Decoupled look-back: a single pass in one launch. A block sums its tile and then looks back over the sums of
     /// earlier tiles.
     ///
-    /// Traffic 2n. (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016.)
-    /// Floating-point sums use a tree that depends on the length alone, not on the progress of other blocks.
+    /// It moves 2n items to or from memory. (D. Merrill and M. Garland, "Single-pass Parallel Prefix Scan with
+    /// Decoupled Look-back", 2016.) Floating-point sums use a tree that depends on the length alone, not on the
+    /// progress of other blocks.
     ///
-    /// Inputs of 32 MiB or more on GPUs of compute capability 9.0 or later use persistent blocks instead, with separate
-    /// warps for each step of a tile ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result has the same bits.
+    /// On GPUs of compute capability 9.0 or later, inputs of 32 MiB or more use persistent blocks instead. Each has
+    /// separate warps for the steps of a tile ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result has the same
+    /// bits.
     #[default]
     LookBack,
 }

@@ -14,7 +14,7 @@ use crate::monoid::{Item, Monoid};
 
 const WARP_THREADS: usize = 32;
 
-/// Writes the prefixes of `items`, or of the contents of `out` if `None`, in parallel over tiles.
+/// Writes to `out` the prefixes of `items`, or of its own contents if `items` is `None`, in parallel over tiles.
 pub(super) fn scan<T: Item, M: Monoid<T>>(items: Option<&[T]>, out: &mut [T], inclusive: bool) {
     match LANE_BYTES as usize / size_of::<T>() {
         2 => scan_level::<T, M, 2>(items, out, inclusive),
@@ -22,6 +22,7 @@ pub(super) fn scan<T: Item, M: Monoid<T>>(items: Option<&[T]>, out: &mut [T], in
     }
 }
 
+/// Scans one level: `LANE` items per lane, and recursively the totals of the tiles.
 fn scan_level<T: Item, M: Monoid<T>, const LANE: usize>(
     items: Option<&[T]>,
     out: &mut [T],
@@ -45,7 +46,8 @@ fn scan_level<T: Item, M: Monoid<T>, const LANE: usize>(
     });
 }
 
-/// Loads a row as `lanes[item][lane]`, holding each lane's prefixes. Lanes behind the last item hold the identity.
+/// Returns the inclusive prefixes within each lane of a row, as `lanes[item][lane]`. Places behind the last item count
+/// as the identity.
 fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     row: &[T],
 ) -> [[M::Value; WARP_THREADS]; LANE] {
@@ -68,6 +70,7 @@ fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     lanes
 }
 
+/// Returns the total of a tile.
 fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
     let row_items = WARP_THREADS * LANE;
     let mut total = M::IDENTITY;
@@ -89,6 +92,7 @@ fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
     total
 }
 
+/// Scans a tile in place, starting from the prefix `before`.
 fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
     tile: &mut [T],
     before: M::Value,
@@ -126,7 +130,8 @@ fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
     }
 }
 
-/// Returns the inclusive prefixes of the lanes, combined as `warp_inclusive` of `kernels/warp.cuh` does.
+/// Returns the inclusive prefixes over the 32 lanes of a warp, combined in the order of `warp_inclusive` in
+/// `kernels/warp.cuh`.
 fn inclusive_lanes<T, M: Monoid<T>>(
     mut lanes: [M::Value; WARP_THREADS],
 ) -> [M::Value; WARP_THREADS] {

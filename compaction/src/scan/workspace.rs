@@ -10,7 +10,7 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 /// Scratch device memory for scans of items of type `T`.
 ///
 /// Create one workspace for a strategy and reuse it for any number of calls on one stream, one after the other. It
-/// never needs clearing. Its size never shrinks as the capacity grows. For n items of s bytes:
+/// never needs clearing. A larger capacity never takes fewer bytes. For n items of s bytes:
 ///
 /// | strategy | bytes |
 /// |---|---|
@@ -33,15 +33,15 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 #[derive(Debug)]
 pub struct Workspace<T> {
     pub(super) states: States,
-    /// The intermediate items of the strategies that take several launches.
+    /// Intermediate items that strategies of several launches pass from one launch to the next.
     pub(super) scratch: CudaSlice<T>,
-    /// Dummy passed as the device count when the host gives the count.
+    /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
 }
 
 impl<T: Item> Workspace<T> {
-    /// Creates a workspace for calls on up to `items` items with the default strategy.
+    /// Creates a workspace for scans of up to `items` items with the default strategy.
     ///
     /// ```no_run
     /// # use compaction::{cuda, scan::Workspace};
@@ -57,8 +57,8 @@ impl<T: Item> Workspace<T> {
         Self::for_strategy(stream, Strategy::default(), items)
     }
 
-    /// Creates a workspace for calls on up to `items` items with this strategy, or with strategies that need no more
-    /// memory.
+    /// Creates a workspace for scans of up to `items` items with this strategy. It also serves strategies that need no
+    /// more memory.
     ///
     /// ```no_run
     /// # use compaction::{Error, cuda, scan::{Strategy, Workspace}};
@@ -85,13 +85,13 @@ impl<T: Item> Workspace<T> {
         })
     }
 
-    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Waits for the stream and reports errors of the scans since the last check.
+    /// Waits for the stream and reports a device count that was too large in the scans since the last check.
     ///
     /// ```no_run
     /// # use compaction::{Count, Error, cuda, scan::{Operator, Scan, Strategy, Workspace}};
@@ -115,7 +115,7 @@ impl<T: Item> Workspace<T> {
         self.states.check_overrun(stream, "scan")
     }
 
-    /// Returns the largest number of items that the workspace was created for.
+    /// Returns the number of items that was passed at creation: the longest input for the strategy of the workspace.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
@@ -143,7 +143,8 @@ impl<T: Item> Workspace<T> {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns the largest number of items that a scan by `strategy` can process with this workspace.
+    /// Returns the largest number of items, up to [`capacity`](Self::capacity), that a scan by `strategy` can process
+    /// with this workspace.
     pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
         let has = (self.states.len(), self.scratch.len());
         let fits = |items| {
@@ -167,7 +168,7 @@ impl<T: Item> Workspace<T> {
     }
 }
 
-/// Returns the 8-byte state words and the scratch items that a scan of `items` items needs.
+/// Returns (8-byte words of tile states, scratch items) that a scan of `items` items needs.
 fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
     match strategy {
         Strategy::LookBack => {
@@ -182,7 +183,7 @@ fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
     }
 }
 
-/// Returns the number of leaves of Blelloch's tree: a power of two, at least 2.
+/// Returns the number of leaves of Blelloch's tree for `items` items: the next power of two, at least 2.
 pub(super) fn leaves(items: usize) -> usize {
     items
         .max(2)
@@ -190,7 +191,8 @@ pub(super) fn leaves(items: usize) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// Returns the number of items of each level: first `items`, then the tiles of the level before, and last 1.
+/// Returns the number of items of each level: `items` on level 0, and on each further level the number of tiles of the
+/// level before. The last number is 1.
 pub(super) fn levels<T: Item>(items: usize) -> Vec<usize> {
     let mut levels = vec![items.max(1)];
     loop {

@@ -12,13 +12,15 @@ use crate::{
     chained_scan::chained_scan,
 };
 
-/// Inputs with fewer items than this are processed on the calling thread, which takes about 50 µs.
+/// Number of items from which an input is processed in parallel. The calling thread alone takes about 50 µs for fewer
+/// items.
 const PARALLEL_FROM: usize = 1 << 16;
 
-/// Items per chunk of a thread, small enough that the flags fit in the L1 cache.
+/// Items per chunk that a thread processes at a time, so few that the flags fit in the L1 cache.
 const CHUNK_ITEMS: usize = 2 * TILE_ITEMS as usize;
 
-/// Items per chunk where chunks take their output in order; longer, so that threads rarely wait for each other.
+/// Items per chunk if chunks take their part of the output in order. These chunks are longer, so that threads rarely
+/// wait for each other.
 const ORDERED_CHUNK_ITEMS: usize = 8 * TILE_ITEMS as usize;
 
 /// Defines the operation: yields the items whose flag is nonzero, in order.
@@ -65,7 +67,8 @@ pub fn indices<W: CountWord>(strategy: Strategy, flags: &[u8], out: &mut [W]) ->
     Ok(keep(strategy, flags, &IndicesFrom(0), out))
 }
 
-/// Writes the items whose flag is nonzero to `out`, and returns their number. Otherwise like [`indices`].
+/// Writes the items whose flag is nonzero to `out`, and returns the number of nonzero flags. Otherwise like
+/// [`indices`].
 ///
 /// Rejected items are read only by [`Strategy::Off`]. `T` is plain data of 1 to 64 bytes; another size does not
 /// compile.
@@ -100,15 +103,16 @@ pub fn items<T: Pod + Send + Sync>(
     Ok(keep(strategy, flags, &ItemsOf(items), out))
 }
 
-/// The values to select from, by index: indices themselves, or items.
+/// The values to select from, by index: the indices themselves, or items.
 trait Values<T>: Sync {
+    /// Returns the value of an index.
     fn at(&self, index: usize) -> T;
 
-    /// Writes to `out` the eight values at the indices `first + places[i]`, where each place is 0 to 7.
+    /// Writes to `out[i]` the value at index `first + places[i]`. Each place is 0 to 7.
     fn write_eight(&self, first: usize, places: &[u32; 8], out: &mut [T; 8]);
 }
 
-/// Values equal to their index plus this offset, for writing the indices of selected items.
+/// The values of a selection of indices: the value of an index is the index plus this offset.
 struct IndicesFrom(usize);
 
 impl<W: CountWord> Values<W> for IndicesFrom {
@@ -123,6 +127,7 @@ impl<W: CountWord> Values<W> for IndicesFrom {
     }
 }
 
+/// The values of a selection of items: the value of an index is the item there.
 struct ItemsOf<'a, T>(&'a [T]);
 
 impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
@@ -138,7 +143,8 @@ impl<T: Copy + Sync> Values<T> for ItemsOf<'_, T> {
     }
 }
 
-/// Selects with a strategy and returns the number of survivors.
+/// Selects with a strategy: writes the values of nonzero flags to `out` and returns their number. `out` must be at
+/// least as long as `flags`.
 fn keep<T: Pod + Send>(
     strategy: Strategy,
     flags: &[u8],
@@ -162,10 +168,12 @@ fn keep<T: Pod + Send>(
     }
 }
 
-/// Moves the items whose flag is nonzero to the front of `items`, and returns their number. The contents behind them
-/// are unspecified items of the input.
+/// Moves the items whose flag is nonzero to the front of `items`, and returns their number. The items behind them are
+/// unspecified items of the input.
 ///
-/// [`Strategy::HoleFilling`] moves at most as many items as are removed, on the calling thread. [`Strategy::Off`] leaves the survivors in place and overwrites the others with all-one bits. All other strategies keep the order; they compact chunks in parallel, and the calling thread joins the chunks.
+/// [`Strategy::HoleFilling`] moves at most as many items as are removed, on the calling thread. [`Strategy::Off`]
+/// leaves the survivors in place and overwrites the others with all-one bits. All other strategies keep the order:
+/// threads compact chunks in parallel, and then the calling thread moves the chunks together.
 ///
 /// ```
 /// use compaction::select::{Strategy, cpu};
@@ -199,7 +207,8 @@ pub fn in_place<T: Pod + Send + Sync>(
     Ok(kept)
 }
 
-/// Fills the first hole with the last survivor until all survivors are at the front. Returns their number.
+/// Compacts items in place by hole filling: the last survivor fills the first hole until all survivors are at the
+/// front. Returns the number of survivors.
 fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     let (mut front, mut back) = (0, flags.len());
     loop {
@@ -218,7 +227,8 @@ fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     }
 }
 
-/// Compacts each chunk in parallel, and then moves the chunks together. Returns the number of survivors.
+/// Compacts items in place and in order: compacts each chunk in parallel, and then moves the chunks together. Returns
+/// the number of survivors.
 fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     let chunks = items
         .par_chunks_mut(CHUNK_ITEMS)
@@ -242,7 +252,8 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     end
 }
 
-/// Selects by hole filling: survivors among the first places stay, and each hole gets the last survivor that is left.
+/// Selects by hole filling and returns the number k of survivors. Survivors among the first k indices keep their index;
+/// each hole between them gets the last survivor that is left.
 fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
     let mut survivors = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
@@ -295,8 +306,8 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     kept
 }
 
-/// Selects from one run of flags, whose first flag has the index `first`, and returns the number of survivors. `out`
-/// has exactly that length.
+/// Writes the values of the nonzero flags among consecutive flags to `out`, in order, and returns their number. The
+/// first flag has the index `first`. `out` must be exactly as long as the result.
 fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut kept = 0;
     let (eights, rest) = flags.as_chunks::<8>();
@@ -324,7 +335,7 @@ fn keep_run<T: Copy>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
     kept
 }
 
-/// The number of survivors and their places, for each mask of eight flags. Unused places are 0.
+/// The number of survivors and their places, 0 to 7, for each mask of eight flags. Unused places are 0.
 static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
     let mut survivors = [0; 256];
     let mut places = [[0; 8]; 256];
@@ -343,7 +354,7 @@ static SURVIVORS: ([u8; 256], [[u32; 8]; 256]) = {
     (survivors, places)
 };
 
-/// Returns a mask with bit i set if flag i is nonzero.
+/// Returns a mask in which bit i is set if flag i is nonzero.
 #[inline]
 fn mask(flags: [u8; 8]) -> u8 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
@@ -357,14 +368,15 @@ fn mask(flags: [u8; 8]) -> u8 {
 }
 
 /// Returns the number of nonzero flags.
-fn count(flags: &[u8]) -> usize {
+pub(crate) fn count(flags: &[u8]) -> usize {
     // Runs of 255 flags fit in a `u8` sum, which the compiler vectorises.
     let runs = flags.chunks(255);
     runs.map(|run| usize::from(run.iter().map(|&flag| u8::from(flag != 0)).sum::<u8>()))
         .sum()
 }
 
-/// Selects in order: each chunk is counted, takes its part of the output in chunk order, and fills it.
+/// Selects in order, in parallel: each chunk is counted, takes its part of the output in chunk order, and fills it.
+/// Returns the number of survivors.
 fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let mut rest = (0, out);
     chained_scan(
@@ -382,7 +394,8 @@ fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mu
     rest.0
 }
 
-/// Selects in chunks that take their parts of the output in the order in which threads reach them.
+/// Selects out of order, in parallel: chunks take their parts of the output in the order in which threads reach them.
+/// Returns the number of survivors.
 fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let rest = Mutex::new(out);
     let chunks = flags.par_chunks(CHUNK_ITEMS).enumerate();
@@ -397,14 +410,15 @@ fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) 
     kept.sum()
 }
 
-/// Removes the first `len` items from the slice `rest` and returns them.
-fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+/// Removes the first `len` items from the slice `rest` and returns them. Panics if there are fewer.
+pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     let (taken, left) = std::mem::take(rest).split_at_mut(len);
     *rest = left;
     taken
 }
 
-/// Writes every value, or all-one bits where the flag is zero, in parallel. Returns the number of nonzero flags.
+/// Writes the value of every index to `out`, or all-one bits where the flag is zero, in parallel. Returns the number of
+/// nonzero flags.
 fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let parts = out[..flags.len()].par_chunks_mut(CHUNK_ITEMS);
     let chunks = flags.par_chunks(CHUNK_ITEMS).zip(parts).enumerate();
@@ -413,8 +427,8 @@ fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) ->
     kept.sum()
 }
 
-/// Writes the values of one run of flags, or all-one bits where the flag is zero, and returns the number of nonzero flags.
-/// The first flag has the index `first`.
+/// Writes the values of consecutive flags to `out`, or all-one bits where the flag is zero. Returns the number of
+/// nonzero flags. The first flag has the index `first`.
 fn blank_run<T: Pod>(flags: &[u8], first: usize, values: &impl Values<T>, out: &mut [T]) -> usize {
     let dropped = dropped();
     for (index, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
@@ -425,7 +439,7 @@ fn blank_run<T: Pod>(flags: &[u8], first: usize, values: &impl Values<T>, out: &
     count(flags)
 }
 
-/// Returns the value that replaces a rejected item: all bits set.
+/// Returns the value that [`Strategy::Off`] writes in place of a rejected item: all bits set.
 fn dropped<T: Pod>() -> T {
     let mut dropped = T::zeroed();
     bytemuck::bytes_of_mut(&mut dropped).fill(u8::MAX);

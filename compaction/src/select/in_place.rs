@@ -17,16 +17,17 @@ use crate::{
 };
 
 /// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
-/// selected, workspace)`, with items as bytes.
+/// selected, workspace)`, with items as bytes. [`Extent`] states the range of items.
 type InPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, InOut<W>, InOut<u64>);
 
-/// Returns the items per thread of the in-place kernel, chosen so that a tile's survivors fit in 32 KiB of shared
-/// memory.
+/// Returns the items per thread of the kernel `select_in_place`, 1 to 16, so that the survivors of a tile fit in 32 KiB
+/// of shared memory.
 fn stripes<T>() -> u32 {
     (64 / size_of::<T>() as u32).clamp(1, 16)
 }
 
-/// Returns the kernel file of a strategy in place, for items with the size and alignment of `T`.
+/// Returns the kernel file with which a strategy works in place, for items with the size and alignment of `T`. Returns
+/// [`Error::NotInPlace`] for other strategies.
 fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
     match strategy {
         Strategy::LookBack | Strategy::Off => Ok(method::with_constants::<T, W>(Source::new(
@@ -44,7 +45,7 @@ fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
     }
 }
 
-/// The loaded kernels of a strategy in place.
+/// The loaded kernels with which a strategy works in place.
 #[derive(Debug)]
 pub(super) enum Method<W: CountWord> {
     LookBack {
@@ -124,11 +125,14 @@ impl<W: CountWord> Method<W> {
 }
 
 impl Select {
-    /// Moves the items whose flag is nonzero to the front of `items`, and writes their number to `selected[0]`.
+    /// Enqueues a selection that moves the items whose flag is nonzero to the front of `items`, and writes their number
+    /// to `selected[0]`.
     ///
-    /// The contents behind them are unspecified items of the input.
+    /// The items behind them are unspecified items of the input.
     ///
-    /// [`Strategy::LookBack`] keeps the order and writes every survivor. [`Strategy::HoleFilling`] moves at most as many items as are removed. [`Strategy::Off`] overwrites the rejected items with all-one bits. The kernel is compiled at the first call; [`prepare_in_place`](Self::prepare_in_place) does it in advance.
+    /// [`Strategy::LookBack`] keeps the order and writes every survivor. [`Strategy::HoleFilling`] moves at most as
+    /// many items as are removed. [`Strategy::Off`] overwrites the rejected items with all-one bits. The kernel is
+    /// compiled at the first call; [`prepare_in_place`](Self::prepare_in_place) does it in advance.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
@@ -153,7 +157,8 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for the other strategies.
+    /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for strategies that do not work in
+    /// place.
     pub fn in_place<T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
@@ -181,7 +186,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for a strategy without an in-place variant.
+    /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for strategies that do not work in place.
     pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<T, W>().map(drop)
     }
@@ -200,7 +205,7 @@ impl Select {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NotInPlace`] for a strategy without an in-place variant.
+    /// Returns [`Error::NotInPlace`] for strategies that do not work in place.
     pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
         Ok(vec![source::<T, W>(strategy)?])
     }

@@ -1,4 +1,4 @@
-//! The kernels and launches of each strategy.
+//! The kernels and launches of each strategy of stream compaction.
 
 use std::sync::Arc;
 
@@ -12,16 +12,15 @@ use crate::{
     look_back,
 };
 
-/// Number of items from which a block processes a tile of twice the length.
+/// Number of items of a launch from which `look-back` uses the kernel with tiles of twice the length.
 const MANY_ITEMS: u32 = 1 << 22;
-/// The widest vector of a single copy instruction, in bytes.
+/// The widest vector that one instruction copies, in bytes.
 const WIDEST_VECTOR: usize = 16;
-/// Counts per block of the kernel that scans counts.
+/// Counts that a block of `select_scan_blocks`, `select_scan_sequences` or `select_scan_sums` scans at a time.
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 
-/// The parameters of the kernels `select_indices_look_back`, `select_items_look_back`, `select_many_indices_look_back`,
-/// `select_many_items_look_back`, `select_indices_atomic`, `select_items_atomic`, `select_indices_off` and
-/// `select_items_off`: `(items, flags, count, extent, out, selected, workspace)`, with items and output as bytes.
+/// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`: `(items, flags, count, extent,
+/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items.
 type Keep<W> = (
     In<u8>,
     In<u8>,
@@ -32,20 +31,25 @@ type Keep<W> = (
     InOut<u64>,
 );
 /// The parameters of the kernels `select_count_blocks` and `select_count_sequences`: `(flags, count, extent, counts,
-/// workspace)`.
+/// workspace)`. They write the number of survivors of each block or warp to `counts`. [`Extent`] states the range of
+/// items.
 type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`: `(count, extent, counts, selected,
-/// workspace)`.
+/// workspace)`. They replace each count by the sum of the counts before it. [`Extent`] states the range of items.
 type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
-/// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`.
+/// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`. It
+/// replaces each of `sequences` counts by the sum of the counts before it. [`Extent`] states the range of items.
 type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
-/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`.
+/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`. `begins` is the output index of each
+/// block's or warp's first survivor. [`Extent`] states the range of items.
 type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
-/// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`.
+/// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`. It writes
+/// each item's rank in its section, and each section's number of survivors. [`Extent`] states the range of items.
 type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`: `(items, flags,
-/// count, extent, ranks, sums, out, workspace)`.
+/// count, extent, ranks, sums, out, workspace)`. An output index is the sum of the item's rank and its section's offset
+/// in `sums`. [`Extent`] states the range of items.
 type MoveByRank<W> = (
     In<u8>,
     In<u8>,
@@ -56,7 +60,9 @@ type MoveByRank<W> = (
     InOut<u8>,
     In<u64>,
 );
-/// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`.
+/// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`. It
+/// writes the number of survivors before each tile to `befores`, and the indices of rejected items to `holes`.
+/// [`Extent`] states the range of items.
 pub(super) type FindHoles<W> = (
     In<u8>,
     In<W>,
@@ -67,7 +73,8 @@ pub(super) type FindHoles<W> = (
     InOut<u64>,
 );
 /// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
-/// count, extent, befores, holes, out, selected)`.
+/// count, extent, befores, holes, out, selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`]
+/// states the range of items.
 type FillHoles<W> = (
     In<u8>,
     In<u8>,
@@ -79,11 +86,12 @@ type FillHoles<W> = (
     In<W>,
 );
 /// The parameters of the kernel `select_fill_holes_in_place`: `(items, flags, count, extent, befores, holes,
-/// selected)`.
+/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items.
 pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
 
 crate::shared! {
-    /// The range of items of one launch. Its fields are documented in `kernels/extent.cuh`.
+    /// The range of items of one launch, and whether the host or the device gives the item count. `kernels/extent.cuh`
+    /// documents the fields.
     pub(crate) struct Extent {
         pub(crate) capacity: u64,
         pub(crate) first: u64,
@@ -95,8 +103,8 @@ crate::shared! {
 }
 
 impl Extent {
-    /// Yields the launches over `capacity` items, in portions of at most `portion` items. Without items there is still
-    /// one launch.
+    /// Yields the ranges of the launches of a call on up to `capacity` items, each of at most `portion` items. Without
+    /// items there is one empty range. `is_given` is whether there are exactly `capacity` items.
     pub(super) fn all(
         capacity: usize,
         is_given: bool,
@@ -116,13 +124,14 @@ impl Extent {
         })
     }
 
-    /// Returns a launch with one block for every `items` items, and at least one block, which writes the count.
+    /// Returns a launch with one block for every `items` items. There is at least one block, because it writes the
+    /// count of selected items.
     pub(super) fn blocks(self, items: u32) -> Launch {
         Launch::blocks(self.items.div_ceil(items).max(1), BLOCK_THREADS)
     }
 }
 
-/// The kind of output: indices or items.
+/// The kind of output of a selection: indices or items.
 #[derive(Clone, Copy)]
 pub(super) enum What {
     Indices,
@@ -130,6 +139,7 @@ pub(super) enum What {
 }
 
 impl What {
+    /// Returns the kernel name for this kind of output.
     fn name(self, indices: &'static str, items: &'static str) -> &'static str {
         match self {
             Self::Indices => indices,
@@ -138,6 +148,7 @@ impl What {
     }
 }
 
+/// Returns the [`Source`] of a kernel file of this crate.
 macro_rules! file {
     ($name:literal) => {
         Source::new(
@@ -147,8 +158,8 @@ macro_rules! file {
     };
 }
 
-/// Adds to a kernel source what all select kernels need: the word type `W`, the block size, the size and alignment of
-/// `T`, and the definitions for look-back.
+/// Adds to a kernel source the definitions that all select kernels need: the word type `W`, the block size, the size
+/// and alignment of `T`, and those of `look_back.cuh`.
 pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source {
     const { check_item::<T>() };
     let source = source
@@ -157,7 +168,8 @@ pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source 
     look_back::declare(item_constants::<T>(source))
 }
 
-/// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`, the size and alignment of the items.
+/// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`: the size of the items, and their alignment up
+/// to 16 bytes.
 pub(crate) fn item_constants<T>(source: Source) -> Source {
     source
         .constant("ITEM_BYTES", size_of::<T>() as u32)
@@ -200,14 +212,14 @@ pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
     }
 }
 
-/// The validated arguments of a [`Select`](super::Select) call, as passed to its launches.
+/// The checked arguments of a [`Select`](super::Select) call, as passed to its launches.
 pub(super) struct Call<'a, W: CountWord> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) flags: CudaView<'a, u8>,
     pub(super) count: CudaView<'a, W>,
     pub(super) is_given: bool,
     pub(super) capacity: usize,
-    /// The largest number of items of one launch.
+    /// The largest number of items of one launch, called a portion.
     pub(super) portion: u32,
     pub(super) selected: CudaViewMut<'a, W>,
     pub(super) words: CudaViewMut<'a, u64>,
@@ -215,10 +227,12 @@ pub(super) struct Call<'a, W: CountWord> {
 }
 
 impl<W: CountWord> Call<'_, W> {
+    /// Yields the ranges of items of the call's launches.
     pub(super) fn extents(&self) -> impl Iterator<Item = Extent> + Clone + use<W> {
         Extent::all(self.capacity, self.is_given, self.portion)
     }
 
+    /// Enqueues a launch that writes the number of survivors of each block or warp to the scratch memory.
     fn count_groups(
         &mut self,
         kernel: &Kernel<CountGroups<W>>,
@@ -235,8 +249,8 @@ impl<W: CountWord> Call<'_, W> {
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Scans the counts in the scratch memory from the 4-byte word `first` on. Each is the count of `group_items`
-    /// items.
+    /// Enqueues a launch that replaces each count in the scratch memory by the sum of the counts before it. The counts
+    /// begin at the 4-byte word `first`, and there is one for every `group_items` items.
     fn scan_groups(
         &mut self,
         kernel: &Kernel<ScanGroups<W>>,
@@ -257,6 +271,8 @@ impl<W: CountWord> Call<'_, W> {
         kernel.launch(self.stream, Launch::blocks(blocks, BLOCK_THREADS), args)
     }
 
+    /// Enqueues a launch that writes the survivors. The scratch memory contains the output index of each block's or
+    /// warp's first one.
     fn move_groups(
         &mut self,
         kernel: &Kernel<MoveGroups<W>>,
@@ -276,8 +292,8 @@ impl<W: CountWord> Call<'_, W> {
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Writes to the scratch memory the number of survivors before each tile, followed by the indices of the holes, for
-    /// all portions.
+    /// Enqueues the launches that write to the scratch memory the number of survivors before each tile, followed by the
+    /// indices of the holes. They cover all portions.
     pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<W>>) -> Result<()> {
         for extent in self.extents() {
             let tiles = self.tiles();
@@ -297,7 +313,7 @@ impl<W: CountWord> Call<'_, W> {
         Ok(())
     }
 
-    /// Returns the number of tiles of all portions.
+    /// Returns the number of tiles of the whole input, at least 1.
     pub(super) fn tiles(&self) -> usize {
         self.capacity.div_ceil(TILE_ITEMS as usize).max(1)
     }
@@ -329,11 +345,12 @@ pub(super) enum Method<W: CountWord> {
         find: Kernel<FindHoles<W>>,
         fill: Kernel<FillHoles<W>>,
     },
-    /// A kernel of one launch whose blocks do not wait for each other.
+    /// A kernel of `atomic` or `off`: one launch, whose blocks do not wait for each other.
     Single(Kernel<Keep<W>>),
 }
 
 impl<W: CountWord> Method<W> {
+    /// Looks up the kernels of a strategy for one kind of output.
     pub(super) fn of(module: &Module, strategy: Strategy, what: What) -> Result<Self> {
         Ok(match strategy {
             Strategy::LookBack => Self::LookBack {
@@ -379,7 +396,7 @@ impl<W: CountWord> Method<W> {
         })
     }
 
-    /// Enqueues the strategy's launches on the stream, portion by portion.
+    /// Enqueues the strategy's launches on the stream, one portion of the items after the other.
     pub(super) fn launch(
         &self,
         mut call: Call<'_, W>,
@@ -434,6 +451,7 @@ impl<W: CountWord> Method<W> {
     }
 }
 
+/// Enqueues a launch of one kernel that selects from a range of items.
 fn single<W: CountWord>(
     kernel: &Kernel<Keep<W>>,
     call: &mut Call<'_, W>,
@@ -453,9 +471,10 @@ fn single<W: CountWord>(
     kernel.launch(call.stream, extent.blocks(tile_items), args)
 }
 
-/// The three kernels of a strategy with three launches, in order.
+/// The three kernels of a strategy with three launches, in launch order.
 type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, &'a Kernel<Third>);
 
+/// Enqueues the three launches of `sequences` over a range of items.
 fn sequences<W: CountWord>(
     (count, scan, moving): Passes<'_, CountGroups<W>, ScanSequences<W>, MoveGroups<W>>,
     call: &mut Call<'_, W>,
@@ -484,6 +503,7 @@ fn sequences<W: CountWord>(
     call.move_groups(moving, (extent, launch), items, out)
 }
 
+/// Enqueues the three launches of `scan-scatter` over a range of items.
 fn scan_scatter<W: CountWord>(
     (scan, scan_sums, scatter): Passes<'_, ScanSections<W>, ScanGroups<W>, MoveByRank<W>>,
     call: &mut Call<'_, W>,
@@ -518,6 +538,7 @@ fn scan_scatter<W: CountWord>(
     scatter.launch(call.stream, extent.blocks(BLOCK_THREADS), args)
 }
 
+/// Enqueues the second launch of `hole-filling` over a range of items.
 fn fill_holes<W: CountWord>(
     kernel: &Kernel<FillHoles<W>>,
     call: &mut Call<'_, W>,

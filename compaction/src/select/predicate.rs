@@ -13,16 +13,18 @@ use crate::{
     look_back,
 };
 
-/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`.
+/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`. [`Extent`] states the range of
+/// items.
 type Flags<T, W> = (In<T>, In<W>, Extent, InOut<u8>);
 /// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`: `(items, count, extent, out,
-/// selected, workspace)`.
+/// selected, workspace)`. [`Extent`] states the range of items.
 type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
 
-/// Number of items from which there are more blocks than a GPU runs at once, so that another kernel is faster.
+/// Number of items of a launch from which `select_if_many_look_back` is faster than `select_if_look_back`: there are
+/// more blocks than a GPU runs at once.
 const MANY_ITEMS: u32 = 1 << 23;
 
-/// Path under which the kernel file includes the user's text.
+/// The path with which the kernel file includes the predicate's text.
 const INCLUDED: &str = "predicate";
 
 /// The largest number of characters of a predicate's text in an error message.
@@ -71,7 +73,7 @@ impl Predicate {
         &self.path
     }
 
-    /// Returns the path as shown in error messages, on one line, or "the predicate" if it is blank.
+    /// Returns the path as shown in error messages: on one line, or `the predicate` if it is blank.
     fn shown(&self) -> String {
         match in_quotes(&self.path) {
             path if path.trim().is_empty() => "the predicate".to_owned(),
@@ -79,7 +81,7 @@ impl Predicate {
         }
     }
 
-    /// Builds the error for a predicate without a function `keep` for `T`.
+    /// Builds the [`Error::NoKeep`] of this predicate for items of type `T`.
     fn no_keep<T: Shared>(&self) -> Error {
         let text: Vec<&str> = self.text.split_whitespace().collect();
         let mut text = text.join(" ");
@@ -105,9 +107,9 @@ impl Predicate {
 
 /// Stream compaction on a GPU by a [`Predicate`], for items of type `T` and counts of type `W`.
 ///
-/// It works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch and
-/// without flags. For n items of s bytes of which k are kept, it moves ns + ks bytes. To use another strategy, or to
-/// select in place, write the flags with [`flags`](Self::flags).
+/// A call works like [`Select`](super::Select) with [`Strategy::LookBack`](super::Strategy::LookBack), in one launch
+/// and without flags. For n items of s bytes of which k are kept, it moves ns + ks bytes. To use another strategy, or
+/// to select in place, write the flags with [`flags`](Self::flags).
 ///
 /// ```no_run
 /// use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};
@@ -200,7 +202,7 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         Ok(vec![source::<T, W>(predicate)?])
     }
 
-    /// Writes one flag per item, 1 if the predicate keeps the item and 0 otherwise, for use by
+    /// Enqueues a kernel that writes one flag per item, 1 if the predicate keeps the item and 0 otherwise, for use by
     /// [`Select`](super::Select).
     ///
     /// ```no_run
@@ -220,7 +222,8 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`Select::items`](super::Select::items).
+    /// Returns the errors of [`Select::items`](super::Select::items), where `flags` is the output. Any [`Workspace`] of
+    /// the stream is large enough.
     pub fn flags(
         &self,
         stream: &Arc<CudaStream>,
@@ -249,7 +252,8 @@ impl<T: Shared, W: CountWord> SelectIf<T, W> {
         Ok(())
     }
 
-    /// Writes the items that the predicate keeps to `out`, in order, and their number to `selected[0]`.
+    /// Enqueues a selection that writes the items that the predicate keeps to `out`, in order, and their number to
+    /// `selected[0]`. Entries of `out` behind the result keep their values.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda, select::{Predicate, SelectIf, Workspace}};

@@ -2,7 +2,7 @@
 
 use crate::names::known_by_name;
 
-/// The algorithm that finds the output position of each selected item (survivor).
+/// The algorithm that finds the output index of each selected item (survivor).
 ///
 /// Every strategy exists on the CPU and on GPUs. All select the same items and return the same count, and they differ
 /// in order and cost. On a GPU, for the indices of n flags of which k are set:
@@ -30,14 +30,14 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Decoupled look-back in a single pass: a block that has counted its tile looks back over the counts of earlier
+    /// Decoupled look-back in a single pass: a block counts its tile and then looks back over the counts of earlier
     /// tiles (Merrill & Garland 2016).
     ///
     /// Keeps the order; the result is the same in every run.
     #[default]
     LookBack,
-    /// Three launches: blocks count their survivors with a counting barrier, the counts are scanned, and ballots rank
-    /// each survivor in its block (D. Spataro, cuStreamComp, 2014).
+    /// Three launches: blocks count their survivors with a counting barrier, the counts are scanned, and each block
+    /// ranks its survivors by ballots (D. Spataro, cuStreamComp, 2014).
     ///
     /// Keeps the order.
     CountScanScatter,
@@ -46,12 +46,12 @@ pub enum Strategy {
     ///
     /// Keeps the order.
     Sequences,
-    /// Scans all flags to one rank per item with balanced trees, then scatters the items by rank (Harris, Sengupta &
-    /// Owens, GPU Gems 3, chapter 39, 2007).
+    /// Scans all flags to one rank per item with balanced trees, then scatters the survivors by rank, in three launches
+    /// (Harris, Sengupta & Owens, GPU Gems 3, chapter 39, 2007).
     ///
     /// Keeps the order, and moves the most bytes of all strategies.
     ScanScatter,
-    /// Leaves the survivors among the first k places where they are, and fills the holes between them with the last
+    /// Of k survivors, leaves those among the first k items in place, and fills the holes between them with the last
     /// survivors, the very last first.
     ///
     /// Does not keep the order, but gives the same result in every run. Best for

@@ -10,13 +10,13 @@ use super::{
 };
 use crate::{CountWord, Result, arguments::read_count, cuda, look_back::States};
 
-/// Items per launch of calls that count by `u64`.
+/// The largest number of items per launch of a call that counts by `u64`.
 const PORTION_ITEMS: u32 = 1 << 31;
 
 /// Scratch device memory for [`Select`](super::Select) and [`SelectIf`](super::SelectIf).
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. Its size never shrinks as the capacity grows. For n items:
+/// clearing. A larger capacity never takes fewer bytes. For n items:
 ///
 /// | strategy | bytes |
 /// |---|---|
@@ -40,14 +40,14 @@ pub struct Workspace {
     pub(super) states: States,
     /// Data that strategies of several launches pass from one launch to the next.
     pub(super) scratch: CudaSlice<u64>,
-    /// Dummy passed as the device count when the host gives the count.
+    /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: CudaSlice<u64>,
     capacity: usize,
     portion: u32,
 }
 
 impl Workspace {
-    /// Creates a workspace for calls on up to `items` items with the default strategy, also in place, or with
+    /// Creates a workspace for calls on up to `items` items with the default strategy, also in place. It also serves
     /// strategies that need no more memory.
     ///
     /// ```no_run
@@ -65,8 +65,8 @@ impl Workspace {
         Self::for_strategy(stream, Strategy::default(), items)
     }
 
-    /// Creates a workspace for calls on up to `items` items with this strategy, also in place, or with strategies that
-    /// need no more memory.
+    /// Creates a workspace for calls on up to `items` items with this strategy, also in place. It also serves
+    /// strategies that need no more memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Strategy, Workspace}};
@@ -84,7 +84,7 @@ impl Workspace {
         items: usize,
     ) -> Result<Self> {
         // A call without items still has one tile, which writes the count 0.
-        let states = of_a_launch(items).div_ceil(IN_PLACE_MIN_TILE_ITEMS as usize);
+        let states = launch_items(items).div_ceil(IN_PLACE_MIN_TILE_ITEMS as usize);
         Ok(Self {
             states: States::new(stream, states.max(1))?,
             scratch: cuda::uninitialised(stream, scratch_words(strategy, items))?,
@@ -94,13 +94,13 @@ impl Workspace {
         })
     }
 
-    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Sets the portion of calls that count by `u64` to `tiles` tiles per launch. For tests of several portions.
+    /// Limits each launch of a call that counts by `u64` to `tiles` tiles, at least 1. For tests of several launches.
     #[doc(hidden)]
     pub fn portion_tiles(mut self, tiles: u32) -> Self {
         self.portion = tiles
@@ -109,7 +109,8 @@ impl Workspace {
         self
     }
 
-    /// Returns the largest number of items per launch for counts of type `W`. Positions within a launch have 32 bits.
+    /// Returns the largest number of items per launch for counts of type `W`, because kernels use 32-bit positions
+    /// within a launch.
     pub(super) fn portion<W: CountWord>(&self) -> u32 {
         match W::from_len(PORTION_ITEMS as usize * 2) {
             None => u32::MAX,
@@ -117,7 +118,7 @@ impl Workspace {
         }
     }
 
-    /// Waits for the stream and reports errors of the calls since the last check.
+    /// Waits for the stream and reports a device count that was too large in the calls since the last check.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -135,7 +136,7 @@ impl Workspace {
         self.states.check_overrun(stream, "select")
     }
 
-    /// Waits for the stream and returns the count in `selected[0]`, after a [`check`](Self::check).
+    /// Runs [`check`](Self::check), which waits for the stream, and returns the count in `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -159,7 +160,8 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Returns the largest number of items that the workspace was created for.
+    /// Returns the number of items that was passed at creation: the longest possible input for the strategy of the
+    /// workspace.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Strategy, Workspace}};
@@ -183,7 +185,8 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns approximately the largest number of items that `strategy` can process with this workspace.
+    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that `strategy` can
+    /// process with this workspace.
     pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
         let whole = scratch_words(strategy, self.capacity);
         if self.scratch.len() >= whole {
@@ -193,8 +196,8 @@ impl Workspace {
     }
 }
 
-/// Returns the number of items in the longest launch over `items` items.
-fn of_a_launch(items: usize) -> usize {
+/// Returns the number of items of the longest launch of a call on `items` items.
+fn launch_items(items: usize) -> usize {
     if items > u32::MAX as usize {
         PORTION_ITEMS as usize
     } else {
@@ -202,16 +205,16 @@ fn of_a_launch(items: usize) -> usize {
     }
 }
 
-/// Returns the 8-byte scratch words that the launches of a strategy need for `items` items.
+/// Returns the number of 8-byte scratch words that a call on `items` items by a strategy needs.
 fn scratch_words(strategy: Strategy, items: usize) -> usize {
-    let of_a_launch = of_a_launch(items);
+    let launch_items = launch_items(items);
     let words = match strategy {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => 0,
         // The counts of the blocks.
-        Strategy::CountScanScatter => of_a_launch.div_ceil(BLOCK_THREADS as usize),
+        Strategy::CountScanScatter => launch_items.div_ceil(BLOCK_THREADS as usize),
         Strategy::Sequences => MAX_SEQUENCES as usize,
         // The rank of every item, and the sums of the sections.
-        Strategy::ScanScatter => of_a_launch + of_a_launch.div_ceil(SECTION_ITEMS as usize),
+        Strategy::ScanScatter => launch_items + launch_items.div_ceil(SECTION_ITEMS as usize),
         // The holes, and the survivors before each tile, as 8-byte words in case the caller counts by `u64`.
         Strategy::HoleFilling => {
             let tiles = items.div_ceil(TILE_ITEMS as usize).max(1);

@@ -10,10 +10,10 @@ use crate::{
     select::{self, check_item},
 };
 
-/// Number of items that a thread processes at a time.
+/// Number of items per chunk that a thread processes at a time.
 const CHUNK_ITEMS: usize = 1 << 13;
 
-/// A column: a slice of its items, and a slice for the output of its selected items.
+/// A column: a slice of its items, and a slice that receives its selected items.
 ///
 /// ```
 /// use compaction::select_columns::cpu::{Column, columns};
@@ -31,7 +31,8 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// Creates a column of items of 1 to 64 bytes; another size does not compile.
+    /// Creates a column from its items and its output. An item has 1 to 64 bytes; another size does not compile.
+    /// [`columns`] checks the lengths.
     ///
     /// ```
     /// use compaction::select_columns::cpu::{Column, columns};
@@ -64,7 +65,8 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
     columns.iter().map(kept).collect()
 }
 
-/// Writes the items of each column whose flag is nonzero to the column's output, in order, and returns their number.
+/// Writes the items of each column whose flag is nonzero to the column's output, in order, and returns the number of
+/// nonzero flags.
 ///
 /// Outputs must have room for as many items as there are flags; entries behind the result keep their values. Rejected
 /// items are not read.
@@ -85,13 +87,13 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 ///
 /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 8 columns;
 /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if a column has not as many items as there are flags; and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort).
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than `flags`.
 pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     check(flags, columns)?;
     let chunks: Vec<&[u8]> = flags.chunks(CHUNK_ITEMS).collect();
     let counts: Vec<usize> = chunks
         .par_iter()
-        .map(|flags| flags.iter().filter(|&&flag| flag != 0).count())
+        .map(|flags| select::cpu::count(flags))
         .collect();
 
     // Every chunk gets its part of each output.
@@ -117,7 +119,7 @@ pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     Ok(counts.iter().sum())
 }
 
-/// The part of a column that belongs to one chunk: its input items, and its share of the output.
+/// The part of a column that belongs to one chunk: its input items and its part of the output, as bytes.
 struct Part<'a> {
     bytes: usize,
     items: &'a [u8],
@@ -125,6 +127,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
+    /// Copies the items at `places`, which are indices within the chunk, to the output.
     fn keep(self, places: &[u16]) {
         for (out, &place) in self.out.chunks_exact_mut(self.bytes).zip(places) {
             out.copy_from_slice(&self.items[usize::from(place) * self.bytes..][..self.bytes]);
@@ -132,8 +135,8 @@ impl Part<'_> {
     }
 }
 
-/// Returns the indices of the nonzero flags within a chunk. There is no branch, which random flags would mispredict
-/// half the time.
+/// Writes the indices of the nonzero flags within a chunk to `places` and returns them. There is no branch, which
+/// random flags would mispredict half the time.
 fn places_of<'a>(flags: &[u8], places: &'a mut [u16; CHUNK_ITEMS]) -> &'a [u16] {
     let mut kept = 0;
     for (place, &flag) in (0..).zip(flags) {

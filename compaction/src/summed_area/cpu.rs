@@ -8,12 +8,14 @@ use crate::{
     monoid::{Item, Monoid, Operators},
 };
 
-/// Bytes of the rows that all threads process together, so that the second pass over them finds them in the cache.
+/// Bytes of the rows that all threads process together. They fit in the cache, because they are first summed along the
+/// rows and then down the columns.
 const SEGMENT_BYTES: usize = 4 << 20;
 
-/// Tables with fewer items than this are processed on the calling thread.
+/// Number of items from which a table is computed in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
 
+/// Adds two items in the way of all scans: integers wrap around, and -0 counts as +0.
 fn add<T: Item>(left: T, right: T) -> T {
     type Sum<T> = <T as Operators>::Sum;
     Sum::<T>::lower(Sum::<T>::combine(
@@ -25,7 +27,7 @@ fn add<T: Item>(left: T, right: T) -> T {
 /// Defines the operation: returns the table in which each row is summed from the left and then added to the row of sums
 /// above it.
 ///
-/// The items are whole rows of `width` items; an incomplete last row is ignored.
+/// `items` are rows of `width` items; an incomplete last row is ignored.
 ///
 /// ```
 /// use compaction::summed_area::cpu::specification;
@@ -47,10 +49,12 @@ pub fn specification<T: Item>(items: &[T], width: usize) -> Vec<T> {
     out
 }
 
-/// Writes to `out`, for each entry of a table, the sum of the rectangle from the first entry to it.
+/// Writes to `out`, for each entry of a table, the sum of the rectangle of items from the first item to that entry,
+/// inclusive.
 ///
-/// The table has `height` rows of `width` items, stored row by row. Integers wrap around on overflow. For any number of
-/// threads, the bits are those of the [`specification`], except for NaN payloads.
+/// The table has `height` rows of `width` items, stored row by row. Entries of `out` behind the table keep their
+/// values. Integers wrap around on overflow. For any number of threads, the bits are those of the sequential
+/// [`specification`], except for NaN payloads.
 ///
 /// ```
 /// use compaction::summed_area::cpu;
@@ -66,7 +70,7 @@ pub fn specification<T: Item>(items: &[T], width: usize) -> Vec<T> {
 /// # Errors
 ///
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are `width` times `height` items, and
-/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter.
+/// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if `out` is shorter than that.
 pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T]) -> Result<()> {
     check_lengths(items.len(), (width, height), out.len())?;
     let out = &mut out[..items.len()];
@@ -93,9 +97,9 @@ pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T
     Ok(())
 }
 
-/// Computes some rows of the table below the row `above`, which is empty for the first rows.
+/// Computes consecutive rows of the table. `above` is the row of the table before them, or empty for the first rows.
 ///
-/// Threads first sum whole rows, and then add rows downwards in vertical strips.
+/// Threads first compute the prefix sums of whole rows, and then add rows downwards in vertical strips.
 fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threads: usize) {
     if threads == 1 {
         out.chunks_mut(width)
@@ -124,7 +128,7 @@ fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threa
         });
 }
 
-/// Writes the prefix sums of a row.
+/// Writes the inclusive prefix sums of the row `items` to `out`.
 fn sum_row<T: Item>((out, items): (&mut [T], &[T])) {
     let mut left = T::zeroed();
     for (out, &item) in out.iter_mut().zip(items) {
@@ -133,7 +137,7 @@ fn sum_row<T: Item>((out, items): (&mut [T], &[T])) {
     }
 }
 
-/// Adds to each row the row above it, from top to bottom, starting with `above`.
+/// Adds to each row the row above it, from top to bottom. The first row is added to `above`, which may be empty.
 fn add_rows<'a, T: Item>(above: &[T], mut rows: impl Iterator<Item = &'a mut [T]>) {
     let Some(first) = rows.next() else {
         return;

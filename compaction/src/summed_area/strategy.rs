@@ -2,7 +2,7 @@
 
 use crate::names::known_by_name;
 
-/// The algorithm that computes a summed-area table on a GPU, oldest first.
+/// The algorithm that computes a summed-area table on a GPU. The variants are ordered by age, oldest first.
 ///
 /// ```
 /// use compaction::summed_area::Strategy;
@@ -13,11 +13,11 @@ use crate::names::known_by_name;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Strategy {
-    /// Scans the rows, transposes, scans the former columns, and transposes back: four launches that each read and
-    /// write the table.
+    /// Scans the rows, transposes the table, scans the former columns, and transposes back, in four launches. Each
+    /// launch reads and writes the whole table.
     ScanTranspose,
-    /// Decoupled look-back in two directions, in one launch that reads and writes the table once: a block that has
-    /// summed its tile looks back to the left and then up over the sums of other tiles.
+    /// Decoupled look-back in two directions, in one launch that reads and writes the table once. A block sums its
+    /// tile, and then looks back over the sums of the tiles to the left and then of those above.
     ///
     /// (Y. Emoto, S. Funasaka, H. Tokura, T. Honda, K. Nakano and Y. Ito, "An Optimal Parallel Algorithm for Computing
     /// the Summed Area Table on the GPU", 2018, without its diagonal order.)

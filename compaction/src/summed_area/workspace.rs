@@ -26,14 +26,14 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 #[derive(Debug)]
 pub struct Workspace<T> {
     pub(super) states: States,
-    /// The table between the passes of `scan-transpose`.
+    /// The intermediate table between the launches of `scan-transpose`.
     pub(super) scratch: CudaSlice<T>,
     capacity: (u32, u32),
 }
 
 impl<T: Item> Workspace<T> {
-    /// Creates a workspace with the default strategy for tables of (width, height) items, and for all tables with at
-    /// most as many tiles.
+    /// Creates a workspace with the default strategy for tables of (width, height) items. It also serves any other
+    /// table with at most as many tiles.
     ///
     /// ```no_run
     /// # use compaction::{cuda, summed_area::Workspace};
@@ -49,7 +49,8 @@ impl<T: Item> Workspace<T> {
         Self::for_strategy(stream, Strategy::default(), size)
     }
 
-    /// Creates a workspace with this strategy for tables of (width, height) items.
+    /// Creates a workspace with this strategy for tables of (width, height) items. It also serves any other table that
+    /// needs no more memory.
     ///
     /// ```no_run
     /// # use compaction::{cuda, summed_area::{Strategy, Workspace}};
@@ -75,13 +76,14 @@ impl<T: Item> Workspace<T> {
         })
     }
 
-    /// Sets the epoch so that `epochs_left` of its 2³⁰ - 1 epochs remain. For tests of the wrap-around.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
     }
 
-    /// Returns the (width, height) in items that the workspace was created for.
+    /// Returns the (width, height) in items that was passed at creation. The memory is the limit, not each dimension:
+    /// tables of another shape fit if they need no more of it.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
@@ -109,8 +111,8 @@ impl<T: Item> Workspace<T> {
         self.states.words.num_bytes() + self.scratch.num_bytes()
     }
 
-    /// Returns the room in the workspace and the room that a table needs: tiles for `single-pass`, items for
-    /// `scan-transpose`.
+    /// Returns (room in the workspace, room that a table needs), in tiles for `single-pass` and in items for
+    /// `scan-transpose`. The size is (width, height) in items.
     pub(super) fn room_and_need(
         &self,
         strategy: Strategy,
@@ -125,13 +127,13 @@ impl<T: Item> Workspace<T> {
     }
 }
 
-/// Returns the number of 8-byte state words of a tile.
+/// Returns the number of 8-byte words of the state of a `single-pass` tile.
 fn tile_words<T>() -> usize {
     let lines = (TILE_ROWS + tile_columns::<T>()) as usize;
     lines * size_of::<T>() / size_of::<u32>()
 }
 
-/// Returns the 8-byte state words and the scratch items that a table needs.
+/// Returns (8-byte words of tile states, scratch items) that a table of `width` by `height` items needs.
 fn needs<T: Item>(strategy: Strategy, width: u32, height: u32) -> (usize, usize) {
     match strategy {
         Strategy::ScanTranspose => (0, width as usize * height as usize),

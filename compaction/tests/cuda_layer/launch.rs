@@ -1,4 +1,4 @@
-//! Tests of kernels on a GPU, and of buffers, timelines, mailboxes and graphs.
+//! Tests of kernels on a GPU, and of buffers, timelines, readbacks and graphs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -170,27 +170,27 @@ pub(crate) fn a_timeline_has_a_time_between_marks(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn a_mailbox_returns_the_last_post(gpu: &Gpu) {
+pub(crate) fn a_readback_returns_the_last_post(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed::<u32>(&gpu.stream, 2).unwrap();
-    let mut mailbox = Readback::new(&gpu.context, 1).unwrap();
-    assert!(mailbox.wait().unwrap().is_empty());
+    let mut readback = Readback::new(&gpu.context, 1).unwrap();
+    assert!(readback.wait().unwrap().is_empty());
     for round in 1..=3 {
         for _ in 0..50 {
             kernel
                 .launch(&gpu.stream, Launch::blocks(1, 1), (counter.as_view_mut(),))
                 .unwrap();
         }
-        mailbox.post(&gpu.stream, counter.slice(..1)).unwrap();
-        assert_eq!(mailbox.wait().unwrap(), [50 * round]);
+        readback.post(&gpu.stream, counter.slice(..1)).unwrap();
+        assert_eq!(readback.wait().unwrap(), [50 * round]);
     }
-    let message = mailbox
+    let message = readback
         .post(&gpu.stream, counter.as_view())
         .unwrap_err()
         .to_string();
     assert_eq!(
         message,
-        "mailbox: room for 1 items where up to 2 may be written"
+        "the readback buffer: room for 1 items where up to 2 may be written"
     );
 }
 

@@ -1,9 +1,9 @@
 //! Tests of `compaction::cuda`: shared types, compilation and its layers, launches, copies.
 
-mod border;
+mod layout;
 #[path = "../common/mod.rs"]
 mod common;
-mod crossing;
+mod peer_copy;
 #[path = "../common/devices.rs"]
 mod devices;
 mod launch;
@@ -26,18 +26,18 @@ fn run_tests() {
     let tests = Tests::new()
         .needs(
             "no C++ compiler",
-            border::host_compiler(),
+            layout::host_compiler(),
             "the_prelude_is_host_code_too",
-            border::host_prelude,
+            layout::host_prelude,
         )
         .needs(
             "no two GPUs",
             devices::two_gpus(),
-            "what_crosses_to_another_gpu_arrives",
-            crossing::between,
+            "a_peer_copy_to_another_gpu_arrives",
+            peer_copy::between,
         );
     add_tests!(tests;
-        test "" border {
+        test "" layout {
             a_missing_header_is_named_with_the_line_that_asks_for_it,
             a_header_is_expanded_once_and_line_numbers_continue,
             headers_are_found_beside_above_and_in_this_crate, headers_that_include_each_other_end,
@@ -48,7 +48,7 @@ fn run_tests() {
         }
         test "" layers { a_damaged_archive_is_refused, without_nvrtc_the_message_says_how_to_install_it }
         nvrtc "" machine { nvrtc_is_found_in_toolkits_and_python_environments }
-        nvrtc "" border {
+        nvrtc "" layout {
             equal_layouts_compile, a_drifted_field_does_not_compile_and_is_named,
             a_drifted_signature_does_not_compile_and_is_named, compile_errors_show_file_and_line,
         }
@@ -62,13 +62,13 @@ fn run_tests() {
         gpu "" launch {
             every_field_of_a_struct_survives_a_round_trip, a_launch_of_zero_blocks_does_nothing,
             a_kernel_is_given_only_as_declared, a_buffer_of_another_stream_is_refused, shipped_kernels_run_on_this_gpu,
-            a_timeline_has_a_time_between_marks, a_mailbox_returns_the_last_post,
+            a_timeline_has_a_time_between_marks, a_readback_returns_the_last_post,
             a_captured_launch_repeats, a_panic_ends_the_recording,
             too_large_a_buffer_says_how_much_is_free, empty_buffers_are_valid,
             reinterpret_needs_whole_aligned_items, a_device_that_is_not_there_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
         }
-        gpu "" crossing { what_crosses_within_a_gpu_arrives }
+        gpu "" peer_copy { a_peer_copy_within_a_gpu_arrives }
     )
     .run()
 }

@@ -10,58 +10,58 @@ use compaction::{
 use crate::common::{Gpu, assert_error};
 
 /// Tests copies whose source and destination are the same GPU.
-pub(crate) fn what_crosses_within_a_gpu_arrives(gpu: &Gpu) {
-    cross(&gpu.context, &gpu.context);
+pub(crate) fn a_peer_copy_within_a_gpu_arrives(gpu: &Gpu) {
+    copy_between(&gpu.context, &gpu.context);
 }
 
 pub(crate) fn between([here, there]: &[Arc<CudaContext>; 2]) {
-    cross(here, there);
-    cross(there, here);
+    copy_between(here, there);
+    copy_between(there, here);
 }
 
-fn cross(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
+fn copy_between(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     let (from, to) = (from.new_stream().unwrap(), to.new_stream().unwrap());
-    let mut crossing = PeerCopy::<u64>::new(&from, &to, 100_001).unwrap();
-    assert!(crossing.has_arrived().unwrap());
-    assert!(crossing.wait().unwrap().is_empty());
+    let mut peer_copy = PeerCopy::<u64>::new(&from, &to, 100_001).unwrap();
+    assert!(peer_copy.has_arrived().unwrap());
+    assert!(peer_copy.wait().unwrap().is_empty());
     for round in 1..=5_u64 {
         let items: Vec<u64> = (0..100_000).map(|item| item * round).collect();
         let (items_there, last) = (upload(&from, &items).unwrap(), upload(&from, &[round]));
         let last = last.unwrap();
-        crossing
+        peer_copy
             .post(&from, &[items_there.as_view(), last.as_view()])
             .unwrap();
         // The copy contains what the buffer held when the stream reached it.
         let after = upload(&from, &[0_u64; 7]).unwrap();
         drop((items_there, after));
-        let arrived = download(&to, &crossing.wait().unwrap()).unwrap();
-        assert!(crossing.has_arrived().unwrap());
+        let arrived = download(&to, &peer_copy.wait().unwrap()).unwrap();
+        assert!(peer_copy.has_arrived().unwrap());
         assert_eq!(arrived, [items, vec![round]].concat());
     }
     let few = upload(&from, &[1_u64, 2, 3]).unwrap();
-    crossing
+    peer_copy
         .post(&from, &[few.slice(1..), few.slice(..0)])
         .unwrap();
-    assert_eq!(download(&to, &crossing.wait().unwrap()).unwrap(), [2, 3]);
-    crossing.post(&from, &[]).unwrap();
-    assert!(crossing.wait().unwrap().is_empty());
+    assert_eq!(download(&to, &peer_copy.wait().unwrap()).unwrap(), [2, 3]);
+    peer_copy.post(&from, &[]).unwrap();
+    assert!(peer_copy.wait().unwrap().is_empty());
 
     let many = upload(&from, &[0_u64; 100_002]).unwrap();
     assert_error(
-        crossing.post(&from, &[many.as_view()]),
-        "crossing: room for 100001 items where up to 100002 may be written",
+        peer_copy.post(&from, &[many.as_view()]),
+        "the buffer of a copy between GPUs: room for 100001 items where up to 100002 may be written",
     );
     let other = from.context().new_stream().unwrap();
     assert_error(
-        crossing.post(&other, &[few.as_view()]),
-        "what is to cross was allocated on another stream",
+        peer_copy.post(&other, &[few.as_view()]),
+        "a buffer to copy to another GPU was allocated on another stream",
     );
     if from.context() != to.context() {
         assert_error(
-            crossing.post(&to, &[few.as_view()]),
-            "a crossing from one GPU to another belongs to another CUDA context",
+            peer_copy.post(&to, &[few.as_view()]),
+            "the source stream of a copy between GPUs belongs to another CUDA context",
         );
     }
     // Dropping it while a copy is in flight must be harmless.
-    crossing.post(&from, &[many.slice(..100_000)]).unwrap();
+    peer_copy.post(&from, &[many.slice(..100_000)]).unwrap();
 }
