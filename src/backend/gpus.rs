@@ -162,7 +162,7 @@ impl Gpus {
         let (time_share, mut any) = (self.time_share(), false);
         for worker in self.workers.iter_mut().map(of) {
             worker.attempt(|worker| {
-                while worker.land(time_share)? {
+                while worker.finish_oldest(time_share)? {
                     any = true;
                 }
                 Ok(())
@@ -276,7 +276,7 @@ impl Gpus {
         for worker in self.workers.iter_mut().map(of) {
             // A GPU that hangs must not be waited for without a limit.
             worker.attempt(|worker| {
-                while worker.land(time_share)? {}
+                while worker.finish_oldest(time_share)? {}
                 Ok(())
             });
             if !worker.is_working() {

@@ -69,7 +69,7 @@ impl PendingChunks {
     }
 
     /// Returns whether a chunk that has left the GPU's own film has not reported its counts.
-    pub(super) fn are_to_land(&self) -> bool {
+    pub(super) fn has_unreported(&self) -> bool {
         self.finished < self.departed
     }
 

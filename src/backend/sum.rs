@@ -236,7 +236,7 @@ impl Sum {
 
     /// Returns a copy of the sum.
     pub(super) fn film_sums(&self) -> Result<FilmSums, Error> {
-        Ok(exposed(download(&self.stream, &self.film)?))
+        Ok(film_sums(download(&self.stream, &self.film)?))
     }
 }
 

@@ -239,9 +239,9 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
 /// The data from which the noise of a film is estimated.
 pub(crate) enum NoiseSource<'a> {
     /// Snapshots of the film that the denoiser holds, and the number of (pixel, sample) pairs on the film now.
-    Earlier(u64),
+    Snapshot(u64),
     /// The statistics of an adaptive render: the sample count and the noise of each pixel.
-    Judged(CudaView<'a, u32>, CudaView<'a, PixelNoise>),
+    PixelStats(CudaView<'a, u32>, CudaView<'a, PixelNoise>),
 }
 
 /// The kernels and buffers that denoise films on a GPU.

@@ -103,9 +103,9 @@ fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), 
 /// The samples that a film on a GPU contains, from which the sample count of each pixel follows.
 pub(crate) enum FilmSamples<'a> {
     /// The first (pixel, sample) pairs of the render, and their number.
-    First(u64),
+    FirstPairs(u64),
     /// The first samples of each pixel, and a buffer with the number of them for each pixel.
-    Counted(CudaView<'a, u32>),
+    PerPixel(CudaView<'a, u32>),
 }
 
 /// Resolves a film on a GPU into `picture`, whose buffer is reused.

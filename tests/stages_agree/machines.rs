@@ -254,7 +254,7 @@ impl Machine for Host {
         let count = film.len() as u32;
         let mut arguments = [value(&count), list(&more), list_mut(&mut film)];
         self.launch("gather", count, &mut arguments);
-        exposed(film)
+        film_sums(film)
     }
 }
 

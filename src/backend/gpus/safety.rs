@@ -85,7 +85,7 @@ impl Gpus {
             }
             worker.attempt(|worker| {
                 // The film arrives after the waves that are on it.
-                while worker.chunks.are_to_land() && worker.land(time_share)? {}
+                while worker.chunks.has_unreported() && worker.finish_oldest(time_share)? {}
                 sum.wait(worker.number)?;
                 arrived.push(worker.number);
                 Ok(())

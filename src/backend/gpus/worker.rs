@@ -83,7 +83,7 @@ impl Worker {
     /// returns.
     pub(super) fn render(&mut self, scheduler: &Scheduler) -> Result<(), Error> {
         loop {
-            while self.wave.is_full() && self.land(scheduler.time_share)? {}
+            while self.wave.is_full() && self.finish_oldest(scheduler.time_share)? {}
             let Some(pairs) = scheduler.assign(self.number, self.wave.next_paths()) else {
                 return Ok(());
             };
@@ -106,7 +106,7 @@ impl Worker {
             report,
             time_share,
         };
-        if self.chunks.land(&counted) {
+        if self.chunks.finish_oldest(&counted) {
             self.finished.push(counted);
         }
         Ok(true)

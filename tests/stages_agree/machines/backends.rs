@@ -15,7 +15,7 @@ use raysieve::{
     wavefront::Step,
 };
 
-use super::{Machine, Setting, exposed, listed};
+use super::{Machine, Setting, film_sums, listed};
 use crate::buffers::{Buffers, run};
 
 /// The CPU backend.
@@ -73,7 +73,7 @@ impl Machine for Cpu {
         self.load(before);
         run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
-        let exposed = wave.film.film_sums();
+        let film_sums = wave.film.film_sums();
         Buffers {
             span: wave.span,
             rays: wave.rays.clone(),
@@ -86,8 +86,8 @@ impl Machine for Cpu {
             queue: wave.queue.clone(),
             flags: wave.flags.clone(),
             counts: wave.counts.clone(),
-            sums: exposed.sums,
-            rejected: vec![exposed.rejected],
+            sums: film_sums.sums,
+            rejected: vec![film_sums.rejected],
         }
     }
 
@@ -242,6 +242,6 @@ impl Machine for Cuda {
             upload(stream, &listed(more)).unwrap(),
         );
         gather_on_cuda(&wave.kernels, stream, film.as_view_mut(), more.as_view()).unwrap();
-        exposed(download(stream, &film).unwrap())
+        film_sums(download(stream, &film).unwrap())
     }
 }
