@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-/// An IP address of this machine and a port.
+/// An IP address and a port to serve on; port 0 selects a free one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(SocketAddr);
 

@@ -1,4 +1,5 @@
-//! SVG charts: the survival chart of a render, a drawing type for other charts, and colours shared with the overlay.
+//! SVG charts: the survival chart of a render, a drawing type for other charts, and the colours that charts, overlay
+//! and page share.
 
 use raysieve::{render::stats::Stats, wave::Stage};
 
@@ -131,8 +132,9 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Draws a chart with one bar per bounce. A bar's height is the fraction of all camera rays that entered the bounce. Its
-/// parts are the rays that survived, ended at a surface, or left the scene.
+/// Returns an SVG file of 640 × 200 pixels with one bar per bounce, titled `name`. A bar's height is the fraction of
+/// all camera rays that entered the bounce. Its parts are the rays that survived, ended at a surface, or left the
+/// scene.
 pub fn survival(name: &str, stats: &Stats) -> String {
     const LEFT: f64 = 44.0;
     const TOP: f64 = 40.0;

@@ -42,7 +42,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the message on one line. Only the log of a kernel's compilation has more.
+    /// Returns the message on one line. Only the log of a failed kernel compilation has more lines.
     pub fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),

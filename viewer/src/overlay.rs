@@ -1,7 +1,8 @@
 //! The overlay: panels with statistics, messages, a legend or a path, drawn over a picture.
 //!
-//! It is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` chooses the rows of the
-//! statistics panel; `columns` and `bars` draw them. Imports `session` for the data to display, and `chart` for colours.
+//! It is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects the rows
+//! of the statistics panel; `columns` and `bars` draw them. Imports `session` for the data to display, and `chart` for
+//! colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -70,9 +71,11 @@ pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Detail {
+    /// No statistics.
     None,
     /// The settings and speed of the render, and one bar per bounce.
     Short,
+    /// The settings, devices and speed of the render, a graph of its speed, and a table of bounces and stages.
     #[default]
     Full,
 }
@@ -203,7 +206,7 @@ impl Overlay {
         (length * self.scale).round() as i32
     }
 
-    /// Returns the margin around and inside panels in pixels, which is narrower on a small picture.
+    /// Returns the margin around and inside panels in pixels: `MARGIN` scaled, but at most 1/32 of the shorter side.
     fn margin(&self, canvas: &Canvas<'_>) -> i32 {
         self.pixels(MARGIN)
             .min(canvas.width().min(canvas.height()) / 32)
@@ -219,7 +222,8 @@ impl Overlay {
         }
     }
 
-    /// Removes rows until they fit into `room` pixels: the graph first, then late bounces, the table, and the last lines.
+    /// Removes rows until they fit into `room` pixels: the graph first, then late bounces, the table, and the last
+    /// lines.
     fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
         let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
         if height_of(&rows) > room {

@@ -1,8 +1,8 @@
 //! The web page: displays the render in browsers, for example from a GPU server.
 //!
-//! One render thread (`session`) serves any number of viewers. A thread of `broadcast` tone-maps and encodes each picture once
-//! for all of them (`encode`). Each viewer receives the newest picture after it has displayed the previous one
-//! (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
+//! One render thread (`session`) serves any number of viewers. A thread of `broadcast` tone-maps and encodes each
+//! picture once for all of them (`encode`). Each viewer receives the newest picture after it has displayed the previous
+//! one (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
 //! authorisation, and `connections` the connection limit. Imports `session`, `overlay` and `chart`, but not `window`.
 
 mod access;
@@ -36,7 +36,8 @@ pub struct Server {
 
 /// The reason why a server ended, with the renderer.
 pub enum Outcome {
-    /// The server was stopped. The renderer's film may be that of a smaller preview; the scene is the last one displayed.
+    /// The server was stopped. The scene is the last one displayed, and the renderer's film may be a smaller preview of
+    /// it.
     Stopped(Box<Renderer>, Arc<Scene>),
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
@@ -58,7 +59,7 @@ impl Stopper {
     }
 }
 
-/// Interval between pictures: every second frame of a 60 Hz display.
+/// Minimum average interval between pictures: every second frame of a 60 Hz display.
 const INTERVAL: Duration = Duration::from_millis(33);
 
 /// Maximum time for viewers to receive the closing message.

@@ -88,10 +88,10 @@ impl DisplayFrame {
             .map_or(&self.picture, |preview| &preview.picture)
     }
 
-    /// Returns the statistics to display with this look. `denoise_ms` is set only if the denoised picture is displayed, and
-    /// so never in a debug view (`in_false_colours`).
-    pub(crate) fn stats_in(&self, look: Look, in_false_colours: bool) -> Stats {
-        let preview = self.preview_in(look).filter(|_| !in_false_colours);
+    /// Returns the statistics to display with this look. `denoise_ms` is set only if the denoised picture is displayed,
+    /// and so never if `in_debug_view`.
+    pub(crate) fn stats_in(&self, look: Look, in_debug_view: bool) -> Stats {
+        let preview = self.preview_in(look).filter(|_| !in_debug_view);
         Stats {
             denoise_ms: preview.map(|preview| preview.milliseconds),
             ..self.stats.clone()

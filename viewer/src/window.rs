@@ -1,7 +1,8 @@
 //! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
 //!
-//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles the
-//! events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not `serve`.
+//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles
+//! the events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not
+//! `serve`.
 
 mod save;
 mod screen;
@@ -31,7 +32,7 @@ use raysieve_scene::{Scene, catch_panics::catch_panics};
 pub enum Outcome {
     /// The user closed the window.
     Closed {
-        /// The renderer with the film as it was when the window was closed.
+        /// The renderer with the film at that time.
         renderer: Renderer,
     },
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
@@ -43,7 +44,7 @@ pub enum Outcome {
     },
     /// No window could be opened; nothing has been rendered.
     NoWindow {
-        /// The renderer as it was passed in.
+        /// The unchanged renderer.
         renderer: Renderer,
         /// The reason why no window could be opened, in one line.
         reason: String,
@@ -67,13 +68,13 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
         scene,
         options,
         wake,
-        stage: Stage::Waiting(Box::new(renderer)),
+        state: WindowState::Waiting(Box::new(renderer)),
     };
     let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
         problem: os_text(&error.to_string()),
     });
-    match app.stage {
-        Stage::Open(viewer) => {
+    match app.state {
+        WindowState::Open(viewer) => {
             let Ended { renderer, error } = viewer.close()?;
             let renderer = *renderer;
             match error {
@@ -84,11 +85,11 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
                 Some(error) => Err(error),
             }
         }
-        Stage::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
+        WindowState::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
             renderer: *renderer,
             reason,
         }),
-        Stage::Waiting(renderer) => {
+        WindowState::Waiting(renderer) => {
             let reason = ended.err().map_or_else(
                 || "the display closed it".to_owned(),
                 |error| error.to_string(),
@@ -98,7 +99,7 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
                 reason,
             })
         }
-        Stage::Opening => Err(Error::Window {
+        WindowState::Opening => Err(Error::Window {
             problem: "it ended while it was opening".to_owned(),
         }),
     }
@@ -117,11 +118,11 @@ struct App<'a> {
     scene: &'a Arc<Scene>,
     options: ViewOptions,
     wake: EventLoopProxy<Wake>,
-    stage: Stage,
+    state: WindowState,
 }
 
 /// The life cycle of the window.
-enum Stage {
+enum WindowState {
     /// The window has not been opened yet.
     Waiting(Box<Renderer>),
     /// The window is being opened.
@@ -134,8 +135,8 @@ enum Stage {
 
 impl ApplicationHandler<Wake> for App<'_> {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Opening) {
-            Stage::Waiting(renderer) => {
+        self.state = match std::mem::replace(&mut self.state, WindowState::Opening) {
+            WindowState::Waiting(renderer) => {
                 match Viewer::open(
                     event_loop,
                     renderer,
@@ -143,19 +144,19 @@ impl ApplicationHandler<Wake> for App<'_> {
                     self.options,
                     self.wake.clone(),
                 ) {
-                    Ok(viewer) => Stage::Open(Box::new(viewer)),
+                    Ok(viewer) => WindowState::Open(Box::new(viewer)),
                     Err((renderer, reason)) => {
                         event_loop.exit();
-                        Stage::NoWindow(renderer, reason)
+                        WindowState::NoWindow(renderer, reason)
                     }
                 }
             }
-            stage => stage,
+            state => state,
         };
     }
 
     fn user_event(&mut self, event_loop: &ActiveEventLoop, wake: Wake) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         match wake {
@@ -170,7 +171,7 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         match event {
@@ -211,7 +212,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     event_loop.exit();
                 }
             }
-            WindowEvent::ModifiersChanged(modifiers) => viewer.hold(modifiers.state()),
+            WindowEvent::ModifiersChanged(modifiers) => viewer.set_modifiers(modifiers.state()),
             // Key releases are not reported while another window has the focus.
             WindowEvent::Focused(false) => viewer.release_all(),
             _ => {}
@@ -219,7 +220,7 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         let until = viewer.wait_until(Instant::now());

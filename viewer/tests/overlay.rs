@@ -5,7 +5,7 @@ use raysieve_viewer::overlay;
 
 const GREY: u8 = 120;
 
-/// Every bounce keeps half of its rays; of the rest, one part of four leaves the scene.
+/// Returns statistics in which half of the rays of every bounce survive, 3/8 end and 1/8 leave the scene.
 fn stats(bounces: u32) -> Stats {
     let bounce = |bounce: u32| {
         let rays = 1_u64 << (40 - bounce.min(40));
@@ -88,7 +88,7 @@ fn bars_show_the_fractions_of_the_rays() {
     }
 }
 
-/// Runs of three flat colours that begin at one column: their lengths, from the top.
+/// Returns the bars at the left edge, from the top: the lengths in pixels of their three colours.
 fn bars(pixels: &[[u8; 4]], width: usize) -> Vec<[usize; 3]> {
     let left = 18;
     let mut bars = Vec::new();

@@ -1,7 +1,9 @@
 //! The rectangle that a picture occupies in a larger target.
 
-/// The area of a window that a picture occupies: centred, and scaled to fit. All lengths are in window pixels.
+/// The area of a window that a picture occupies: centred, and scaled to fit. Lengths are in window pixels unless stated
+/// otherwise.
 pub(crate) struct Fitted {
+    /// Width and height of the picture in its own pixels.
     picture: (u32, u32),
     pub(crate) left: u32,
     pub(crate) top: u32,

@@ -13,7 +13,8 @@ const CELLS: i32 = 44;
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// Draws the legend above the `taken` areas, and returns its panel; `None` if the picture is too narrow.
+    /// Draws the legend in the lower left corner, or higher if it would overlap the `taken` areas. Returns its panel,
+    /// or `None` if the picture is too narrow.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],

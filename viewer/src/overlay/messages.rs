@@ -61,7 +61,8 @@ impl Overlay {
         KeyPage { page, pages, panel }
     }
 
-    /// Draws messages at the lower edge, or above the `taken` areas. The flag marks a message as an error.
+    /// Draws messages at the lower edge, or higher if they would overlap the `taken` areas. Each has a flag that marks
+    /// it as an error.
     pub(crate) fn draw_messages(
         &mut self,
         rgba: &mut [u8],

@@ -31,7 +31,8 @@ const MAX_LINES: usize = 16;
 const OTHER_LINES: i32 = 4;
 
 impl Overlay {
-    /// Draws the path's segments, and a description in the lower right corner, whose panel it returns.
+    /// Draws the path's segments, and a description of its vertices in the lower right corner. Returns the panel of the
+    /// description.
     pub(crate) fn draw_path(
         &mut self,
         rgba: &mut [u8],

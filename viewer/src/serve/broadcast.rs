@@ -37,23 +37,26 @@ use raysieve_scene::Scene;
 pub(super) struct Broadcaster {
     session: Mutex<Session>,
     /// Newest frame; `None` before the first.
-    shown: Mutex<Option<DisplayFrame>>,
+    frame: Mutex<Option<DisplayFrame>>,
     /// Number of messages so far, and the text of the last one.
     message: Mutex<(u64, String)>,
     notifier: Arc<Notifier>,
     /// Encoded picture (see `encode`); empty if there is none.
     pictures: watch::Sender<Bytes>,
+    /// Status as JSON; empty before the first picture.
     statuses: watch::Sender<Utf8Bytes>,
     /// Displayed path as JSON; empty before the first.
     paths: watch::Sender<Utf8Bytes>,
+    /// List of materials as JSON; empty before the first.
     materials: watch::Sender<Utf8Bytes>,
+    /// Number of connected viewers.
     viewers: watch::Sender<usize>,
     stop: watch::Sender<bool>,
-    /// Held while a saved picture is encoded, so that only one is encoded at a time.
+    /// Locked while a saved picture is encoded, so that only one is encoded at a time.
     pub(super) saving: tokio::sync::Mutex<()>,
 }
 
-/// Minimum interval between status messages, which are for reading.
+/// Minimum interval between status messages, so that people can read them.
 const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Time without change after which a picture is sent again losslessly.
@@ -67,7 +70,7 @@ impl Broadcaster {
     ) -> Self {
         Self {
             session: Mutex::new(session),
-            shown: Mutex::new(None),
+            frame: Mutex::new(None),
             message: Mutex::default(),
             notifier,
             pictures: watch::Sender::default(),
@@ -149,22 +152,23 @@ impl Broadcaster {
         paths
     }
 
-    /// Returns the newest picture for saving, without denoising and with the legend of a debug view, and its statistics.
+    /// Returns the newest picture for saving, without denoising and with the legend of a debug view, and its
+    /// statistics; `None` before the first picture.
     pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
-        let shown = lock(&self.shown).clone()?;
+        let frame = lock(&self.frame).clone()?;
         let session = lock(&self.session);
         // The saved picture is never denoised.
         let look = Look {
             denoise: false,
             ..session.look()
         };
-        let debug_image = session.debug_image(&shown);
+        let debug_image = session.debug_image(&frame);
         drop(session);
-        let mut image = shown.to_image(look, debug_image.as_deref());
+        let mut image = frame.to_image(look, debug_image.as_deref());
         if let Some(debug_image) = debug_image {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
-        Some((image, shown.stats))
+        Some((image, frame.stats))
     }
 
     /// Returns the name of the scene's file without extension, to name saved pictures.
@@ -174,7 +178,7 @@ impl Broadcaster {
         name.to_string_lossy().into_owned()
     }
 
-    /// Adds a viewer, which counts until the returned guard is dropped; `None` if there are 64 viewers already.
+    /// Adds a viewer, which is counted until the returned guard is dropped; `None` if there are 64 viewers already.
     pub(super) fn add_viewer(self: &Arc<Self>) -> Option<ViewerGuard> {
         let mut is_admitted = false;
         self.viewers.send_if_modified(|viewers| {
@@ -244,7 +248,7 @@ impl Broadcaster {
             let look = lock(&self.session).look();
             let has_new = frame.is_some();
             if let Some(frame) = frame {
-                *lock(&self.shown) = Some(frame.into());
+                *lock(&self.frame) = Some(frame.into());
             }
             let viewers = *self.viewers.borrow();
             if viewers == 0 {
@@ -256,12 +260,12 @@ impl Broadcaster {
                 self.pictures.send_replace(Bytes::new());
                 continue;
             }
-            let Some(shown) = lock(&self.shown).clone() else {
+            let Some(frame) = lock(&self.frame).clone() else {
                 continue;
             };
             let debug_view = lock(&self.session).debug_view();
             if has_new || pending.debug_image || sent.debug_view != Some(debug_view) {
-                let debug_image = lock(&self.session).debug_image(&shown);
+                let debug_image = lock(&self.session).debug_image(&frame);
                 let is_same = match (&debug_image, &sent.debug_image) {
                     (Some(new), Some(old)) => Arc::ptr_eq(new, old),
                     (None, None) => !has_new,
@@ -272,12 +276,12 @@ impl Broadcaster {
                 }
                 (sent.debug_image, sent.debug_view) = (debug_image, Some(debug_view));
             }
-            let image = || shown.to_image(look, sent.debug_image.as_deref());
-            let stats = shown.stats_in(look, sent.debug_image.is_some());
+            let image = || frame.to_image(look, sent.debug_image.as_deref());
+            let stats = frame.stats_in(look, sent.debug_image.is_some());
             if sent.look != Some(look) {
                 self.publish(pool.install(|| encode::lossy(&image(), &stats)));
                 sent.look = Some(look);
-                let is_still = !matches!(shown.state, State::Rendering { .. });
+                let is_still = !matches!(frame.state, State::Rendering { .. });
                 sent.lossless_due = is_still.then(|| Instant::now() + SETTLE_TIME);
             } else if is_due(sent.lossless_due) {
                 self.publish(pool.install(|| encode::lossless(&image(), &stats)));
@@ -285,7 +289,7 @@ impl Broadcaster {
             }
             if pending.change
                 || pending.debug_image
-                || sent.state != Some(mem::discriminant(&shown.state))
+                || sent.state != Some(mem::discriminant(&frame.state))
             {
                 sent.status_due = Some(Instant::now());
             } else if has_new {
@@ -297,12 +301,12 @@ impl Broadcaster {
             if is_due(sent.status_due) {
                 sent.status_due = None;
                 sent.last_status = Some(Instant::now());
-                sent.state = Some(mem::discriminant(&shown.state));
+                sent.state = Some(mem::discriminant(&frame.state));
                 let legend = sent
                     .debug_image
                     .as_ref()
                     .map(|debug_image| &debug_image.legend);
-                self.send_status(&shown, look, viewers, legend);
+                self.send_status(&frame, look, viewers, legend);
             }
         }
     }
@@ -344,7 +348,7 @@ impl Broadcaster {
     /// Sends a status message to all viewers.
     fn send_status(
         &self,
-        shown: &DisplayFrame,
+        frame: &DisplayFrame,
         look: Look,
         viewers: usize,
         legend: Option<&Legend>,
@@ -352,9 +356,9 @@ impl Broadcaster {
         let message = lock(&self.message);
         let session = lock(&self.session);
         let status = Status {
-            stats: &shown.stats_in(look, legend.is_some()),
-            recent: &shown.recent,
-            state: shown.state,
+            stats: &frame.stats_in(look, legend.is_some()),
+            recent: &frame.recent,
+            state: frame.state,
             size: session.size(),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
@@ -371,12 +375,12 @@ impl Broadcaster {
         }
     }
 
-    /// Returns the newest statistics, in the form that `--stats` writes.
+    /// Returns the newest statistics, in the form that `--stats` writes; `None` before the first picture.
     pub(super) fn stats(&self) -> Option<Stats> {
         let look = lock(&self.session).look();
-        lock(&self.shown)
+        lock(&self.frame)
             .as_ref()
-            .map(|shown| shown.stats_in(look, false))
+            .map(|frame| frame.stats_in(look, false))
     }
 }
 
@@ -385,19 +389,23 @@ impl Broadcaster {
 struct SentState {
     /// Display settings of the last picture sent; `None` if it must be sent again.
     look: Option<Look>,
+    /// Debug view of the last picture sent; `None` before the first.
     debug_view: Option<DebugView>,
     debug_image: Option<Arc<DebugImage>>,
+    /// Time at which the picture must be sent again losslessly; `None` if it need not.
     lossless_due: Option<Instant>,
+    /// Time at which a status message must be sent; `None` if nothing has changed.
     status_due: Option<Instant>,
     last_status: Option<Instant>,
     state: Option<Discriminant<State>>,
-    /// Viewpoint of the displayed path.
+    /// Viewpoint of the displayed path; `None` if no path is displayed.
     path: Option<Viewpoint>,
     /// Scene whose materials were listed, and the selected material.
     listed: Option<(Arc<Scene>, Option<usize>)>,
 }
 
 impl SentState {
+    /// Returns the time at which more must be sent; `None` if that depends on events only.
     fn next(&self) -> Option<Instant> {
         self.lossless_due.into_iter().chain(self.status_due).min()
     }
@@ -410,7 +418,7 @@ fn is_due(at: Option<Instant>) -> bool {
 /// Maximum number of viewers.
 const MAX_VIEWERS: usize = 64;
 
-/// A connected viewer; it stops to count when this guard is dropped.
+/// A connected viewer, which is counted until this guard is dropped.
 pub(super) struct ViewerGuard(Arc<Broadcaster>);
 
 impl Drop for ViewerGuard {

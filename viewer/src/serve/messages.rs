@@ -21,6 +21,7 @@ use raysieve_scene::EditableParameter;
 pub(super) enum ViewerRequest {
     /// The page has displayed a picture, and can receive another one.
     Displayed,
+    /// Applies a change of the table of controls.
     Act(Change),
     /// Orbits the camera by a pointer motion to the right and down, in units of the picture's shorter side.
     Turn(f32, f32),
@@ -28,7 +29,8 @@ pub(super) enum ViewerRequest {
     Pan(f32, f32),
     /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away.
     Dolly(f32),
-    /// Moves the camera towards the target until objects there appear enlarged by this factor, as a pinch gesture requests.
+    /// Moves the camera towards the target until objects there appear enlarged by this factor, as a pinch gesture
+    /// requests.
     Zoom(f32),
     /// Moves camera and target to the right, up and forward, in seconds of flight; see
     /// [`Motion::Fly`](crate::session::Motion::Fly).
@@ -37,6 +39,7 @@ pub(super) enum ViewerRequest {
     Focus(u32, u32),
     /// Displays the path of the last sample of a pixel, given by column and row from the upper left.
     Inspect(u32, u32),
+    /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
     Tone(String),
@@ -99,6 +102,7 @@ pub(super) struct Status<'a> {
     pub(super) flying: bool,
     /// Whether denoising is on; `stats` tells whether this picture is denoised.
     pub(super) denoise: bool,
+    /// Number of connected viewers.
     pub(super) viewers: usize,
     /// Number of messages so far, and the text of the last one.
     pub(super) message: (u64, &'a str),
@@ -106,15 +110,14 @@ pub(super) struct Status<'a> {
     pub(super) scene_error: Option<&'a str>,
 }
 
-/// A message with the path to display, sent to all pages when one has been inspected, and without a path when the view has
-/// changed.
+/// A message with the path to display. The path is `None` if the view has changed, so that no path is displayed.
 #[derive(Serialize)]
 pub(super) struct Path<'a> {
-    path: Option<PathShown<'a>>,
+    path: Option<DisplayedPath<'a>>,
 }
 
 #[derive(Serialize)]
-struct PathShown<'a> {
+struct DisplayedPath<'a> {
     path_record: &'a PathRecord,
     /// Projected segments of the path, in pixels of a picture of `size`.
     segments: &'a [PathSegment],
@@ -125,14 +128,14 @@ struct PathShown<'a> {
 
 impl<'a> Path<'a> {
     pub(super) fn of(inspected: Option<&'a InspectedPath>) -> Self {
-        let shown = |inspected: &'a InspectedPath| PathShown {
+        let displayed = |inspected: &'a InspectedPath| DisplayedPath {
             path_record: &inspected.path_record,
             segments: &inspected.segments,
             size: inspected.viewpoint.size,
             end: inspected.path_record.end.to_string(),
         };
         Self {
-            path: inspected.map(shown),
+            path: inspected.map(displayed),
         }
     }
 }
@@ -141,6 +144,6 @@ impl<'a> Path<'a> {
 #[derive(Serialize)]
 pub(super) struct Materials<'a> {
     pub(super) materials: Vec<MaterialInfo<'a>>,
-    /// Index of the selected material in the scene.
+    /// Index of the selected material in the scene; `None` if no material is selected.
     pub(super) chosen: Option<usize>,
 }

@@ -1,4 +1,5 @@
-//! Wakes the broadcaster's thread. Events that arrive before it wakes are merged, so at most one of most kinds is pending.
+//! Wakes the broadcaster's thread. Events that arrive before it wakes are merged, so at most one of most kinds is
+//! pending.
 
 use std::{
     mem,
@@ -24,10 +25,12 @@ pub(super) struct PendingEvents {
     pub(super) debug_image: bool,
     /// Viewers have come or gone, or changed a setting.
     pub(super) change: bool,
+    /// The last message to display.
     pub(super) note: Option<String>,
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Session events in order of arrival; none may be dropped, because a later scene may rely on an earlier renderer.
     pub(super) session_events: Vec<SessionEvent>,
+    /// The render thread has ended.
     pub(super) ended: bool,
 }
 
@@ -54,7 +57,7 @@ impl Notifier {
         self.changed.notify_one();
     }
 
-    /// Waits for an event, or until this time if it is given, and takes all pending events.
+    /// Waits for an event, but no longer than `until` if it is given, and takes all pending events.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
             let has_messages = pending.note.is_some() || pending.inspected.is_some();

@@ -51,8 +51,8 @@ pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guar
     drop(guard);
 }
 
-/// Sends pictures and messages until the viewer leaves or stalls, or the server stops. `displayed` counts the pictures that
-/// the viewer has displayed. Returns the reason to send when closing, if there is one.
+/// Sends pictures and messages until the viewer leaves or stalls, or the server stops. `displayed` counts the pictures
+/// that the viewer has displayed. Returns the reason to send when closing, if there is one.
 async fn send_messages(
     sink: &mut SplitSink<WebSocket, Message>,
     broadcaster: &Broadcaster,

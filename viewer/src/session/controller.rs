@@ -1,4 +1,5 @@
-//! The state of an interactive render: turns user actions into commands to the renderer, and keeps the display settings.
+//! The state of an interactive render: turns user actions into commands to the renderer, and keeps the display
+//! settings.
 
 mod scenes;
 mod material_edits;
@@ -37,6 +38,7 @@ use raysieve_scene::{Camera, Scene, Surface};
 pub(crate) struct Session {
     render: RenderThread,
     inspection: Inspection,
+    /// Handle of the loader thread; `None` if that thread could not be started.
     loader: Option<Loader>,
     inspection_scene: Arc<InspectionScene>,
     debug_views: DebugViewThread,
@@ -86,8 +88,8 @@ pub(crate) enum Motion {
     Dolly(f32),
     /// Moves the camera towards the target until objects there appear enlarged by this factor, which is above 0.
     Zoom(f32),
-    /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to its
-    /// target takes two seconds.
+    /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to
+    /// its target takes two seconds.
     Fly(Vec3),
 }
 
@@ -112,22 +114,23 @@ const MAX_UNDO_STEPS: usize = 1000;
 /// Change of the exposure per key press, in stops.
 const EXPOSURE_STEP: f32 = 0.5;
 
-/// Limit of the exposure in stops: it stays between minus and plus this value.
+/// Maximum absolute value of the exposure in stops.
 const MAX_STOPS: f32 = 20.0;
 
 /// Factor by which a notch of the mouse wheel multiplies the distance to the target.
 const DOLLY_FACTOR: f32 = 0.9;
 
-/// Limit of a single dolly motion in notches; larger values come from faulty input.
+/// Maximum length of a single dolly motion in notches; larger values come from faulty input.
 const MAX_NOTCHES: f32 = 100.0;
-/// Limit of a single turn or pan in sides of the picture; larger values come from faulty input.
+/// Maximum pointer motion of a single turn or pan, in shorter sides of the picture; larger values come from faulty
+/// input.
 const MAX_SIDES: f32 = 100.0;
 /// Zoom factors are clamped to this value and its inverse; larger values come from faulty input.
 const MAX_ZOOM: f32 = 1000.0;
-/// Limit of a single flight in seconds; larger values come from faulty input.
+/// Maximum duration of a single flight in seconds; larger values come from faulty input.
 const MAX_SECONDS: f32 = 10.0;
 
-/// Pointer motion that equals one key press, in sides of the picture: 7.5 degrees of orbit.
+/// Pointer motion that equals one key press, in shorter sides of the picture: 7.5 degrees of orbit.
 const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
@@ -187,8 +190,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the effect is visible in
-    /// the picture.
+    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the effect is
+    /// visible in the picture.
     pub(crate) fn act(&mut self, change: Change) -> Option<String> {
         match change {
             Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
@@ -270,8 +273,8 @@ impl Session {
         None
     }
 
-    /// Requests the path of the last sample of a pixel of a picture of `size`; `RenderEvent::Path` or a message follows.
-    /// The render thread looks up the number of that sample after the current wave.
+    /// Requests the path of the last sample of a pixel of a picture of `size`; `RenderEvent::Path` or a message
+    /// follows. The render thread looks up the number of that sample after the current wave.
     pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
         self.render.send(Command::LastSample(PathQuery {
             camera: self.orbit.camera(size),
@@ -282,8 +285,8 @@ impl Session {
         }));
     }
 
-    /// Requests the surface in a pixel of a picture of `size`, to focus on it; `SessionEvent::Focus` or a message follows.
-    /// Returns a message if the request fails at once.
+    /// Requests the surface in a pixel of a picture of `size`, to focus on it; `SessionEvent::Focus` or a message
+    /// follows. Returns a message if the request fails at once.
     pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<String> {
         let camera = self.orbit.camera(size);
         if camera.lens.is_none() {
@@ -381,29 +384,29 @@ impl Session {
         self.debug_view
     }
 
-    /// Returns the debug image to display instead of the frame `shown`; `None` if no debug view is selected or its image is
-    /// not ready.
-    pub(crate) fn debug_image(&self, shown: &DisplayFrame) -> Option<Arc<DebugImage>> {
+    /// Returns the debug image to display instead of `frame`; `None` if no debug view is selected or its image is not
+    /// ready.
+    pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
         match self.debug_view {
             DebugView::Light => None,
             DebugView::Samples => {
-                let [width, height] = shown.stats.size;
-                let counts = shown.counts.as_ref()?;
+                let [width, height] = frame.stats.size;
+                let counts = frame.counts.as_ref()?;
                 Some(Arc::new(DebugImage::of_samples((width, height), counts)))
             }
-            _ => self.debug_views.image(shown.stats.spp),
+            _ => self.debug_views.image(frame.stats.spp),
         }
     }
 
     fn denoise(&mut self) -> Option<String> {
         self.look.denoise = !self.look.denoise;
         self.render.send(Command::Denoise(self.look.denoise));
-        let shown = if self.look.denoise {
+        let message = if self.look.denoise {
             "denoised preview, once its noise estimate is ready"
         } else {
             "picture without denoising"
         };
-        Some(shown.to_owned())
+        Some(message.to_owned())
     }
 
     /// Sets the width and height of the picture in pixels, and renders it again if they differ.
@@ -433,7 +436,7 @@ impl Session {
         self.look
     }
 
-    /// Takes the newest frame; `None` if there is no frame since the last call.
+    /// Takes the newest frame; `None` if it has been taken already.
     pub(crate) fn take_frame(&self) -> Option<Frame> {
         self.render.take_frame()
     }
@@ -475,6 +478,7 @@ impl Session {
     }
 }
 
+/// Clamps a pointer motion, in shorter sides of the picture, to the range that a pointer can produce.
 fn in_sides(length: f32) -> f32 {
     length.clamp(-MAX_SIDES, MAX_SIDES)
 }

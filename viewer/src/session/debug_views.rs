@@ -48,7 +48,8 @@ pub(super) struct DebugViewRequest {
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
-    /// Creates the handle without starting a thread. `on_event` is called on that thread, with `RenderEvent::DebugImage` or a note.
+    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` and messages to
+    /// `on_event`.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
             shared: Arc::default(),
@@ -57,7 +58,11 @@ impl DebugViewThread {
         }
     }
 
-    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view changes.
+    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view
+    /// changes.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
     pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
         if request.is_some() && !self.is_started {
             let (shared, on_event) = (self.shared.clone(), self.on_event.clone());
@@ -158,7 +163,7 @@ fn compute(
         debug_view,
     } = request;
     let mut accumulator = Accumulator::new(
-        inspection_scene.world()?,
+        inspection_scene.render_scene()?,
         &inspection_scene.scene,
         camera,
         *size,

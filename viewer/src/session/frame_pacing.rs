@@ -7,10 +7,10 @@ use std::{
 
 use super::render_thread::{Frame, RenderEvent};
 
-/// The newest frame that nobody has taken yet.
+/// The newest frame; `None` once it has been taken.
 pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
 
-/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers learn even of a panic.
+/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers are notified even after a panic.
 pub(super) struct EventSender<T: Fn(RenderEvent)>(pub(super) T);
 
 impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
@@ -26,7 +26,7 @@ pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
     pacing: FramePacing,
 }
 
-/// Decides when the next frame is due. Late frames do not delay those after them; the schedule catches up.
+/// Decides when the next frame is due. A late frame does not delay the frames after it.
 pub(super) struct FramePacing {
     interval: Duration,
     /// Time at which the next frame is due; `None` before the first, which is due at once.
@@ -59,8 +59,8 @@ impl FramePacing {
         self.waiting.is_some()
     }
 
-    /// Returns whether a frame is due, given the minimum sample count over all pixels.
-    /// The first frame of a new view may come up to one interval early; the next one is then later by as much.
+    /// Returns whether a frame is due. `samples` is the minimum sample count over all pixels. The first frame of a new
+    /// view may be due up to one interval early; the next one is then delayed by as much.
     pub(super) fn is_due(&self, samples: u32) -> bool {
         let now = Instant::now();
         let Some(due) = self.due else {

@@ -19,7 +19,7 @@ use raysieve_scene::Camera;
 /// A traced path and its projection into the picture in which it was requested.
 pub(crate) struct InspectedPath {
     pub(crate) path_record: PathRecord,
-    /// Projected segments of the path, in picture coordinates.
+    /// Projected segments of the path, in pixels from the upper left corner of the picture.
     pub(crate) segments: Vec<PathSegment>,
     pub(crate) viewpoint: Viewpoint,
 }
@@ -38,8 +38,9 @@ pub(crate) struct Viewpoint {
 pub(crate) struct PathQuery {
     pub(super) camera: Camera,
     pub(super) size: (u32, u32),
-    /// Column and row of the pixel.
+    /// Column and row of the pixel, from the upper left.
     pub(super) pixel: (u32, u32),
+    /// Number of the sample to trace, from 0.
     pub(super) sample: u32,
     pub(super) wanted: QueryKind,
 }
@@ -121,7 +122,8 @@ fn try_trace(
         sample,
         wanted,
     } = *query;
-    let mut inspector = Inspector::for_scene(inspection_scene.world()?, &inspection_scene.scene);
+    let mut inspector =
+        Inspector::for_scene(inspection_scene.render_scene()?, &inspection_scene.scene);
     inspector.set_camera(&camera, size);
     let path_record = inspector.trace(pixel, sample)?;
     if wanted == QueryKind::Focus {

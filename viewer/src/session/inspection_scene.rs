@@ -1,4 +1,4 @@
-//! A scene prepared for path inspection and debug views on the CPU, when first needed.
+//! A scene for path inspection and debug views, which is prepared for ray tracing on the CPU when first needed.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,9 +9,10 @@ use raysieve_scene::Scene;
 /// A scene and, once needed, its prepared form for tracing rays on the CPU.
 pub(super) struct InspectionScene {
     pub(super) scene: Arc<Scene>,
-    /// Acceleration structures of the renderer, if it has any, which are shared to save time and memory.
+    /// Acceleration structures of the renderer, shared to save time and memory; `None` if it has none.
     trees: Option<Arc<SceneBvhs>>,
-    world: Mutex<Option<Arc<RenderScene>>>,
+    /// The prepared scene; `None` until it is needed.
+    render_scene: Mutex<Option<Arc<RenderScene>>>,
 }
 
 impl InspectionScene {
@@ -20,21 +21,24 @@ impl InspectionScene {
         Self {
             scene,
             trees,
-            world: Mutex::default(),
+            render_scene: Mutex::default(),
         }
     }
 
     /// Returns the prepared scene, and prepares it on the first call; concurrent callers wait.
-    pub(super) fn world(&self) -> Result<Arc<RenderScene>, Error> {
-        let mut world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(world) = &*world {
-            return Ok(world.clone());
+    pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
+        let mut render_scene = self
+            .render_scene
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = &*render_scene {
+            return Ok(prepared.clone());
         }
         let made = Arc::new(match &self.trees {
             Some(trees) => RenderScene::with_trees(trees.clone(), &self.scene)?,
             None => RenderScene::new(&self.scene)?,
         });
-        *world = Some(made.clone());
+        *render_scene = Some(made.clone());
         Ok(made)
     }
 }

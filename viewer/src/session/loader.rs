@@ -1,8 +1,8 @@
 //! Loads scenes while another one is rendered: when its files change, or when a user opens another one.
 //!
-//! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It watches
-//! the folders of the files instead of the files, because editors replace files by renaming. A notification only triggers
-//! a check; the files themselves tell whether they have changed.
+//! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It
+//! watches the folders of the files instead of the files, because editors replace files by renaming. A notification
+//! only triggers a check; the files themselves tell whether they have changed.
 
 use std::{
     collections::BTreeSet,
@@ -36,7 +36,7 @@ use raysieve_scene::{Scene, SceneFile, SettingOverrides, atomic_file::folder_of}
 
 /// A scene that has been loaded or edited, ready to be displayed.
 pub(crate) struct Loaded {
-    /// Scene as its file defines it.
+    /// Scene as its file and the command-line overrides define it, without the user's material edits.
     pub(super) read: Arc<Scene>,
     /// Scene with the user's material edits applied.
     pub(super) scene: Arc<Scene>,
@@ -113,10 +113,9 @@ impl Loader {
         // The thread listens until this handle is dropped.
         let _ = self.0.send(LoadRequest::Open(path));
     }
-}
 
-impl Loader {
-    /// Requests a renderer for `scene`, which is `read` with edited materials.
+    /// Requests a renderer for `scene`, which is `read` with edited materials; `SessionEvent::Loaded` or a message
+    /// follows.
     pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
@@ -135,20 +134,23 @@ impl Drop for Loader {
 
 /// The state of the loader thread.
 struct Work<T: Fn(RenderEvent)> {
-    /// Scene that was last loaded successfully, as in its file.
+    /// Scene that was last loaded successfully, without material edits.
     read: Arc<Scene>,
     /// `read` with the latest material edits.
     edited: Arc<Scene>,
-    /// Scene that was last reported to the session, with its material edits.
+    /// Scene that was last sent to the session, with its material edits.
     scene: Arc<Scene>,
     /// Scene whose acceleration structures are cached, with these; material edits reuse them.
     trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
+    /// Files of the scene, whose changes cause a reload.
     files: Vec<SceneFile>,
     changes: SettingOverrides,
     /// Target error; see [`Renderer::set_noise`].
     noise: Option<f32>,
     settings: Settings,
+    /// Watcher of the files' folders; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
+    /// Folders that are being watched.
     watched: BTreeSet<PathBuf>,
     on_event: T,
 }

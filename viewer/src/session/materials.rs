@@ -8,9 +8,9 @@ use raysieve_scene::{EditableParameter, Scene, Surface};
 
 /// State of material editing: the scene without edits, and the parameter that key presses change.
 pub(super) struct Materials {
-    /// Scene as it was loaded, without edits.
+    /// Scene without the user's edits, as it was loaded or saved.
     pub(super) read: Arc<Scene>,
-    /// Index of the selected material in the scene, and the selected parameter of it.
+    /// Index of the selected material in the scene, and its selected parameter; `None` if no material is selected.
     chosen: Option<(usize, EditableParameter)>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct MaterialInfo<'a> {
     strength: Option<f32>,
 }
 
-/// A material that differs from the loaded one, with its values before (`read`) and after (`now`) the user's edits.
+/// A material that the user has edited: its name, and its values before (`read`) and after (`now`) the edits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct MaterialEdit {
     name: String,
@@ -33,7 +33,7 @@ pub(super) struct MaterialEdit {
     now: Surface,
 }
 
-/// Amount by which one key press changes a parameter whose range is 0..=1.
+/// Amount by which one key press changes a colour channel or the roughness, whose range is 0..=1.
 const STEP: f32 = 0.05;
 /// Factor by which one key press changes the strength of a light source.
 const FACTOR: f32 = 1.25;
@@ -43,7 +43,7 @@ impl Materials {
         Self { read, chosen: None }
     }
 
-    /// Returns the index of the selected material in the scene.
+    /// Returns the index of the selected material in the scene; `None` if no material is selected.
     pub(super) fn chosen(&self) -> Option<usize> {
         self.chosen.map(|(index, _)| index)
     }
@@ -128,8 +128,8 @@ pub(super) fn edits(read: &Scene, scene: &Scene) -> Vec<MaterialEdit> {
     edits.collect()
 }
 
-/// Applies earlier edits to a reloaded scene, to each material whose file values are still those that were edited.
-/// Returns the scene as loaded if no edit applies or the edited scene is invalid.
+/// Applies earlier edits to a reloaded scene. An edit applies if the material's values in the file are still those from
+/// before the edit. Returns the scene as loaded if no edit applies or the edited scene is invalid.
 pub(super) fn with_edits(read: &Arc<Scene>, edits: &[MaterialEdit]) -> Arc<Scene> {
     let mut scene = Scene::clone(read);
     for (surface, name) in scene.materials.iter_mut().zip(&read.material_names) {

@@ -17,9 +17,9 @@ pub(super) struct Orbit {
 /// Maximum elevation in degrees, below 90 because left and right are undefined at the poles.
 const MAX_ELEVATION: f32 = 89.0;
 
-/// Minimum distance to the target, as a multiple of the home distance (or width, if orthographic).
+/// Minimum distance to the target, as a multiple of the scene camera's (or minimum width, if orthographic).
 const NEAREST: f32 = 0.01;
-/// Maximum distance to the target, as a multiple of the home distance (or width, if orthographic).
+/// Maximum distance to the target, as a multiple of the scene camera's (or maximum width, if orthographic).
 const FARTHEST: f32 = 100.0;
 
 impl Orbit {
@@ -36,13 +36,13 @@ impl Orbit {
         self.camera = self.home;
     }
 
-    /// Replaces the scene's camera, for example after it was saved; the current camera stays as it is.
+    /// Replaces the scene's camera, for example after it was saved, and leaves the current camera unchanged.
     pub(super) fn replace_home(&mut self, home: Camera) {
         self.home = home;
     }
 
-    /// Replaces the scene's camera after a reload. A current camera that the user has moved keeps its position, but takes
-    /// over a changed projection, lens or filter.
+    /// Replaces the scene's camera after a reload. A current camera that the user has moved keeps its position, but
+    /// takes over a changed projection, lens or filter.
     pub(super) fn set_home(&mut self, home: Camera, (width, height): (u32, u32)) {
         let was = mem::replace(&mut self.home, home);
         self.aspect = width as f32 / height as f32;
@@ -68,8 +68,8 @@ impl Orbit {
         self.camera = camera;
     }
 
-    /// Orbits the camera around its target by two angles in radians, to the right and upwards. The elevation is limited to
-    /// 89 degrees.
+    /// Orbits the camera around its target by two angles in radians, to the right and upwards. The absolute elevation
+    /// is limited to 89 degrees, unless it exceeds that already.
     pub(super) fn turn(&mut self, right: f32, up: f32) {
         let pole = self.camera.up.normalize_or(Vec3::Y);
         let from_target = self.camera.origin - self.camera.target;
@@ -87,7 +87,8 @@ impl Orbit {
         self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
     }
 
-    /// Moves camera and target. `right` and `up` are fractions of the shorter side of a picture of this size, at the target.
+    /// Moves camera and target. `right` and `up` are fractions of the shorter side of a picture of this size, at the
+    /// target.
     pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
         let Camera {
             origin,
@@ -112,8 +113,8 @@ impl Orbit {
         self.shift((rightwards * right + upwards * up) * seen);
     }
 
-    /// Moves camera and target by `by` (right, up, forward), in units of the distance between the scene's camera and its
-    /// target.
+    /// Moves camera and target by `by` (right, up, forward), in units of the distance between the scene's camera and
+    /// its target.
     pub(super) fn fly(&mut self, by: Vec3) {
         let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
         let rightwards = self
@@ -166,7 +167,8 @@ impl Orbit {
         Some(metres)
     }
 
-    /// Multiplies the distance to the target. An orthographic camera scales its width instead.
+    /// Multiplies the distance to the target by `factor`, within 0.01 to 100 times the distance of the scene's camera.
+    /// An orthographic camera scales its width instead.
     pub(super) fn dolly(&mut self, factor: f32) {
         if let (
             Projection::Orthographic { width },

@@ -1,7 +1,7 @@
 //! Recent performance figures: medians over a few seconds, so that displayed numbers do not flicker.
 //!
-//! Statistics of waves are summed into laps. A lap covers at least one sample per pixel of the whole picture, so that
-//! laps are comparable, and at least a tenth of a second.
+//! Statistics of waves are summed over intervals. An interval lasts at least a tenth of a second. It covers at least
+//! one sample per pixel of the whole picture, so that intervals are comparable.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ pub(crate) struct Recent {
     pub(crate) rays_per_second: f64,
     /// Rays per second over the last ten seconds of rendering, in steps of a tenth of a second, the newest last.
     pub(crate) rate_history: Vec<f32>,
-    /// Fraction of launched lanes that had a ray, over all bounces.
+    /// Fraction of launched lanes that had a ray, over all bounces; see [`BounceStats::lanes`].
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
@@ -44,7 +44,7 @@ pub(crate) struct RecentBounce {
 
 /// Times of the stages of a bounce in microseconds, in the order of [`Stage::OF_BOUNCE`].
 ///
-/// In JSON each is an entry such as `intersect_us`.
+/// In JSON, each stage has a key of its own, which is its label followed by `_us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct StageTimes(pub(crate) [f64; Stage::OF_BOUNCE.len()]);
 
@@ -64,31 +64,44 @@ impl Serialize for StageTimes {
 }
 
 impl Recent {
-    /// Returns averages over the whole render instead of recent medians. Stage times are for one sample of each of `pixels`
-    /// pixels.
+    /// Returns averages over the whole render instead of recent medians. Stage times are for one sample of each of
+    /// `pixels` pixels.
     pub(crate) fn of(stats: &Stats, pixels: f64) -> Self {
-        Self::of_laps(&[&Lap::of(stats, 1.0)], stats, pixels)
+        Self::of_intervals(&[&Interval::of(stats, 1.0)], stats, pixels)
     }
 
-    /// Returns the medians over the laps. Stage times are for one sample of each of `pixels` pixels.
-    fn of_laps(laps: &[&Lap], stats: &Stats, pixels: f64) -> Self {
-        let of = |figure: &dyn Fn(&Lap) -> f64| median(laps.iter().map(|lap| figure(lap)));
+    /// Returns the medians over the intervals. Stage times are for one sample of each of `pixels` pixels.
+    fn of_intervals(intervals: &[&Interval], stats: &Stats, pixels: f64) -> Self {
+        let of = |figure: &dyn Fn(&Interval) -> f64| {
+            median(intervals.iter().map(|interval| figure(interval)))
+        };
         let bounce = |(place, row): (usize, &BounceStats)| {
             let time = |stage: usize| {
-                of(&|lap| lap.bounces[place].milliseconds[stage] / lap.paths) * pixels * 1e3
+                of(&|interval| interval.bounces[place].milliseconds[stage] / interval.paths)
+                    * pixels
+                    * 1e3
             };
             RecentBounce {
                 removed: row.removed(),
-                lane_use: of(&|lap| part(lap.bounces[place].rays, lap.bounces[place].lanes)),
+                lane_use: of(&|interval| {
+                    part(interval.bounces[place].rays, interval.bounces[place].lanes)
+                }),
                 times: StageTimes(std::array::from_fn(time)),
             }
         };
-        let all = |lap: &Lap, count: fn(&LapBounce) -> f64| lap.bounces.iter().map(count).sum();
+        let all = |interval: &Interval, count: fn(&IntervalBounce) -> f64| {
+            interval.bounces.iter().map(count).sum()
+        };
         Self {
-            paths_per_second: of(&|lap| part(lap.paths, lap.seconds)),
-            rays_per_second: of(&|lap| part(lap.rays, lap.seconds)),
+            paths_per_second: of(&|interval| part(interval.paths, interval.seconds)),
+            rays_per_second: of(&|interval| part(interval.rays, interval.seconds)),
             rate_history: Vec::new(),
-            lane_use: of(&|lap| part(all(lap, |row| row.rays), all(lap, |row| row.lanes))),
+            lane_use: of(&|interval| {
+                part(
+                    all(interval, |row| row.rays),
+                    all(interval, |row| row.lanes),
+                )
+            }),
             bounces: stats.bounces.iter().enumerate().map(bounce).collect(),
             strategies: Vec::new(),
         }
@@ -97,31 +110,31 @@ impl Recent {
 
 /// Statistics of a short interval of rendering, over which rates are computed.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Lap {
+struct Interval {
     seconds: f64,
-    /// Number of samples per pixel taken in the interval, averaged over the picture.
+    /// Samples per pixel taken in the interval, on average over the picture.
     samples: f64,
     paths: f64,
     /// Number of rays traced in the interval, including shadow rays.
     rays: f64,
-    bounces: Vec<LapBounce>,
+    bounces: Vec<IntervalBounce>,
 }
 
-/// Statistics of one bounce during a [`Lap`].
+/// Statistics of one bounce during an [`Interval`].
 #[derive(Clone, Debug, Default, PartialEq)]
-struct LapBounce {
+struct IntervalBounce {
     rays: f64,
     lanes: f64,
     /// Times of the stages, in the order of [`Stage::OF_BOUNCE`].
     milliseconds: [f64; Stage::OF_BOUNCE.len()],
 }
 
-impl Lap {
-    /// Returns the statistics as a lap, multiplied by `sign` (1 or -1).
+impl Interval {
+    /// Returns the statistics as an interval, multiplied by `sign` (1 or -1).
     fn of(stats: &Stats, sign: f64) -> Self {
-        let mut lap = Self::default();
-        lap.add(stats, sign);
-        lap
+        let mut interval = Self::default();
+        interval.add(stats, sign);
+        interval
     }
 
     fn add(&mut self, stats: &Stats, sign: f64) {
@@ -141,18 +154,18 @@ impl Lap {
     }
 }
 
-/// Minimum duration of a lap, and interval between two points of the rate history.
-const LAP_SECONDS: f64 = 0.1;
+/// Minimum duration of an interval, and time between two points of the rate history.
+const INTERVAL_SECONDS: f64 = 0.1;
 
 /// Seconds of rendering over which medians are taken.
 const WINDOW_SECONDS: f64 = 3.0;
-/// Minimum number of laps over which medians are taken.
-const MIN_LAPS: usize = 5;
+/// Minimum number of intervals over which medians are taken.
+const MIN_INTERVALS: usize = 5;
 
 /// Maximum number of points of the rate history.
 const MAX_RATES: usize = 100;
 
-/// Seconds of rendering after a change whose laps do not count in strategy comparisons, until wave sizes settle.
+/// Seconds of rendering after a change that strategy comparisons ignore, because wave sizes have not settled yet.
 const SETTLING_SECONDS: f64 = 0.3;
 
 /// Collects the statistics of a render and computes recent performance figures from them.
@@ -160,46 +173,46 @@ const SETTLING_SECONDS: f64 = 0.3;
 pub(super) struct Recorder {
     /// Statistics at the previous call; `None` if the film is new.
     before: Option<Stats>,
-    /// Statistics collected for the next lap.
-    filling: Lap,
-    /// Recent laps, the newest last.
-    laps: VecDeque<Lap>,
+    /// Statistics collected for the next interval.
+    filling: Interval,
+    /// Recent intervals, the newest last.
+    intervals: VecDeque<Interval>,
     /// Seconds and rays collected for the next point of the rate history.
     point: (f64, f64),
     /// Rays per second in steps of a tenth of a second, the newest last.
     rate_history: VecDeque<f32>,
     /// Speeds of the compaction strategies on the current view.
     strategies: StrategySpeeds,
-    /// Seconds of comparable rendering since the film was last restarted or the strategy changed.
+    /// Seconds of comparable rendering since the film was restarted or the strategy changed.
     settled: f64,
 }
 
 impl Recorder {
-    /// Handles a restart of the film. `view_changed` also discards the strategy comparison and most laps, which are not
-    /// comparable with the new view.
+    /// Handles a restart of the film. If `view_changed`, also discards the strategy comparison and most intervals,
+    /// because they are not comparable with the new view.
     pub(super) fn begin_film(&mut self, view_changed: bool) {
         self.before = None;
         self.settled = 0.0;
         if view_changed {
             self.strategies.clear();
-            self.filling = Lap::default();
-            // The remaining laps keep figures from jumping until the new view has enough of its own.
-            let old = self.laps.len().saturating_sub(MIN_LAPS / 2);
-            self.laps.drain(..old);
+            self.filling = Interval::default();
+            // The remaining intervals keep figures from jumping until the new view has enough of its own.
+            let old = self.intervals.len().saturating_sub(MIN_INTERVALS / 2);
+            self.intervals.drain(..old);
         }
     }
 
     /// Handles a change of the compaction strategy.
     pub(super) fn set_strategy(&mut self) {
-        self.filling = Lap::default();
-        self.laps.clear();
+        self.filling = Interval::default();
+        self.intervals.clear();
         self.settled = 0.0;
     }
 
-    /// Adds the statistics gained since the last call. `comparable` is false while waves are shortened or a preview is rendered;
-    /// the strategy comparison ignores such times.
+    /// Adds the difference between `stats` and the statistics of the last call. The strategy comparison ignores it
+    /// unless `comparable`, which is false while waves are shortened or a preview is rendered.
     pub(super) fn add(&mut self, stats: &Stats, comparable: bool) {
-        let mut since = Lap::of(stats, 1.0);
+        let mut since = Interval::of(stats, 1.0);
         self.filling.add(stats, 1.0);
         if let Some(before) = &self.before {
             since.add(before, -1.0);
@@ -213,41 +226,45 @@ impl Recorder {
         };
         self.point.0 += since.seconds;
         self.point.1 += since.rays;
-        if self.point.0 >= LAP_SECONDS {
+        if self.point.0 >= INTERVAL_SECONDS {
             let (seconds, rays) = std::mem::take(&mut self.point);
             push(&mut self.rate_history, (rays / seconds) as f32, MAX_RATES);
         }
-        if self.filling.seconds >= LAP_SECONDS && self.filling.samples >= 1.0 {
-            let lap = std::mem::take(&mut self.filling);
-            if self.settled - lap.seconds >= SETTLING_SECONDS {
+        if self.filling.seconds >= INTERVAL_SECONDS && self.filling.samples >= 1.0 {
+            let interval = std::mem::take(&mut self.filling);
+            if self.settled - interval.seconds >= SETTLING_SECONDS {
                 self.strategies
-                    .add(&stats.compaction, part(lap.rays, lap.seconds));
+                    .add(&stats.compaction, part(interval.rays, interval.seconds));
             }
-            // No lap is shorter than `LAP_SECONDS`, so the window holds at most this many.
-            push(&mut self.laps, lap, (WINDOW_SECONDS / LAP_SECONDS) as usize);
+            // No interval is shorter than `INTERVAL_SECONDS`, so the window contains at most this many.
+            push(
+                &mut self.intervals,
+                interval,
+                (WINDOW_SECONDS / INTERVAL_SECONDS) as usize,
+            );
         }
     }
 
-    /// Returns the medians over the recent laps. Stage times are for one sample of every pixel of a picture of this width
-    /// and height.
+    /// Returns the medians over the recent intervals. Stage times are for one sample of every pixel of a picture of
+    /// this width and height.
     pub(super) fn recent(&self, stats: &Stats, (width, height): (u32, u32)) -> Recent {
         let mut seconds = 0.0;
-        let laps: Vec<&Lap> = self
-            .laps
+        let intervals: Vec<&Interval> = self
+            .intervals
             .iter()
             .rev()
             .enumerate()
-            .take_while(|(place, lap)| {
-                seconds += lap.seconds;
-                *place < MIN_LAPS || seconds <= WINDOW_SECONDS
+            .take_while(|(place, interval)| {
+                seconds += interval.seconds;
+                *place < MIN_INTERVALS || seconds <= WINDOW_SECONDS
             })
-            .map(|(_, lap)| lap)
+            .map(|(_, interval)| interval)
             .collect();
         let pixels = f64::from(width) * f64::from(height);
-        let recent = if laps.is_empty() {
+        let recent = if intervals.is_empty() {
             Recent::of(stats, pixels)
         } else {
-            Recent::of_laps(&laps, stats, pixels)
+            Recent::of_intervals(&intervals, stats, pixels)
         };
         Recent {
             rate_history: self.rate_history.iter().copied().collect(),
@@ -313,16 +330,16 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_medians_of_recent_laps() {
+    fn figures_are_medians_of_recent_intervals() {
         let mut recorder = Recorder::default();
         // Ten seconds at 100 samples per second, then ten at 300 with one outlier.
         let (mut samples, mut milliseconds) = (0.0, 0.0);
-        for lap in 1..=200 {
-            let rate = if lap <= 100 { 100.0 } else { 300.0 };
-            let compact_us = if lap == 190 { 9000.0 } else { 5.0 };
+        for interval in 1..=200 {
+            let rate = if interval <= 100 { 100.0 } else { 300.0 };
+            let compact_us = if interval == 190 { 9000.0 } else { 5.0 };
             samples += rate * 0.1;
             milliseconds += rate * 0.1 * compact_us;
-            let seconds = 0.1001 * f64::from(lap);
+            let seconds = 0.1001 * f64::from(interval);
             recorder.add(
                 &stats("off", seconds, samples, milliseconds / samples),
                 true,
@@ -361,8 +378,8 @@ mod tests {
         let mut recorder = Recorder::default();
         for film in 0..20 {
             recorder.begin_film(film % 3 == 0);
-            for lap in 1..=3 {
-                let seconds = 0.11 * f64::from(lap);
+            for interval in 1..=3 {
+                let seconds = 0.11 * f64::from(interval);
                 recorder.add(&stats("off", seconds, 100.0 * seconds, 1.0), true);
                 let recent = recorder.recent(&stats("off", seconds, 100.0 * seconds, 1.0), SIZE);
                 assert!((recent.paths_per_second / 100e3 - 1.0).abs() < 0.01);
@@ -372,22 +389,23 @@ mod tests {
         let empty = recorder.recent(&stats("off", 0.0, 0.0, 0.0), SIZE);
         assert!(
             empty.paths_per_second > 0.0,
-            "what was is shown until there is more"
+            "the old figures stay until there are new ones"
         );
     }
 
     #[test]
     fn strategies_are_compared_once_there_is_enough_data() {
         let mut recorder = Recorder::default();
-        let mut render = |strategy: &str, laps: u32, rate: f64| {
+        let mut render = |strategy: &str, intervals: u32, rate: f64| {
             recorder.set_strategy();
             recorder.begin_film(false);
             let mut now = Stats::default();
-            for lap in 1..=laps {
+            for interval in 1..=intervals {
                 // A spread of 2 %.
-                let seconds =
-                    0.101 * f64::from(lap) * (1.0 + 0.02 * f64::from(lap % 3) / f64::from(lap));
-                now = stats(strategy, seconds, rate * 0.101 * f64::from(lap), 1.0);
+                let seconds = 0.101
+                    * f64::from(interval)
+                    * (1.0 + 0.02 * f64::from(interval % 3) / f64::from(interval));
+                now = stats(strategy, seconds, rate * 0.101 * f64::from(interval), 1.0);
                 recorder.add(&now, true);
             }
             recorder.recent(&now, SIZE).strategies
@@ -425,6 +443,10 @@ mod tests {
         let gone = recorder
             .recent(&stats("off", 0.0, 0.0, 0.0), SIZE)
             .strategies;
-        assert_eq!(gone.len(), 1, "another view is another race: {gone:?}");
+        assert_eq!(
+            gone.len(),
+            1,
+            "a new view discards the comparison: {gone:?}"
+        );
     }
 }

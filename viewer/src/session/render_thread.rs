@@ -139,7 +139,8 @@ impl RenderThread {
         }
     }
 
-    /// Sends a command. If the thread has ended with an error, the command is ignored and `RenderEvent::Ended` is on its way.
+    /// Sends a command. If the thread has ended with an error, the command is ignored and `RenderEvent::Ended` is on
+    /// its way.
     pub(super) fn send(&self, command: Command) {
         self.commands.send(command);
     }
@@ -167,7 +168,7 @@ fn gone(why: &str) -> Error {
     }
 }
 
-/// A pool of recent images whose memory is reused once nobody else holds them.
+/// A pool of recent images whose memory is reused once there are no other references to them.
 #[derive(Default)]
 struct ImagePool<T>(Vec<Arc<T>>);
 
@@ -175,15 +176,19 @@ struct ImagePool<T>(Vec<Arc<T>>);
 const MAX_PICTURES: usize = 4;
 
 impl<T: Default> ImagePool<T> {
+    /// Takes an image without other references from the pool, or creates one.
     fn take(&mut self) -> Arc<T> {
-        let mut held = self.0.iter_mut();
-        let free = held.position(|held| Arc::get_mut(held).is_some());
+        let free = self
+            .0
+            .iter_mut()
+            .position(|image| Arc::get_mut(image).is_some());
         free.map_or_else(Arc::default, |at| self.0.swap_remove(at))
     }
 
+    /// Adds an image to the pool.
     fn put(&mut self, made: &Arc<T>) {
         self.0.push(made.clone());
-        // An image that is still held after this many others is released from the pool.
+        // An image that is still in use after this many others is removed from the pool.
         let too_many = self.0.len().saturating_sub(MAX_PICTURES);
         self.0.drain(..too_many);
     }
@@ -197,20 +202,24 @@ struct Work<T: Fn(RenderEvent)> {
     recorder: Recorder,
     pictures: ImagePool<Picture>,
     previews: ImagePool<Preview>,
+    /// Number of samples per pixel after which the render is complete.
     samples: u32,
     commands: CommandReceiver,
     publisher: FramePublisher<T>,
+    /// Average interval between frames.
     interval: Duration,
     paused: bool,
     /// Whether frames contain the sample count of each pixel, for the samples debug view.
     counts: bool,
     done: bool,
-    /// Camera paths per second since the film was begun, by which the need for a preview is judged; 0 if unknown.
+    /// Camera paths per second since the start of the film; 0 if unknown. If it is low, a smaller preview is rendered
+    /// first.
     speed: f64,
-    /// Requested width and height in pixels while a smaller preview is rendered first; otherwise `None`.
+    /// Requested width and height in pixels while a smaller preview is rendered; otherwise `None`.
     preview_of: Option<(u32, u32)>,
     /// Time of the last change of the view.
     moved: Instant,
+    /// Whether frames contain a denoised picture.
     denoises: bool,
     /// Duration of the last denoising.
     preview_time: Duration,
@@ -311,8 +320,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(picture)
     }
 
-    /// Returns the denoised picture if it is enabled and fast enough. If denoising takes longer than a frame interval,
-    /// it waits until the view is still.
+    /// Returns the denoised picture; `None` if denoising is off, not ready yet, or has failed. If denoising takes
+    /// longer than a frame interval, also returns `None` until the view is still.
     fn denoised(&mut self) -> Option<Arc<Preview>> {
         let is_still = !self.is_working() || self.moved.elapsed() >= STILL;
         if !self.denoises || !is_still && self.preview_time > self.interval {
@@ -428,8 +437,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(changed)
     }
 
-    /// Returns the number of the last sample of the requested pixel. While a smaller preview is rendered, the sample count
-    /// of the whole picture is used.
+    /// Returns the number of the last sample of the requested pixel. While a smaller preview is rendered, the sample
+    /// count of the whole picture is used.
     fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
         let (size, (column, row)) = (query.size, query.pixel);
         let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;

@@ -20,7 +20,7 @@ pub(crate) struct StrategyComparison {
 pub(crate) enum Comparison {
     /// The strategy is the one in use, with which others are compared.
     Current,
-    /// There are too few laps of either strategy for a comparison.
+    /// There are too few intervals of either strategy for a comparison.
     NotEnoughData,
     /// The difference is within the measurement noise.
     NoClearDifference,
@@ -33,12 +33,13 @@ pub(crate) enum Comparison {
 /// Maximum number of strategies listed, including the current one.
 const MAX_LISTED: usize = 4;
 
-/// Minimum number of laps of both strategies for a comparison.
-const MIN_LAPS: usize = 8;
-/// Maximum number of laps kept per strategy; older ones are dropped.
-const MAX_LAPS: usize = 100;
+/// Minimum number of intervals of each strategy for a comparison.
+const MIN_INTERVALS: usize = 8;
+/// Maximum number of intervals kept per strategy; older ones are dropped.
+const MAX_INTERVALS: usize = 100;
 
-/// Measured laps per strategy on the current view, the most recently used strategy first.
+/// Rays per second in recent intervals of rendering, for each strategy used on the current view. The most recently used
+/// strategy is first.
 #[derive(Default)]
 pub(super) struct StrategySpeeds(Vec<(String, VecDeque<f64>)>);
 
@@ -47,24 +48,24 @@ impl StrategySpeeds {
         self.0.clear();
     }
 
-    /// Adds the speed that `strategy` reached during one lap, an interval of rendering.
+    /// Adds the rays per second that `strategy` reached in one interval of rendering.
     pub(super) fn add(&mut self, strategy: &str, rays_per_second: f64) {
         let place = self.0.iter().position(|(name, _)| name == strategy);
-        let (name, mut laps) = match place {
+        let (name, mut intervals) = match place {
             Some(place) => self.0.remove(place),
             None => (strategy.to_owned(), VecDeque::new()),
         };
-        if laps.len() == MAX_LAPS {
-            laps.pop_front();
+        if intervals.len() == MAX_INTERVALS {
+            intervals.pop_front();
         }
-        laps.push_back(rays_per_second);
-        self.0.insert(0, (name, laps));
+        intervals.push_back(rays_per_second);
+        self.0.insert(0, (name, intervals));
     }
 
-    /// Returns the comparison of the current strategy `now` with the most recent others.
+    /// Returns an entry for the current strategy `now`, followed by comparisons of the most recent others with it.
     pub(super) fn comparisons(&self, now: &str) -> Vec<StrategyComparison> {
-        let laps = |name: &str| self.0.iter().find(|(known, _)| known == name);
-        let own = laps(now).map(|(_, laps)| Spread::of(laps));
+        let intervals = |name: &str| self.0.iter().find(|(known, _)| known == name);
+        let own = intervals(now).map(|(_, intervals)| Spread::of(intervals));
         let first = StrategyComparison {
             strategy: now.to_owned(),
             rays_per_second: own.as_ref().map_or(0.0, |own| own.median),
@@ -74,8 +75,8 @@ impl StrategySpeeds {
             .0
             .iter()
             .filter(|(name, _)| name != now)
-            .map(|(name, laps)| {
-                let other = Spread::of(laps);
+            .map(|(name, intervals)| {
+                let other = Spread::of(intervals);
                 StrategyComparison {
                     strategy: name.clone(),
                     rays_per_second: other.median,
@@ -88,29 +89,30 @@ impl StrategySpeeds {
     }
 }
 
-/// The distribution of a strategy's rays per second over its laps.
+/// The distribution of a strategy's rays per second over its intervals.
 struct Spread {
-    laps: usize,
+    intervals: usize,
     median: f64,
-    /// Half-width of the notch around the median: 1.57 interquartile ranges over the square root of the lap count.
+    /// Half-width of the notch around the median: 1.57 interquartile ranges over the square root of the interval count.
     /// Medians whose notches do not overlap differ at about 95 % confidence (McGill, Tukey & Larsen 1978).
     notch: f64,
 }
 
 impl Spread {
-    fn of(laps: &VecDeque<f64>) -> Self {
-        let mut sorted: Vec<f64> = laps.iter().copied().collect();
+    fn of(intervals: &VecDeque<f64>) -> Self {
+        let mut sorted: Vec<f64> = intervals.iter().copied().collect();
         let mut at = |part| quantile(&mut sorted, part);
         let (low, median, high) = (at(0.25), at(0.5), at(0.75));
         Self {
-            laps: laps.len(),
+            intervals: intervals.len(),
             median,
-            notch: 1.57 * (high - low) / (laps.len() as f64).sqrt(),
+            notch: 1.57 * (high - low) / (intervals.len() as f64).sqrt(),
         }
     }
 
+    /// Compares this distribution with that of the current strategy.
     fn against(&self, other: &Self) -> Comparison {
-        if self.laps.min(other.laps) < MIN_LAPS {
+        if self.intervals.min(other.intervals) < MIN_INTERVALS {
             return Comparison::NotEnoughData;
         }
         let by = self.median / other.median - 1.0;

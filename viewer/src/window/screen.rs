@@ -20,10 +20,12 @@ pub(super) struct Screen {
     pixels: Pixels<'static>,
     /// Width and height of the surface and its buffer in physical pixels; never 0.
     size: (u32, u32),
+    /// Minimum interval between redraws.
     interval: Duration,
     /// Time of the next redraw; `None` if there is nothing new to display.
     due: Option<Instant>,
-    shown: Instant,
+    /// Time of the last redraw.
+    drawn: Instant,
 }
 
 /// Interval between redraws: every frame of a 60 Hz display.
@@ -39,7 +41,8 @@ const MONITOR_SHARE: f64 = 0.9;
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
-    /// Opens a window of size `wanted` in logical pixels, or else one that fits the picture. Returns the reason on failure.
+    /// Opens a window of size `wanted` in logical pixels, or else one that fits the picture. Returns the reason on
+    /// failure.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
@@ -83,7 +86,7 @@ impl Screen {
             size,
             interval,
             due: None,
-            shown: Instant::now(),
+            drawn: Instant::now(),
         })
     }
 
@@ -132,10 +135,11 @@ impl Screen {
 
     /// Requests a redraw, because there is something new to display.
     pub(super) fn refresh(&mut self) {
-        self.due.get_or_insert(self.shown + self.interval);
+        self.due.get_or_insert(self.drawn + self.interval);
     }
 
-    /// Triggers the redraw if it is due; otherwise returns the time at which it will be.
+    /// Triggers the redraw if it is due; otherwise returns the time at which it will be due, or `None` if none is
+    /// requested.
     pub(super) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
@@ -147,10 +151,10 @@ impl Screen {
     /// Calls `draw` to fill the buffer (RGBA bytes, rows from the top) and displays it.
     pub(super) fn show(&mut self, draw: impl FnOnce(&mut [u8])) {
         draw(self.pixels.frame_mut());
-        self.shown = Instant::now();
+        self.drawn = Instant::now();
         if self.pixels.render().is_err() {
-            // The surface is outdated, for example during a resize. The window must not be asked for its size, because winit
-            // panics if the display is lost.
+            // The surface is outdated, for example during a resize. The window must not be asked for its size, because
+            // winit panics if the display is lost.
             self.resize(self.size.into());
         }
     }

@@ -22,9 +22,9 @@ pub(super) struct Settings {
     pub(super) size: Option<(f64, f64)>,
 }
 
-/// Minimum plausible side of a window in logical pixels.
+/// Minimum valid side of a window in logical pixels; a size outside the range is ignored.
 const MIN_SIDE: f64 = 1.0;
-/// Maximum plausible side of a window in logical pixels.
+/// Maximum valid side of a window in logical pixels.
 const MAX_SIDE: f64 = 65536.0;
 
 fn file() -> Option<PathBuf> {
@@ -32,7 +32,8 @@ fn file() -> Option<PathBuf> {
 }
 
 impl Settings {
-    /// Loads the settings. Returns the defaults if there is no file, and reports a file that is not readable.
+    /// Loads the settings. Returns the defaults if there is no valid file; reports an unreadable or invalid one to
+    /// standard error.
     pub(super) fn load() -> Self {
         let Some(path) = file() else {
             return Self::default();

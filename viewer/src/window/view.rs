@@ -17,14 +17,17 @@ use raysieve::{
 /// The displayed picture and panels. `update` and the switches change it, `draw` renders it into bytes.
 pub(super) struct View {
     frame: Option<DisplayFrame>,
-    /// Debug image that is displayed instead of the frame's picture.
+    /// Debug image that is displayed instead of the frame's picture; `None` displays the picture.
     debug_image: Option<Arc<DebugImage>>,
+    /// Displayed path; `None` if no path is displayed.
     path: Option<InspectedPath>,
     overlay: Overlay,
     detail: Detail,
-    /// Displayed page of the list of keys, `None` if hidden, and its number of pages when it was last drawn.
+    /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
     keys: Option<usize>,
+    /// Number of pages of the list of keys when it was last drawn.
     key_pages: usize,
+    /// Displayed message, and the time at which it disappears.
     message: Option<(String, Instant)>,
     /// The picture scaled to the window's size, without panels; `None` if it is outdated.
     backdrop: Option<Backdrop>,
@@ -70,7 +73,7 @@ impl View {
         }
     }
 
-    /// Displays a debug image instead of the picture, or the picture again.
+    /// Displays a debug image instead of the picture; `None` displays the picture again.
     pub(super) fn set_debug_image(&mut self, debug_image: Option<Arc<DebugImage>>) {
         let is_same = match (&debug_image, &self.debug_image) {
             (Some(new), Some(old)) => Arc::ptr_eq(new, old),
@@ -92,7 +95,7 @@ impl View {
         self.path = Some(path);
     }
 
-    /// Removes the message if its time is over, and returns whether it did.
+    /// Removes the message if its display time is over, and returns whether there was one to remove.
     pub(super) fn update_message(&mut self, now: Instant) -> bool {
         self.message.take_if(|(_, until)| *until <= now).is_some()
     }
@@ -121,7 +124,7 @@ impl View {
         self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
     }
 
-    /// Returns the time at which the message will be removed.
+    /// Returns the time at which the message will be removed; `None` if there is no message.
     pub(super) fn message_until(&self) -> Option<Instant> {
         self.message.as_ref().map(|(_, until)| *until)
     }
@@ -159,9 +162,9 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        if let Some(shown) = &self.frame {
+        if let Some(frame) = &self.frame {
             let (stats, DisplayFrame { recent, state, .. }) =
-                (shown.stats_in(look, self.debug_image.is_some()), shown);
+                (frame.stats_in(look, self.debug_image.is_some()), frame);
             self.overlay
                 .draw_stats(rgba, size, &stats, recent, *state, self.detail);
         }

@@ -33,23 +33,28 @@ pub(super) struct Viewer {
     screen: Screen,
     /// Settings as loaded from the settings file.
     settings: Settings,
+    /// Size of the window when it was opened, in logical pixels.
     opened_size: (f64, f64),
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
+    /// Whether the picture is rendered in the window's size.
     follows_window: bool,
-    /// Time at which the window's new size counts as final and the picture is rendered in that size; `None` if the size is
-    /// unchanged.
+    /// Time at which the window's new size counts as final and the picture is rendered in that size; `None` if the size
+    /// is unchanged.
     resize_due: Option<Instant>,
+    /// Position of the pointer in physical pixels.
     cursor: PhysicalPosition<f64>,
     dragging: Option<Drag>,
-    /// Position at which the left button was pressed, while that can still become a click; `None` after a longer movement
-    /// or a release.
+    /// Position at which the left button was pressed, while that can still become a click; `None` after a longer
+    /// movement or a release.
     pressed: Option<PhysicalPosition<f64>>,
     modifiers: ModifiersState,
-    /// Directions of the held keys in fly mode, with the time up to which their movement has been applied.
+    /// Directions of the fly keys that are down, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
+    /// Time of the last update of the title; `None` if it must be updated at once.
     title_time: Option<Instant>,
+    /// Threads that are saving pictures.
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
 }
 
@@ -141,7 +146,7 @@ impl Viewer {
                 if self
                     .held_directions
                     .iter()
-                    .all(|(held, _)| *held != direction)
+                    .all(|(down, _)| *down != direction)
                 {
                     self.held_directions.push((direction, Instant::now()));
                 }
@@ -155,8 +160,8 @@ impl Viewer {
         true
     }
 
-    /// Sets the modifier keys that are held.
-    pub(super) fn hold(&mut self, modifiers: ModifiersState) {
+    /// Sets the modifier keys that are down.
+    pub(super) fn set_modifiers(&mut self, modifiers: ModifiersState) {
         self.modifiers = modifiers;
     }
 
@@ -172,7 +177,7 @@ impl Viewer {
     /// Handles the release of a key: ends the movement that it causes in fly mode.
     pub(super) fn release(&mut self, chord: &str) {
         if let Some(Action::Fly(direction)) = session::action(chord, true) {
-            self.held_directions.retain(|(held, _)| *held != direction);
+            self.held_directions.retain(|(down, _)| *down != direction);
         }
     }
 
@@ -243,7 +248,7 @@ impl Viewer {
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Resizes the surface; the picture is rendered in the new size once it is final.
+    /// Resizes the surface. The picture is rendered in the new size once that has not changed for 200 ms.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
         self.resize_due = Some(Instant::now() + SETTLE_TIME);
@@ -261,8 +266,8 @@ impl Viewer {
 
     /// Takes the newest debug image from the session, and displays it.
     pub(super) fn update_debug_image(&mut self) {
-        let shown = self.view.frame();
-        let debug_image = shown.and_then(|shown| self.session.debug_image(shown));
+        let frame = self.view.frame();
+        let debug_image = frame.and_then(|frame| self.session.debug_image(frame));
         self.view.set_debug_image(debug_image);
         self.screen.refresh();
     }
@@ -322,8 +327,8 @@ impl Viewer {
         });
     }
 
-    /// Updates what depends on time: resizing, fly movement, the message and redraws. Returns the time of the next call;
-    /// `None` waits for an event.
+    /// Updates everything that depends on time: the size, fly movement, the message and redraws. Returns the time at
+    /// which it must be called again; `None` if only an event requires that.
     pub(super) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
         if self.resize_due.is_some_and(|resize_due| resize_due <= now) {
             self.resize_due = None;
@@ -353,7 +358,7 @@ impl Viewer {
 
     /// Closes the window, waits for pending saves, and returns the renderer.
     pub(super) fn close(self) -> Result<Ended, Error> {
-        self.keep_settings();
+        self.save_settings();
         drop(self.screen);
         let ended = self.session.finish();
         let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
@@ -364,7 +369,7 @@ impl Viewer {
     }
 
     /// Saves the window's settings if they have changed.
-    fn keep_settings(&self) {
+    fn save_settings(&self) {
         let size = self.screen.logical_size();
         let resized = self.follows_window && size != self.opened_size;
         let settings = Settings {

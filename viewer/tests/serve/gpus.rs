@@ -1,4 +1,4 @@
-//! The page on several GPUs, emulated by `emulator/run`: real ones do not fail when they are asked to.
+//! Tests of the page on several GPUs, emulated by `emulator/run` because real GPUs do not fail on request.
 
 use compaction::cuda::devices;
 use libtest_mimic::Trial;
@@ -78,7 +78,7 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
     }
 }
 
-/// One fails in the middle; the figures, and each pixel's last sample, are those of one machine alone.
+/// While one GPU fails during the render, statistics and sample counts are those of an uninterrupted render on the CPU.
 fn a_page_to_a_noise_shows_each_gpu() {
     let program = Program::start_on(
         &["--backend", "cuda:all"],

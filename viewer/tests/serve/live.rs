@@ -69,7 +69,7 @@ fn pictures_follow_the_pointer_and_home_restores_the_view() {
     }
     assert!(
         alike * 10 > all * 8,
-        "{alike} of {all} pixels went with the hand"
+        "{alike} of {all} pixels followed the pointer"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the tools that a viewer has: debug views, editing of materials, flying and focusing, and inspection of paths.
+//! Tests of a viewer's tools: debug views, editing of materials, flying and focusing, and inspection of paths.
 
 use std::fs;
 
@@ -214,7 +214,6 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
     paths(r#"{"turn":[0.2,0]}"#, &mut viewer, &mut other);
 }
 
-/// With adaptive sampling, each pixel has its own number of samples.
 fn a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling() {
     let to_noise = ["--noise", "0.1", "--spp", "400", "--size", "40x30"];
     let program = Program::start(&to_noise);

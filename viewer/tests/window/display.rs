@@ -190,7 +190,7 @@ fn scene_errors_are_shown_over_the_picture() {
     });
 }
 
-/// At twice the pixel density, the window shows the same at twice the size.
+/// Twice the pixel density doubles the width and height of the overlay, in pixels.
 fn the_overlay_scales_with_the_pixel_density() {
     let covered = |scale: &str| {
         let variable = [("WINIT_X11_SCALE_FACTOR", scale)];

@@ -1,5 +1,5 @@
-//! Tests of the window on a virtual display, drawn by a software Vulkan driver and controlled by keys and mouse. They are
-//! ignored, with the reason, if the required tools are missing.
+//! Tests of the window on a virtual display, drawn by a software Vulkan driver and controlled by keys and mouse. They
+//! are ignored, with the reason, if the required tools are missing.
 
 mod camera;
 mod desktop;

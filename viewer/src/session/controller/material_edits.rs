@@ -7,7 +7,11 @@ use crate::session::materials::{MaterialEdit, with_edits};
 use raysieve_scene::{EditableParameter, Scene, Surface, materials_to_ron, save_view};
 
 impl Session {
-    /// Sets parameters of the material with this index in the scene. Returns a message if the scene would become invalid.
+    /// Sets parameters of the material with this index in the scene. Returns a message, and changes nothing, if the
+    /// scene would become invalid.
+    ///
+    /// # Errors
+    /// A message if there is no such material or it has no such parameter.
     pub(crate) fn edit_material(
         &mut self,
         index: usize,

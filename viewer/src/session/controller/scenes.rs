@@ -49,7 +49,8 @@ impl Session {
         self.flying
     }
 
-    /// Displays a loaded scene. User settings are kept unless another file was opened or the file changed them.
+    /// Displays a loaded scene, and returns a message. Keeps the user's settings unless another scene was opened or the
+    /// scene's file changed them.
     fn show(&mut self, loaded: Loaded) -> Option<String> {
         let Loaded {
             read,
@@ -123,7 +124,7 @@ impl Session {
         listed(&self.scene)
     }
 
-    /// Returns the index of the selected material in the scene.
+    /// Returns the index of the selected material in the scene; `None` if no material is selected.
     pub(crate) fn chosen_material(&self) -> Option<usize> {
         self.materials.chosen()
     }
@@ -133,7 +134,7 @@ impl Session {
         &self.scene
     }
 
-    /// Returns the error of the scene's files as they are now, if any.
+    /// Returns the reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(crate) fn scene_error(&self) -> Option<&str> {
         self.scene_error.as_deref()
     }
