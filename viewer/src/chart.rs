@@ -33,13 +33,13 @@ pub const fn stage_colour(stage: Stage) -> &'static str {
 }
 
 /// Colour of the segments between the vertices of a displayed path.
-pub const PATH: &str = "#ffd56e";
+pub(crate) const PATH: &str = "#ffd56e";
 /// Colour of the last segment of a path that left the scene.
-pub const MISSED: &str = "#98a1ae";
+pub(crate) const MISSED: &str = "#98a1ae";
 /// Colour of a displayed path's unblocked shadow rays.
-pub const LIGHT: &str = "#56b4e9";
+pub(crate) const LIGHT: &str = "#56b4e9";
 /// Colour of a displayed path's blocked shadow rays.
-pub const BLOCKED: &str = "#d55e00";
+pub(crate) const BLOCKED: &str = "#d55e00";
 
 /// Colour of primary text.
 const TEXT: &str = "#cdd3db";

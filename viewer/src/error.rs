@@ -1,5 +1,7 @@
 //! Errors of the live views, each in one line: the object, the cause, the remedy.
 
+use std::io::{self, Write};
+
 use raysieve_scene::escaped;
 
 /// The error that ended a live view, or kept it from starting.
@@ -59,4 +61,9 @@ impl Error {
             Error::Write { .. } | Error::Window { .. } | Error::Serve { .. } => 1,
         }
     }
+}
+
+/// Writes a line to standard error, after the program's name; failures are ignored.
+pub(crate) fn report(line: &str) {
+    let _ = writeln!(io::stderr(), "raysieve: {line}");
 }

@@ -19,7 +19,7 @@ mod messages;
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
 use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
-use content::{DIM, Line, PLAIN, Row, rows};
+use content::{DIM, Line, PLAIN, Row, length, rows};
 
 use serde::{Deserialize, Serialize};
 
@@ -258,12 +258,7 @@ impl Overlay {
 
     fn text(&mut self, canvas: &mut Canvas<'_>, area: Area, left: &Line, right: &Line) {
         let cell = self.type_face.cell_width;
-        let width_of = |line: &Line| {
-            line.iter()
-                .map(|(_, text)| text.chars().count() as i32)
-                .sum::<i32>()
-        };
-        let (left_width, right_width, room) = (width_of(left), width_of(right), area.width / cell);
+        let (left_width, right_width, room) = (length(left), length(right), area.width / cell);
         let mut x = area.x;
         let mut free = room;
         for (colour, text) in left {
@@ -302,7 +297,7 @@ impl Overlay {
             width: x - area.x,
             ..area
         };
-        if room.width >= left[0].1.chars().count() as i32 * cell {
+        if room.width >= length(&left) * cell {
             self.text(canvas, room, &left, &Line::new());
         }
         for (name, colour) in STAGES {

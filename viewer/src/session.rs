@@ -33,7 +33,7 @@ pub(crate) use recent_stats::{Recent, RecentBounce};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, StrategyComparison};
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -98,6 +98,22 @@ impl DisplayFrame {
         }
     }
 
+    /// Converts the frame to 8-bit sRGB for display, or returns the debug image instead if one is given.
+    pub(crate) fn to_image(&self, look: Look, debug_image: Option<&DebugImage>) -> DisplayImage {
+        match debug_image {
+            Some(debug_image) => DisplayImage {
+                size: debug_image.size,
+                rgba: debug_image.rgba.clone(),
+                debug_view: debug_image.debug_view,
+            },
+            None => DisplayImage {
+                size: (self.picture.width, self.picture.height),
+                rgba: tone::to_srgb8(self.displayed_picture(look), look.exposure_stops, look.tone),
+                debug_view: DebugView::Light,
+            },
+        }
+    }
+
     fn preview_in(&self, look: Look) -> Option<&Preview> {
         self.preview.as_deref().filter(|_| look.denoise)
     }
@@ -124,24 +140,6 @@ impl From<Frame> for DisplayFrame {
     }
 }
 
-impl DisplayFrame {
-    /// Converts the frame to 8-bit sRGB for display, or returns the debug image instead if one is given.
-    pub(crate) fn to_image(&self, look: Look, debug_image: Option<&DebugImage>) -> DisplayImage {
-        match debug_image {
-            Some(debug_image) => DisplayImage {
-                size: debug_image.size,
-                rgba: debug_image.rgba.clone(),
-                debug_view: debug_image.debug_view,
-            },
-            None => DisplayImage {
-                size: (self.picture.width, self.picture.height),
-                rgba: tone::to_srgb8(self.displayed_picture(look), look.exposure_stops, look.tone),
-                debug_view: DebugView::Light,
-            },
-        }
-    }
-}
-
 /// Maximum number of threads that convert pictures; more threads do not shorten the few milliseconds it takes.
 const MAX_THREADS: usize = 4;
 
@@ -149,4 +147,9 @@ const MAX_THREADS: usize = 4;
 pub(crate) fn tone_mapping_pool() -> Result<ThreadPool, ThreadPoolBuildError> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     ThreadPoolBuilder::new().num_threads(threads).build()
+}
+
+/// Locks a mutex, also after a panic in another thread, because every change of the data is complete in itself.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,6 +20,12 @@ pub(super) const WARNING: Colour = [255, 140, 120];
 /// A line of text, in pieces of one colour each.
 pub(super) type Line = Vec<(Colour, String)>;
 
+/// Returns the number of characters of a line.
+pub(super) fn length(line: &Line) -> i32 {
+    let lengths = line.iter().map(|(_, text)| text.chars().count());
+    lengths.sum::<usize>() as i32
+}
+
 /// A row of the statistics panel.
 pub(super) enum Row<'a> {
     /// Left-aligned text, and right-aligned text that is drawn only if both fit.

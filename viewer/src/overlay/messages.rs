@@ -3,7 +3,7 @@
 use super::{
     BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
     canvas::{Area, Canvas},
-    content::{ACCENT, BRIGHT, DIM, PLAIN, WARNING},
+    content::{ACCENT, BRIGHT, DIM, PLAIN, WARNING, length},
 };
 
 /// Number of characters between columns of the list of keys.
@@ -110,8 +110,14 @@ impl Overlay {
 
     /// Draws lines on a centred panel, and returns its area.
     fn text_box(&mut self, canvas: &mut Canvas<'_>, top: i32, cells: i32, lines: &[Line]) -> Area {
-        let margin = self.margin(canvas);
         let panel = self.text_panel(canvas, top, cells, lines.len());
+        self.draw_lines(canvas, panel, lines);
+        panel
+    }
+
+    /// Draws a panel with lines of text.
+    pub(super) fn draw_lines(&mut self, canvas: &mut Canvas<'_>, panel: Area, lines: &[Line]) {
+        let margin = self.margin(canvas);
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
         let mut area = Area {
             x: panel.x + margin,
@@ -123,14 +129,7 @@ impl Overlay {
             self.text(canvas, area, line, &Line::new());
             area.y += area.height;
         }
-        panel
     }
-}
-
-/// Returns the number of characters of a line.
-fn length(line: &Line) -> i32 {
-    let lengths = line.iter().map(|(_, text)| text.chars().count());
-    lengths.sum::<usize>() as i32
 }
 
 /// Formats each key and its description as lines of at most `cells` characters.

@@ -1,9 +1,9 @@
 //! Draws one path over the picture, and describes its vertices in a panel.
 
 use super::{
-    BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
+    Line, Overlay,
     canvas::{Area, Canvas, Colour, colour},
-    content::{ACCENT, BRIGHT, DIM, PLAIN},
+    content::{ACCENT, BRIGHT, DIM, PLAIN, length},
     fitted::Fitted,
 };
 use crate::{chart, session::InspectedPath};
@@ -64,28 +64,17 @@ impl Overlay {
 
     fn draw_description(&mut self, canvas: &mut Canvas<'_>, lines: &[Line]) -> Area {
         let margin = self.margin(canvas);
-        let length = |line: &Line| line.iter().map(|(_, text)| text.chars().count()).sum();
-        let longest: usize = lines.iter().map(length).max().unwrap_or(0);
-        let cells = (longest as i32).min((canvas.width() - 4 * margin) / self.type_face.cell_width);
-        let width = cells * self.type_face.cell_width;
+        let longest = lines.iter().map(length).max().unwrap_or(0);
+        let cells = longest.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let width = cells * self.type_face.cell_width + 2 * margin;
         let height = self.box_height(canvas, lines.len());
         let panel = Area {
-            x: canvas.width() - width - 3 * margin,
+            x: canvas.width() - width - margin,
             y: canvas.height() - height - margin,
-            width: width + 2 * margin,
+            width,
             height,
         };
-        canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
-        let mut area = Area {
-            x: panel.x + margin,
-            y: panel.y + margin,
-            width,
-            height: self.line_height(),
-        };
-        for line in lines {
-            self.text(canvas, area, line, &Line::new());
-            area.y += area.height;
-        }
+        self.draw_lines(canvas, panel, lines);
         panel
     }
 }

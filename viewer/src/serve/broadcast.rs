@@ -17,11 +17,11 @@ use tokio::sync::watch;
 use super::{
     encode,
     messages::{Materials, Path, Status, ViewerRequest},
-    notifier::{Notifier, lock},
+    notifier::Notifier,
 };
 use crate::{
     overlay,
-    session::{DisplayFrame, InspectedPath, Motion, Session, State, Viewpoint},
+    session::{DisplayFrame, InspectedPath, Motion, Session, State, Viewpoint, lock},
 };
 use raysieve::{
     inspect::debug_view::{DebugImage, DebugView, Legend},
@@ -126,30 +126,22 @@ impl Broadcaster {
 
     /// Returns a receiver of encoded pictures, which yields the current one first.
     pub(super) fn pictures(&self) -> watch::Receiver<Bytes> {
-        let mut pictures = self.pictures.subscribe();
-        pictures.mark_changed();
-        pictures
+        subscribe(&self.pictures)
     }
 
     /// Returns a receiver of status messages, which yields the current one first.
     pub(super) fn statuses(&self) -> watch::Receiver<Utf8Bytes> {
-        let mut statuses = self.statuses.subscribe();
-        statuses.mark_changed();
-        statuses
+        subscribe(&self.statuses)
     }
 
     /// Returns a receiver of material lists, which yields the current one first.
     pub(super) fn materials(&self) -> watch::Receiver<Utf8Bytes> {
-        let mut materials = self.materials.subscribe();
-        materials.mark_changed();
-        materials
+        subscribe(&self.materials)
     }
 
     /// Returns a receiver of displayed paths, which yields the current one first.
     pub(super) fn paths(&self) -> watch::Receiver<Utf8Bytes> {
-        let mut paths = self.paths.subscribe();
-        paths.mark_changed();
-        paths
+        subscribe(&self.paths)
     }
 
     /// Returns the newest picture for saving, without denoising and with the legend of a debug view, and its
@@ -266,11 +258,9 @@ impl Broadcaster {
             let debug_view = lock(&self.session).debug_view();
             if has_new || pending.debug_image || sent.debug_view != Some(debug_view) {
                 let debug_image = lock(&self.session).debug_image(&frame);
-                let is_same = match (&debug_image, &sent.debug_image) {
-                    (Some(new), Some(old)) => Arc::ptr_eq(new, old),
-                    (None, None) => !has_new,
-                    _ => false,
-                };
+                let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
+                let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
+                    && (debug_image.is_some() || !has_new);
                 if !is_same || sent.debug_view != Some(debug_view) {
                     sent.look = None;
                 }
@@ -382,6 +372,13 @@ impl Broadcaster {
             .as_ref()
             .map(|frame| frame.stats_in(look, false))
     }
+}
+
+/// Returns a receiver that yields the current value first.
+fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
+    let mut receiver = sender.subscribe();
+    receiver.mark_changed();
+    receiver
 }
 
 /// The data last sent to the viewers, and the times at which the broadcaster's thread must send more.

@@ -3,11 +3,11 @@
 
 use std::{
     mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, PoisonError},
     time::Instant,
 };
 
-use crate::session::{InspectedPath, RenderEvent, SessionEvent};
+use crate::session::{InspectedPath, RenderEvent, SessionEvent, lock};
 
 /// Collects pending events, and wakes the broadcaster's thread.
 #[derive(Default)]
@@ -84,9 +84,4 @@ impl Notifier {
         };
         mem::take(&mut *pending)
     }
-}
-
-/// Locks a mutex, also after a panic in another thread, because every change of the data is complete in itself.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,52 +19,22 @@ use super::{
 use crate::chart;
 use raysieve::wave::Stage;
 
-/// A file of the page: URL path, content type and text.
-type File = (&'static str, &'static str, &'static str);
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The static files of the page, which are part of the executable.
-const FILES: [File; 9] = [
-    (
-        "/",
-        "text/html; charset=utf-8",
-        include_str!("page/index.html"),
-    ),
-    (
-        "/style.css",
-        "text/css; charset=utf-8",
-        include_str!("page/style.css"),
-    ),
-    (
-        "/panel.css",
-        "text/css; charset=utf-8",
-        include_str!("page/panel.css"),
-    ),
-    ("/icon.svg", "image/svg+xml", include_str!("page/icon.svg")),
-    (
-        "/view.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/view.js"),
-    ),
-    (
-        "/input.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/input.js"),
-    ),
-    (
-        "/statistics.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/statistics.js"),
-    ),
-    (
-        "/materials.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/materials.js"),
-    ),
-    (
-        "/path.js",
-        "text/javascript; charset=utf-8",
-        include_str!("page/path.js"),
-    ),
+/// The static files of the page, which are part of the program: URL path, content type and text.
+const FILES: [(&str, &str, &str); 9] = [
+    ("/", HTML, include_str!("page/index.html")),
+    ("/style.css", CSS, include_str!("page/style.css")),
+    ("/panel.css", CSS, include_str!("page/panel.css")),
+    ("/icon.svg", SVG, include_str!("page/icon.svg")),
+    ("/view.js", SCRIPT, include_str!("page/view.js")),
+    ("/input.js", SCRIPT, include_str!("page/input.js")),
+    ("/statistics.js", SCRIPT, include_str!("page/statistics.js")),
+    ("/materials.js", SCRIPT, include_str!("page/materials.js")),
+    ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 
 /// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables such as `--survivors`.
@@ -96,7 +66,7 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
             get(async move || ([(header::CONTENT_TYPE, kind)], text)),
         );
     }
-    let css = [(header::CONTENT_TYPE, "text/css; charset=utf-8")];
+    let css = [(header::CONTENT_TYPE, CSS)];
     pages
         .route("/colours.css", get(async move || (css, colours())))
         .route("/live", get(live))

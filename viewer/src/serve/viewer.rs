@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::Bytes,
-    extract::ws::{CloseFrame, Message, WebSocket, close_code},
+    extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket, close_code},
 };
 use futures_util::{
     SinkExt, StreamExt,
@@ -73,48 +73,34 @@ async fn send_messages(
             changed = displayed.changed() => {
                 changed.ok()?;
                 waiting = Instant::now();
-                continue;
+                None
             }
             changed = statuses.changed() => {
                 changed.ok()?;
-                let status = statuses.borrow_and_update().clone();
-                // Empty before the first picture.
-                if status.is_empty() {
-                    continue;
-                }
-                Message::Text(status)
+                text_message(&mut statuses)
             }
             changed = paths.changed() => {
                 changed.ok()?;
-                let path = paths.borrow_and_update().clone();
-                // Empty before the first click.
-                if path.is_empty() {
-                    continue;
-                }
-                Message::Text(path)
+                text_message(&mut paths)
             }
             changed = materials.changed() => {
                 changed.ok()?;
-                let materials = materials.borrow_and_update().clone();
-                if materials.is_empty() {
-                    continue;
-                }
-                Message::Text(materials)
+                text_message(&mut materials)
             }
             changed = pictures.changed(), if in_flight < MAX_IN_FLIGHT => {
                 changed.ok()?;
-                let picture: Bytes = pictures.borrow_and_update().clone();
-                if picture.is_empty() {
-                    continue;
-                }
+                let picture = pictures.borrow_and_update().clone();
                 if in_flight == 0 {
                     waiting = Instant::now();
                 }
-                sent += 1;
-                Message::Binary(picture)
+                sent += u64::from(!picture.is_empty());
+                (!picture.is_empty()).then_some(Message::Binary(picture))
             }
             () = sleep_until(waiting + DISPLAY_TIMEOUT), if in_flight > 0 => return Some(too_slow()),
-            () = sleep_until(last_sent + PING_INTERVAL) => Message::Ping(Bytes::new()),
+            () = sleep_until(last_sent + PING_INTERVAL) => Some(Message::Ping(Bytes::new())),
+        };
+        let Some(message) = message else {
+            continue;
         };
         last_sent = Instant::now();
         match timeout(DISPLAY_TIMEOUT, sink.send(message)).await {
@@ -124,6 +110,12 @@ async fn send_messages(
             Err(_) => return Some(too_slow()),
         }
     }
+}
+
+/// Returns the newest text as a message; `None` if there is no text yet.
+fn text_message(texts: &mut watch::Receiver<Utf8Bytes>) -> Option<Message> {
+    let text = texts.borrow_and_update().clone();
+    (!text.is_empty()).then_some(Message::Text(text))
 }
 
 /// Receives requests until the viewer disconnects or sends an invalid one. Returns the reason to send when closing, if

@@ -7,7 +7,7 @@ use std::{
 
 use compaction::select::Strategy;
 
-use super::inspection::PathQuery;
+use super::{inspection::PathQuery, lock};
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::Camera;
 
@@ -70,7 +70,7 @@ struct SharedCommands {
 
 impl SharedCommands {
     fn lock(&self) -> MutexGuard<'_, PendingCommands> {
-        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.commands)
     }
 
     fn change(&self, change: impl FnOnce(&mut PendingCommands)) {

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use super::{inspection_scene::InspectionScene, render_thread::RenderEvent};
+use super::{inspection_scene::InspectionScene, lock, render_thread::RenderEvent};
 use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
 use raysieve_scene::Camera;
@@ -69,7 +69,7 @@ impl DebugViewThread {
             let thread = thread::Builder::new().name("debug_view".to_owned());
             thread.spawn(move || {
                 work(&shared, |event| {
-                    on_event.lock().unwrap_or_else(PoisonError::into_inner)(event);
+                    lock(&on_event)(event);
                 });
             })?;
             self.is_started = true;
@@ -104,7 +104,7 @@ impl Drop for DebugViewThread {
 
 impl SharedState {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits for a request newer than number `done`, and returns it with its number; `None` if the handle was dropped.

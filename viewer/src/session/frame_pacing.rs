@@ -1,11 +1,14 @@
 //! Publishes frames at a regular rate; the first frame of a new view may come early.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use super::render_thread::{Frame, RenderEvent};
+use super::{
+    lock,
+    render_thread::{Frame, RenderEvent},
+};
 
 /// The newest frame; `None` once it has been taken.
 pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
@@ -106,11 +109,7 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
 
     /// Publishes a frame, and notifies viewers unless an untaken frame was replaced. `begun` is when its making began.
     pub(super) fn publish(&mut self, frame: Frame, begun: Instant) {
-        let unseen = self
-            .latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .replace(frame);
+        let unseen = lock(&self.latest).replace(frame);
         if unseen.is_none() {
             (self.events.0)(RenderEvent::Frame);
         }

@@ -3,14 +3,14 @@
 use std::{
     io,
     sync::{
-        Arc, Mutex, PoisonError, Weak,
+        Arc, Mutex, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     thread,
 };
 
 use super::{
-    controller::SessionEvent, inspection_scene::InspectionScene, render_thread::RenderEvent,
+    controller::SessionEvent, inspection_scene::InspectionScene, lock, render_thread::RenderEvent,
 };
 use crate::Error;
 use raysieve::inspect::path_record::{Inspector, PathRecord, PathSegment};
@@ -90,7 +90,7 @@ impl Inspection {
         let work = move || {
             let event = trace(&inspection_scene, &query);
             drop(busy);
-            on_event.lock().unwrap_or_else(PoisonError::into_inner)(event);
+            lock(&on_event)(event);
         };
         let thread = thread::Builder::new().name("inspect".to_owned());
         thread.spawn(work).map(|_| true)

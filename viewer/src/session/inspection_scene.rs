@@ -1,7 +1,8 @@
 //! A scene for path inspection and debug views, which is prepared for ray tracing on the CPU when first needed.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use super::lock;
 use crate::Error;
 use raysieve::{accel::trees::SceneBvhs, device::render_scene::RenderScene};
 use raysieve_scene::Scene;
@@ -27,10 +28,7 @@ impl InspectionScene {
 
     /// Returns the prepared scene, and prepares it on the first call; concurrent callers wait.
     pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
-        let mut render_scene = self
-            .render_scene
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut render_scene = lock(&self.render_scene);
         if let Some(prepared) = &*render_scene {
             return Ok(prepared.clone());
         }

@@ -7,7 +7,6 @@
 use std::{
     collections::BTreeSet,
     fs, io,
-    io::Write,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -27,7 +26,7 @@ use super::{
     materials::{edits, with_edits},
     render_thread::RenderEvent,
 };
-use crate::Error;
+use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
     render::renderer::{Renderer, Settings},
@@ -349,9 +348,4 @@ fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
     settings(one) == settings(other)
         && one.material_names == other.material_names
         && one.surfaces_hash() == other.surfaces_hash()
-}
-
-/// Writes a line to standard error; failures are ignored.
-fn report(line: &str) {
-    let _ = writeln!(io::stderr(), "raysieve: {line}");
 }

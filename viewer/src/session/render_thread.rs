@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::{Arc, PoisonError, mpsc},
+    sync::{Arc, mpsc},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -14,6 +14,7 @@ use super::{
     controller::SessionEvent,
     frame_pacing::{FramePublisher, LatestFrame},
     inspection::{InspectedPath, PathQuery},
+    lock,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;
@@ -147,10 +148,7 @@ impl RenderThread {
 
     /// Takes the newest frame; `None` if it has been taken already.
     pub(super) fn take_frame(&self) -> Option<Frame> {
-        self.latest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        lock(&self.latest).take()
     }
 
     /// Ends the thread after the current wave, and returns the renderer.

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::overlay::Detail;
+use crate::{error::report, overlay::Detail};
 use raysieve_scene::atomic_file::write_whole;
 
 /// The settings of the window.
@@ -82,16 +82,11 @@ impl Settings {
         let pretty = ron::ser::PrettyConfig::default();
         let text = ron::ser::to_string_pretty(self, pretty).unwrap_or_default();
         if let Err(error) = write_whole(&path, |file| writeln!(file, "{text}")) {
-            say_line(&error.to_string());
+            report(&error.to_string());
         }
     }
 }
 
 fn say(path: &Path, problem: &str) {
-    say_line(&format!("{}: {problem}", path.display()));
-}
-
-/// Writes a line to standard error; failures are ignored.
-fn say_line(line: &str) {
-    let _ = writeln!(io::stderr(), "raysieve: {line}");
+    report(&format!("{}: {problem}", path.display()));
 }

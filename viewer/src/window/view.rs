@@ -75,12 +75,8 @@ impl View {
 
     /// Displays a debug image instead of the picture; `None` displays the picture again.
     pub(super) fn set_debug_image(&mut self, debug_image: Option<Arc<DebugImage>>) {
-        let is_same = match (&debug_image, &self.debug_image) {
-            (Some(new), Some(old)) => Arc::ptr_eq(new, old),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
+        let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
+        if pointer(&debug_image) != pointer(&self.debug_image) {
             self.debug_image = debug_image;
             self.backdrop = None;
         }

@@ -99,7 +99,7 @@ fn a_page_to_a_noise_shows_each_gpu() {
         ],
     );
     let mut viewer = Viewer::join(&program);
-    viewer.say(r#"{"sight":"samples"}"#);
+    viewer.say(r#"{"debug-view":"samples"}"#);
     let status = viewer.status_that(|status| status["state"] == "done");
     let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
     scene.set_size((24, 16));

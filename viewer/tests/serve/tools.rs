@@ -85,7 +85,7 @@ fn materials_can_be_edited_undone_and_saved() {
     assert!(viewer.chosen_material.is_null());
     viewer.say(r#"{"act":"next-material"}"#);
     viewer.say(r#"{"act":"increase"}"#);
-    viewer.status_that(|status| status["message"][1] == "material \"red\": red 0.75");
+    viewer.message_with("material \"red\": red 0.75");
     while viewer.chosen_material != 0 {
         viewer.hear();
     }
@@ -100,19 +100,13 @@ fn materials_can_be_edited_undone_and_saved() {
     viewer.say(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
     viewer.still_that(|picture| *picture == blue);
     viewer.say(r#"{"act":"print-camera"}"#);
-    let status =
-        viewer.status_that(|status| status["message"][1].to_string().contains("camera: ("));
-    let told = status["message"][1].as_str().unwrap();
+    let told = viewer.message_with("camera: (");
     assert!(
         told.contains("\"red\": Diffuse(albedo: (0, 0.2, 0.75)),"),
         "{told}"
     );
     viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.status_that(|status| {
-        status["message"][1]
-            .to_string()
-            .contains("materials saved to")
-    });
+    viewer.message_with("materials saved to");
     let scene = program.folder.path().join("scene.ron");
     let kept = fs::read_to_string(&scene).unwrap();
     assert_eq!(kept, SCENE.replace("(0.7, 0.2, 0.1)", "(0, 0.2, 0.75)"));
@@ -138,17 +132,12 @@ fn a_camera_flies_and_focuses() {
     viewer.say(r#"{"turn":[0.25,0]}"#);
     viewer.still_that(|picture| difference(picture, &home) > ALIKE);
     viewer.say(r#"{"act":"print-camera"}"#);
-    let told = |viewer: &mut Viewer| {
-        let status =
-            viewer.status_that(|status| status["message"][1].to_string().contains("camera:"));
-        status["message"][1].as_str().unwrap().to_owned()
-    };
-    assert!(told(&mut viewer).contains("origin: (0, 1, 5)"));
+    assert!(viewer.message_with("camera:").contains("origin: (0, 1, 5)"));
     viewer.say(r#"{"act":"home"}"#);
     viewer.say(r#"{"act":"fly"}"#);
     viewer.status_that(|status| status["flying"] == false);
     viewer.say(r#"{"focus":[60,60]}"#);
-    viewer.status_that(|status| status["message"][1].to_string().contains("no lens"));
+    viewer.message_with("no lens");
 
     // The sphere is about four metres away, and the focus distance is nine.
     let scene = SCENE.replace("fov: 40", "fov: 40, lens: (radius: 0.3, focus_distance: 9)");
@@ -163,11 +152,7 @@ fn a_camera_flies_and_focuses() {
     viewer.say(r#"{"act":"undo"}"#);
     viewer.still_that(|picture| *picture == blurred);
     viewer.say(r#"{"focus":[1,1]}"#);
-    viewer.status_that(|status| {
-        status["message"][1]
-            .to_string()
-            .contains("nothing to focus on")
-    });
+    viewer.message_with("nothing to focus on");
 }
 
 fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
@@ -196,10 +181,7 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
     let mut other = Viewer::join(&program);
     assert_eq!(other.path_that(|path| !path.is_null()), path);
     other.say(r#"{"inspect":[160,0]}"#);
-    other.status_that(|status| {
-        let said = status["message"][1].as_str().unwrap_or_default();
-        said.contains("pixel 160,0")
-    });
+    other.message_with("pixel 160,0");
     // The path disappears when its material or the view changes.
     let paths = |view: &str, viewer: &mut Viewer, other: &mut Viewer| {
         other.say(view);

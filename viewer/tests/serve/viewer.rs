@@ -165,31 +165,42 @@ impl Viewer {
     /// Receives messages until the path is as wanted.
     #[track_caller]
     pub(crate) fn path_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
-        while !is_wanted(&self.path) {
-            if let Heard::Farewell(why) = self.hear() {
-                panic!("farewell: {why:?}");
-            }
-            assert!(begun.elapsed() < PATIENCE, "no such path: {}", self.path);
-        }
-        self.path.clone()
+        self.hear_until(|viewer| &viewer.path, is_wanted)
     }
 
     /// Receives messages until the status is as wanted.
     #[track_caller]
     pub(crate) fn status_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        self.hear_until(|viewer| &viewer.status, is_wanted)
+    }
+
+    /// Receives messages until the displayed message contains these words, and returns it.
+    #[track_caller]
+    pub(crate) fn message_with(&mut self, words: &str) -> String {
+        fn text(status: &Value) -> &str {
+            status["message"][1].as_str().unwrap_or_default()
+        }
+        text(&self.status_that(|status| text(status).contains(words))).to_owned()
+    }
+
+    #[track_caller]
+    fn hear_until(
+        &mut self,
+        value: fn(&Self) -> &Value,
+        is_wanted: impl Fn(&Value) -> bool,
+    ) -> Value {
         let begun = Instant::now();
-        while !is_wanted(&self.status) {
+        while !is_wanted(value(self)) {
             if let Heard::Farewell(why) = self.hear() {
                 panic!("farewell: {why:?}");
             }
             assert!(
                 begun.elapsed() < PATIENCE,
-                "no such figures: {}",
-                self.status
+                "never as wanted: {}",
+                value(self)
             );
         }
-        self.status.clone()
+        value(self).clone()
     }
 }
 

@@ -1,6 +1,11 @@
 //! Tests that changes of the scene's files are displayed.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
 
 use image::RgbImage;
 use libtest_mimic::Trial;
@@ -9,7 +14,7 @@ use serde_json::Value;
 use crate::{
     program::{add_tests, run, stdout},
     server::{Program, SCENE},
-    viewer::Viewer,
+    viewer::{Viewer, difference},
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -154,13 +159,13 @@ fn a_saved_camera_does_not_restart_the_render() {
     viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
     viewer.say(r#"{"turn":[0.25,-0.05]}"#);
     viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.status_that(|status| status["message"][1].to_string().contains("camera saved to"));
+    viewer.message_with("camera saved to");
     let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap();
     let begun = spp(&viewer.status_that(|status| status["stats"]["size"][0] == 160));
     let mut most = begun;
     // Longer than it takes to detect the change of the file.
-    let until = std::time::Instant::now() + Duration::from_millis(800);
-    while std::time::Instant::now() < until {
+    let until = Instant::now() + Duration::from_millis(800);
+    while Instant::now() < until {
         viewer.hear();
         let now = spp(&viewer.status);
         assert!(now >= most, "it began again: {most} samples, then {now}");
@@ -173,7 +178,7 @@ fn a_saved_camera_does_not_restart_the_render() {
     thread::sleep(Duration::from_millis(300));
     // The home camera is the saved one, so the pictures differ only in their samples.
     let home = viewer.still();
-    assert!(crate::viewer::difference(&held, &home) < 12.0);
+    assert!(difference(&held, &home) < 12.0);
 }
 
 /// A scene with instances, one of them a light source, and a sphere.
@@ -210,23 +215,16 @@ fn changed_materials_reuse_the_acceleration_structures() {
     viewer.say(r#"{"material":[2,[["strength",9]]]}"#);
     let turned = viewer.still_that(|picture| *picture != first);
     let saved = MESHES.replace("alpha: 0.3", "alpha: 0.05");
-    fs::write(&scene, format!("// Of meshes.\n{saved}")).unwrap();
+    fs::write(&scene, format!("// Meshes.\n{saved}")).unwrap();
     viewer.still_that(|picture| *picture != turned);
-    viewer.status_that(|status| {
-        let said = status["message"][1].as_str().unwrap_or_default();
-        said.contains("with the edited materials kept")
-    });
+    viewer.message_with("with the edited materials kept");
     let materials = viewer.materials.clone();
     assert_eq!(materials[0]["color"], serde_json::json!([0.1, 0.5, 0.9]));
     assert_eq!(materials[1]["roughness"], 0.05, "{materials}");
     assert_eq!(materials[2]["strength"], 9.0, "{materials}");
 
     viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.status_that(|status| {
-        status["message"][1]
-            .to_string()
-            .contains("materials saved to")
-    });
+    viewer.message_with("materials saved to");
     assert!(fs::read_to_string(&scene).unwrap().contains("9"));
     viewer.status_that(|status| status["state"] == "done");
     drop(viewer);

@@ -21,8 +21,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
 }
 
 fn the_mouse_moves_the_camera_and_home_restores_it() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let home = desktop.save();
     let moved = |what: &str| {
@@ -46,8 +45,7 @@ fn the_mouse_moves_the_camera_and_home_restores_it() {
 }
 
 fn a_camera_flies_while_keys_are_held() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let home = desktop.save();
     desktop.press(&["g"]);
@@ -75,8 +73,7 @@ fn a_camera_flies_while_keys_are_held() {
 }
 
 fn a_click_shows_a_path_until_the_camera_moves() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
@@ -102,8 +99,7 @@ fn a_click_shows_a_path_until_the_camera_moves() {
 }
 
 fn the_camera_can_be_printed_saved_and_undone() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let home = desktop.save();
     desktop.drag("1", 60, -20);

@@ -146,6 +146,13 @@ impl Desktop {
         Self::open_with(scene, arguments, &[])
     }
 
+    /// Opens a window with [`SCENE`], and waits until the render is complete.
+    pub(crate) fn rendered() -> Self {
+        let desktop = Self::open(SCENE, &[]);
+        desktop.until_title("scene.ron – 4 samples");
+        desktop
+    }
+
     /// Opens a window with this scene and additional environment variables.
     pub(crate) fn open_with(scene: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -23,8 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
 }
 
 fn the_window_shows_the_picture_it_saves() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     let full = desktop.save();
     assert_eq!(full.dimensions(), (480, 360));
     desktop.until_same(&full, "the picture with the statistics");
@@ -47,8 +46,7 @@ fn the_window_shows_the_picture_it_saves() {
 }
 
 fn keys_change_what_is_shown() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     let full = desktop.save();
 
     desktop.press(&["c"]);
@@ -102,8 +100,7 @@ fn keys_change_what_is_shown() {
 }
 
 fn a_denoised_preview_is_marked_and_not_saved() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h"]);
     let plain = desktop.save();
     desktop.until_same(&plain, "the picture with a few figures");
@@ -124,8 +121,7 @@ fn a_denoised_preview_is_marked_and_not_saved() {
 }
 
 fn messages_do_not_cover_other_panels() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let bare = desktop.save();
     desktop.until_shown("where it is saved", |shot| *shot != bare);
@@ -163,8 +159,7 @@ fn messages_do_not_cover_other_panels() {
 }
 
 fn scene_errors_are_shown_over_the_picture() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     desktop.press(&["h", "h"]);
     let bare = desktop.save();
     desktop.until_shown("where it is saved", |shot| *shot != bare);

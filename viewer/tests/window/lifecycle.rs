@@ -96,8 +96,7 @@ fn a_window_saves_its_picture_when_all_gpus_fail() {
 }
 
 fn keys_held_for_another_window_are_ignored() {
-    let mut desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let mut desktop = Desktop::rendered();
     desktop.iconify();
     desktop.key_down("q");
     desktop.activate();
@@ -141,8 +140,7 @@ fn pause_stops_and_restart_restarts_the_render() {
 }
 
 fn a_dropped_file_is_opened() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     let other = SCENE
         .replace("(0, 1, 5)", "(2, 1, 5)")
         .replace("spp: 4", "spp: 5");
@@ -164,8 +162,7 @@ fn a_dropped_file_is_opened() {
 }
 
 fn the_render_follows_the_size_of_the_window() {
-    let desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let desktop = Desktop::rendered();
     for step in 0..40 {
         desktop.resize_on_the_way(300 + step * 7, 500 - step * 5);
     }
@@ -247,8 +244,7 @@ fn window_settings_are_saved() {
 }
 
 fn a_finished_window_uses_no_processor_time() {
-    let mut desktop = Desktop::open(SCENE, &[]);
-    desktop.until_title("scene.ron – 4 samples");
+    let mut desktop = Desktop::rendered();
     thread::sleep(Duration::from_millis(500));
     let before = desktop.processor_seconds();
     thread::sleep(Duration::from_secs(2));
