@@ -68,13 +68,13 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
         scene,
         options,
         wake,
-        stage: Stage::Waiting(Box::new(renderer)),
+        state: WindowState::Waiting(Box::new(renderer)),
     };
     let ended = event_loop.run_app(&mut app).map_err(|error| Error::Window {
         problem: os_text(&error.to_string()),
     });
-    match app.stage {
-        Stage::Open(viewer) => {
+    match app.state {
+        WindowState::Open(viewer) => {
             let Ended { renderer, error } = viewer.close()?;
             let renderer = *renderer;
             match error {
@@ -85,11 +85,11 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
                 Some(error) => Err(error),
             }
         }
-        Stage::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
+        WindowState::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
             renderer: *renderer,
             reason,
         }),
-        Stage::Waiting(renderer) => {
+        WindowState::Waiting(renderer) => {
             let reason = ended.err().map_or_else(
                 || "the display closed it".to_owned(),
                 |error| error.to_string(),
@@ -99,7 +99,7 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
                 reason,
             })
         }
-        Stage::Opening => Err(Error::Window {
+        WindowState::Opening => Err(Error::Window {
             problem: "it ended while it was opening".to_owned(),
         }),
     }
@@ -118,11 +118,11 @@ struct App<'a> {
     scene: &'a Arc<Scene>,
     options: ViewOptions,
     wake: EventLoopProxy<Wake>,
-    stage: Stage,
+    state: WindowState,
 }
 
 /// The life cycle of the window.
-enum Stage {
+enum WindowState {
     /// The window has not been opened yet.
     Waiting(Box<Renderer>),
     /// The window is being opened.
@@ -135,8 +135,8 @@ enum Stage {
 
 impl ApplicationHandler<Wake> for App<'_> {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
-        self.stage = match std::mem::replace(&mut self.stage, Stage::Opening) {
-            Stage::Waiting(renderer) => {
+        self.state = match std::mem::replace(&mut self.state, WindowState::Opening) {
+            WindowState::Waiting(renderer) => {
                 match Viewer::open(
                     event_loop,
                     renderer,
@@ -144,19 +144,19 @@ impl ApplicationHandler<Wake> for App<'_> {
                     self.options,
                     self.wake.clone(),
                 ) {
-                    Ok(viewer) => Stage::Open(Box::new(viewer)),
+                    Ok(viewer) => WindowState::Open(Box::new(viewer)),
                     Err((renderer, reason)) => {
                         event_loop.exit();
-                        Stage::NoWindow(renderer, reason)
+                        WindowState::NoWindow(renderer, reason)
                     }
                 }
             }
-            stage => stage,
+            state => state,
         };
     }
 
     fn user_event(&mut self, event_loop: &ActiveEventLoop, wake: Wake) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         match wake {
@@ -171,7 +171,7 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         match event {
@@ -220,7 +220,7 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
-        let Stage::Open(viewer) = &mut self.stage else {
+        let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
         let until = viewer.wait_until(Instant::now());
