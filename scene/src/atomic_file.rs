@@ -14,8 +14,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Error;
 
-/// Checks before a render that its output file can be written: the folder exists and is writable, and the path is
+/// Checks, before a render, that its output file can be written: the folder exists and is writable, and the path is
 /// neither a folder nor too long. Removes temporary files that killed processes left for this path.
+///
+/// # Errors
+/// [`Error::File`] with the cause and the remedy.
 pub fn check_place(path: &Path) -> Result<(), Error> {
     let target = through_links(path);
     clear_unfinished(path);
@@ -88,10 +91,11 @@ fn not_written(path: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// Writes a file atomically: `path` never contains a partial file, not even after a loss of power.
+/// Writes a file atomically: `path` never contains a partial file, not even after a loss of power. `write` writes the
+/// content to a temporary file, which then replaces the file at `path`.
 ///
 /// # Errors
-/// [`Error::Write`]; the previous file is then unchanged.
+/// [`Error::Write`]. The previous file is then unchanged, unless only the final sync of its folder failed.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
@@ -99,8 +103,10 @@ pub fn write_whole(
     replace(path, write, || Ok(())).map(drop)
 }
 
-/// Writes a file like [`write_whole`], but calls `may` before the rename and gives up if that fails. Returns the
-/// metadata of the new file as written, because another process may replace it at once.
+/// Writes a file like [`write_whole`], but calls `may` just before the temporary file is renamed to `path`. If `may`
+/// fails, the previous file stays and its error is returned as [`Error::Write`].
+///
+/// Returns the metadata of the new file as written, because another process may replace it at once.
 pub fn replace(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<&mut fs::File>) -> io::Result<()>,
@@ -141,7 +147,8 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a temporary file in the target's folder, which is removed when dropped unless it is renamed.
+/// Creates and locks a temporary file in the folder of `target`. The file is removed when the returned value is
+/// dropped, unless it is renamed before.
 fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     let prefix = unfinished_prefix(target);
     let mut builder = tempfile::Builder::new();
@@ -168,13 +175,15 @@ fn is_removed(unfinished: &tempfile::NamedTempFile) -> io::Result<bool> {
     Ok(unfinished.as_file().metadata()?.nlink() == 0)
 }
 
-/// Always returns `false`, because this platform does not remove open files.
+/// Returns whether another process has deleted the temporary file. On this platform open files cannot be deleted, so it
+/// is always `false`.
 #[cfg(not(unix))]
 fn is_removed(_: &tempfile::NamedTempFile) -> io::Result<bool> {
     Ok(false)
 }
 
 /// Removes temporary files that killed processes left for this path. Files that are locked, or cannot be locked, stay.
+/// Errors are ignored.
 pub fn clear_unfinished(path: &Path) {
     let target = through_links(path);
     let prefix = unfinished_prefix(&target);
@@ -200,18 +209,19 @@ fn remove_if_left(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Returns whether a file name is that of a temporary file of this module.
+/// Returns whether a file name is that of a temporary file that this module creates.
 pub fn is_unfinished(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX)
 }
 
-/// Start of the name of every temporary file, before the hash of the final name.
+/// Start of the name of every temporary file. A hash of the target's file name follows.
 const TEMPORARY_PREFIX: &str = ".raysieve-";
 /// End of the name of every temporary file.
 const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Returns the prefix of temporary file names for a target; it is short, to fit where the target's name fits.
+/// Returns the start of the names of a target's temporary files. It contains a hash instead of the target's name, so
+/// that the names are never too long.
 fn unfinished_prefix(target: &Path) -> String {
     let name = target.file_name().unwrap_or_default();
     format!(
@@ -220,8 +230,8 @@ fn unfinished_prefix(target: &Path) -> String {
     )
 }
 
-/// Resolves symbolic links, even to a file that does not exist yet, so that renaming replaces the file and not the
-/// link.
+/// Returns the path that symbolic links at `path` lead to, even if no file exists there, so that renaming replaces the
+/// file and not the link. After 40 links, as in a cycle, returns `path` itself.
 pub fn through_links(path: &Path) -> PathBuf {
     // The limit of Linux, which also ends cycles.
     const MAX_LINKS: u32 = 40;
@@ -235,7 +245,7 @@ pub fn through_links(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Returns the folder that contains `path`; `.` for a bare file name.
+/// Returns the folder that contains `path`: `.` for a bare file name, and `path` itself for a root.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Path::new("."),

@@ -8,11 +8,12 @@ use std::{
 };
 
 thread_local! {
-    /// Whether panics of this thread are caught and reported as errors, and so not printed.
+    /// Whether this thread is inside [`catch_panics`], so that its panics are reported as errors and not printed.
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `work` and returns its result, or the message of its panic in one line. Panics of other threads are printed.
+/// Calls `work` and returns its result. If `work` panics, returns the message of the panic on one line as an error, and
+/// does not print it. Panics of other threads are printed as usual.
 pub fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -29,7 +30,8 @@ pub fn catch_panics<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| panic_text(&*panic))
 }
 
-/// Returns the message of a caught panic on one line, from the payload that `std::panic::catch_unwind` gives.
+/// Returns the message of a caught panic on one line, from the payload that `std::panic::catch_unwind` gives. A payload
+/// that is not text gives `for no known reason`.
 pub fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()

@@ -12,7 +12,7 @@ pub fn srgb_value(encoded: f64) -> f32 {
     linear as f32
 }
 
-/// Returns the luminance of a linear sRGB colour, in the colour's own unit (Rec. 709 weights).
+/// Returns the luminance of a linear sRGB colour by the Rec. 709 weights, in the unit of its channels.
 pub(crate) fn luminance(color: Vec3) -> f32 {
     0.2126 * color.x + 0.7152 * color.y + 0.0722 * color.z
 }
@@ -24,7 +24,7 @@ pub(crate) fn linear_color(color: Vec3) -> Vec4 {
         .extend(1.0)
 }
 
-/// Converts CIE XYZ to linear sRGB (IEC 61966-2-1). Colours outside the gamut get negative components.
+/// Converts CIE XYZ to linear sRGB (IEC 61966-2-1). Colours outside the sRGB gamut get negative components.
 pub(crate) fn xyz_to_rgb(xyz: DVec3) -> DVec3 {
     DVec3::new(
         DVec3::new(3.2406, -1.5372, -0.4986).dot(xyz),

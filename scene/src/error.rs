@@ -1,28 +1,30 @@
 //! Errors of reading, checking and editing a scene, and the formatting of quoted text in them. Imports nothing.
 
-/// Why a scene cannot be read, rendered or saved. Each is one line: the object, the cause, the remedy.
+/// An error of reading, rendering or saving a scene. Its message is one line: the object, the cause and, where there is
+/// one, the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file that is missing, cannot be read, or is not of the expected type.
+    /// A scene, model, material library or output file that is missing, cannot be accessed, has invalid content or is
+    /// of another type than expected.
     #[error("{file}: {problem}")]
     File {
         /// Path of the file as the user gave it.
         file: String,
-        /// Cause and remedy.
+        /// Cause and remedy on one line, without the path.
         problem: String,
     },
-    /// A mistake in the text of a scene file, or in a mesh that the text names.
+    /// A mistake in the text of a scene file, or in a mesh, model or image that the text names.
     #[error("{file}:{line}:{column}: {object}: {problem}")]
     Scene {
         /// Path of the scene file as the user gave it.
         file: String,
-        /// Line number, counted from 1.
+        /// Line number in the scene file, counted from 1.
         line: usize,
-        /// Column in characters, counted from 1.
+        /// Column in that line, in characters, counted from 1.
         column: usize,
-        /// The faulty object, such as `material "glass"` or `object 3 (Sphere)`.
+        /// Name of the faulty object, such as `material "glass"` or `object 3 (Sphere)`, counted from 1.
         object: String,
-        /// What was found, and what was expected.
+        /// What was found and what was expected, on one line.
         problem: String,
     },
     /// A render setting that is out of range, such as an image size of 0.
@@ -30,27 +32,27 @@ pub enum Error {
     Setting {
         /// Name and value of the setting, such as `size 0x480`.
         setting: String,
-        /// Cause and remedy.
+        /// Cause on one line, such as `must be at least 1x1 pixel`.
         problem: String,
     },
-    /// A file that cannot be written. Its old content is still there.
+    /// A file that could not be written. It keeps its old content, unless only the final sync of its folder failed.
     #[error("{}: {problem}", path.display())]
     Write {
         /// Path of the file as the user gave it.
         path: std::path::PathBuf,
-        /// Cause and remedy.
+        /// Cause and remedy on one line, without the path.
         problem: String,
     },
 }
 
 impl Error {
-    /// Returns the message on one line. Control characters, which file names may contain, are escaped.
+    /// Returns the error's message on one line. Control characters, which file names may contain, are escaped.
     pub fn line(&self) -> String {
         escaped(&self.to_string())
     }
 }
 
-/// Escapes the control characters of `text`, so that it fits on one line.
+/// Escapes the control characters of `text` as Rust does (a line feed as `\n`), so that it fits on one line.
 pub fn escaped(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
@@ -63,8 +65,8 @@ pub fn escaped(text: &str) -> String {
         .collect()
 }
 
-/// Shortens text to at most 48 characters on one line for a message; `...` marks a cut and control characters are
-/// escaped.
+/// Shortens text for a message to at most 48 characters on one line, followed by `...` if more was cut off. White space
+/// is collapsed to single spaces, and control characters are escaped.
 pub(crate) fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 48;
     // Bounds the work: the text may be as long as the file.

@@ -288,17 +288,18 @@ pub use self::{
 
 impl Scene {
     /// Reads a `.ron` scene file and the files that it names, or a model (`.glb`, `.gltf`, `.obj` or `.ply`). A model
-    /// gets a camera that shows all of it and default lighting.
+    /// gets default settings and lighting, and a camera: its own, or else one that shows all of it.
     ///
     /// # Errors
     /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
-    /// position of the first problem, if a scene file is invalid.
+    /// position of the first problem, if a scene file or a file that it names is invalid.
     pub fn load(path: &Path) -> Result<Scene, Error> {
         let (scene, files) = Scene::load_with_files(path);
         Ok(Scene { files, ..scene? })
     }
 
     /// Loads a scene like [`Scene::load`], and also returns the files that were looked for, even if loading fails.
+    /// [`Scene::files`] of the result is empty.
     pub fn load_with_files(path: &Path) -> (Result<Scene, Error>, Vec<SceneFile>) {
         files::record::recording(|| Scene::read(path))
     }
@@ -311,7 +312,8 @@ impl Scene {
         ron::scene(path, &text)
     }
 
-    /// Returns whether the file's extension is that of a scene or a model. The file need not exist.
+    /// Returns whether the file's extension is that of a scene (`ron`) or a model (`glb`, `gltf`, `obj`, `ply`), in any
+    /// letter case. The file need not exist.
     pub fn is_named(path: &Path) -> bool {
         let found = files::file_type(path);
         found == "ron" || model_file::MODEL_TYPES.contains(&found.as_str())

@@ -6,19 +6,19 @@ use std::ops::RangeInclusive;
 
 use crate::memory;
 
-/// Upper bound, exclusive, of each channel of a sample that the film accepts. Larger samples are rejected and counted,
-/// so a scene with a brighter light is an error.
+/// Upper bound, exclusive, of each channel of a radiance sample that the film accepts: 2²⁴ W·sr⁻¹·m⁻². Larger samples
+/// are rejected and counted, so a scene with a brighter light is an error.
 pub const SAMPLE_LIMIT: f32 = 16_777_216.0;
-/// Largest radiance per channel of an infinitely distant light that the camera sees directly, or through nothing but
-/// mirrors and clear glass. Brighter channels are clamped to it, because a sun's disk would overflow the film.
+/// Largest radiance, W·sr⁻¹·m⁻² per channel, of an infinitely distant light that the camera sees directly or through
+/// only mirrors and clear glass. Brighter channels are clamped to it, because a sun's disk would overflow the film.
 pub const MAX_VISIBLE_RADIANCE: f32 = 16_384.0;
-/// Smallest GGX `alpha` of a rough material. Below it a surface cannot be distinguished from a smooth one.
+/// Smallest GGX `alpha` of a rough material. A smaller one would look like a smooth surface.
 pub const MIN_ALPHA: f32 = 0.001;
-/// Largest number of emissive triangles of instances, counted once per instance, that can be sampled as lights. Each
-/// takes about 300 bytes.
+/// Largest number of emissive triangles of all instances that can be sampled as lights: 2²⁰. A triangle of a mesh
+/// counts once per instance. Each takes about 300 bytes.
 pub const MAX_INSTANCED_LIGHTS: u64 = 1 << 20;
-/// Peak memory per primitive in bytes while the renderer builds its acceleration structures. Measured on
-/// `DisplacedSphere`s of 1 to 4 million triangles.
+/// Peak memory in bytes that the renderer needs per triangle, sphere or instance to build acceleration structures.
+/// Measured on `DisplacedSphere`s of 1 to 4 million triangles.
 pub const BUILDING_BYTES: u64 = 320;
 
 /// Largest coordinate and length in metres. The square of a product of two of them still fits into an `f32`.
@@ -26,24 +26,27 @@ pub(crate) const MAX_LENGTH: f64 = 1e8;
 /// Smallest length in metres. Its square is still a normal `f32`.
 pub(crate) const MIN_LENGTH: f64 = 1e-15;
 
-/// Largest product of radiance and sample count. The film's 64-bit fixed-point sums hold it without overflow.
+/// Largest product of a radiance, in W·sr⁻¹·m⁻², and the samples per pixel: 2³⁰. The film's 64-bit fixed-point sums
+/// hold it without overflow.
 const FILM_LIMIT: f64 = (1u64 << 30) as f64;
-/// Largest number of pixels of an image, so that path indices fit into 32 bits with a wide margin.
+/// Largest number of pixels of an image, 2²⁸, so that path indices fit into 32 bits with a wide margin.
 const MAX_PIXELS: u64 = 1 << 28;
 /// Largest width and height of an image in pixels.
 const MAX_SIDE: u32 = 1 << 16;
-/// Largest value of `max_bounces`; bounds the per-bounce statistics.
+/// Largest valid value of [`Scene::max_bounces`](crate::Scene::max_bounces). It bounds the size of the statistics,
+/// which have an entry per bounce.
 const MAX_BOUNCES: u32 = 1024;
-/// Valid radiances for [`Scene::clamp_indirect`](crate::Scene::clamp_indirect).
+/// Valid values of [`Scene::clamp_indirect`](crate::Scene::clamp_indirect), in W·sr⁻¹·m⁻².
 pub(crate) const CLAMP_RANGE: RangeInclusive<f32> = 1e-6..=1e6;
-/// Memory needed per pixel: three 64-bit film sums and their copy, three floats, and 4 bytes for display and 3 for a
-/// file.
+/// Bytes of memory needed per pixel: three 64-bit film sums and their copy, three floats, 4 bytes for display and 3 for
+/// a file.
 const BYTES_PER_PIXEL: u64 = 2 * 3 * 8 + 3 * 4 + 4 + 3;
 
-/// Checks that an image size is within the limits and that the image fits into memory.
+/// Checks that width and height in pixels are within the limits, like [`check_sides`], and that the image fits into
+/// memory.
 ///
 /// # Errors
-/// A one-line message without the setting's name.
+/// A phrase with the reason, to be put after the size, such as `must be at least 1x1 pixel`.
 pub(crate) fn check_size(size: (u32, u32)) -> Result<(), String> {
     check_sides(size)?;
     memory::check(u64::from(size.0) * u64::from(size.1) * BYTES_PER_PIXEL)
@@ -54,7 +57,7 @@ pub(crate) fn check_size(size: (u32, u32)) -> Result<(), String> {
 /// The available memory is not checked.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after the size.
+/// A phrase with the reason, to be put after the size, such as `must be at least 1x1 pixel`.
 pub fn check_sides((width, height): (u32, u32)) -> Result<(), String> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels == 0 {
@@ -68,7 +71,8 @@ pub fn check_sides((width, height): (u32, u32)) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that a number of samples per pixel is at least 1; the error lacks the setting's name.
+/// Checks that a number of samples per pixel is at least 1. The error is `must be at least 1`, to be put after the
+/// setting's name.
 pub(crate) fn check_spp(spp: u32) -> Result<(), String> {
     if spp == 0 {
         Err("must be at least 1".to_owned())
@@ -77,7 +81,8 @@ pub(crate) fn check_spp(spp: u32) -> Result<(), String> {
     }
 }
 
-/// Checks that a number of bounces is at most [`MAX_BOUNCES`]; the error lacks the setting's name.
+/// Checks that a number of bounces is at most 1024. The error is `must be at most 1024`, to be put after the setting's
+/// name.
 pub(crate) fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
     if max_bounces > MAX_BOUNCES {
         Err(format!("must be at most {MAX_BOUNCES}"))
@@ -86,10 +91,11 @@ pub(crate) fn check_max_bounces(max_bounces: u32) -> Result<(), String> {
     }
 }
 
-/// Checks that the film can accumulate `spp` samples per pixel of the radiance `brightest`, in W·sr⁻¹·m⁻².
+/// Checks that the film can accumulate `spp` samples per pixel of a radiance whose brightest channel is `brightest`, in
+/// W·sr⁻¹·m⁻². It must be below 2²⁴, and its product with `spp` at most 2³⁰.
 ///
 /// # Errors
-/// A one-line message without the object's name.
+/// One line with cause and remedy, which does not name the light or material.
 pub(crate) fn check_brightness(brightest: f32, spp: u32) -> Result<(), String> {
     if brightest >= SAMPLE_LIMIT {
         return Err(format!(

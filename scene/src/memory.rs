@@ -6,10 +6,10 @@ use std::fs;
 
 /// Returns an error if `bytes` exceeds the memory that is available to this process.
 ///
-/// Accepts everything where the system does not report it (other systems than Linux).
+/// Accepts any size on systems other than Linux, where the available memory is not known.
 ///
 /// # Errors
-/// A phrase with the reason, to be put after the object's name.
+/// A phrase with the reason, to be put after the object's name: `is too large for memory: ..`.
 pub fn check(bytes: u64) -> Result<(), String> {
     match available() {
         Some(available) if bytes > available => {
@@ -22,7 +22,7 @@ pub fn check(bytes: u64) -> Result<(), String> {
     }
 }
 
-/// Returns an empty list with capacity for `items` items. Fails if the memory does not suffice.
+/// Returns an empty list with capacity for `items` items. Fails if the memory that is available does not suffice.
 pub(crate) fn vec_with_capacity<T>(items: usize) -> Result<Vec<T>, String> {
     check((items as u64).saturating_mul(size_of::<T>() as u64))?;
     let mut list = Vec::new();
@@ -31,8 +31,8 @@ pub(crate) fn vec_with_capacity<T>(items: usize) -> Result<Vec<T>, String> {
     Ok(list)
 }
 
-/// Ensures capacity for one more item. Before the list grows it checks the free memory, and fails instead of letting
-/// the system end the program.
+/// Ensures that a list has capacity for one more item. If the list must grow and the available memory does not suffice,
+/// it fails, because otherwise the system might end the program.
 pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
     if items.len() == items.capacity() {
         let more = items.len().max(1 << 10);
@@ -50,13 +50,15 @@ fn gibibytes(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// Returns the bytes available, the smaller of the machine's and the container's; `None` on systems other than Linux.
+/// Returns the bytes of memory available to this process: the smaller of what the machine and its container (cgroup)
+/// have left. Returns `None` on systems other than Linux.
 fn available() -> Option<u64> {
     let machine = entry("/proc/meminfo", "MemAvailable:")?.checked_mul(1024)?;
     Some(container_available().map_or(machine, |container| machine.min(container)))
 }
 
-/// Returns the bytes that the limit of a control group (version 2) leaves; cached files count as available.
+/// Returns the bytes that the memory limit of a container (Linux control group, version 2) leaves. Cached files count
+/// as available.
 ///
 /// Returns `None` if there is no limit.
 fn container_available() -> Option<u64> {
@@ -67,7 +69,8 @@ fn container_available() -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cached)))
 }
 
-/// Returns the first number of the line `name` in a file of names and numbers.
+/// Returns the first number of the line that begins with the word `name`, in a system file of lines such as
+/// `MemAvailable: 123 kB`. Returns `None` if the file or the line is missing.
 fn entry(path: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
     let line = text

@@ -16,11 +16,14 @@ use crate::{
     obj, ply,
 };
 
-/// File extensions of models, in lower case.
+/// File extensions of models, in lower case, without the dot.
 pub(crate) const MODEL_TYPES: [&str; 4] = ["glb", "gltf", "obj", "ply"];
 
-/// Reads the vertices and faces of a PLY or OBJ file into `mesh`, with normals and texture coordinates if
+/// Reads the vertices and faces of a PLY or OBJ file into `mesh`. Normals and texture coordinates are passed only if
 /// `mesh.attributes` is set.
+///
+/// # Errors
+/// A one-line message without the file's name, if the file cannot be read or is invalid.
 pub(crate) fn read_mesh(path: &Path, mesh: &mut MeshBuilder) -> Result<(), String> {
     let mut reader = open(path)?;
     match file_type(path).as_str() {
@@ -29,7 +32,11 @@ pub(crate) fn read_mesh(path: &Path, mesh: &mut MeshBuilder) -> Result<(), Strin
     }
 }
 
-/// Reads a model and the files that it refers to, and merges its meshes where that makes it faster to trace.
+/// Reads a glTF, OBJ or PLY model and the files that it refers to, and merges meshes that are used once, to speed up
+/// tracing.
+///
+/// # Errors
+/// A one-line message without the model's file name.
 pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
     open_regular_file(path, &MODEL_TYPES)?;
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -42,7 +49,10 @@ pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
     Ok(model)
 }
 
-/// Opens a PLY or OBJ file for buffered reading. Fails if it is empty.
+/// Opens a PLY or OBJ file for buffered reading.
+///
+/// # Errors
+/// A one-line message without the file's name, if it is missing, unreadable, empty or has another extension.
 fn open(path: &Path) -> Result<BufReader<File>, String> {
     let file = open_regular_file(path, &["ply", "obj"])?;
     let mut reader = BufReader::with_capacity(1 << 16, file);

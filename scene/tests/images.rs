@@ -28,7 +28,8 @@ fn decode(bytes: &[u8], case: &str) -> Vec<[f32; 4]> {
     }
 }
 
-/// Asserts that each texel is `of` applied to its [`color`].
+/// Asserts that each texel of the encoded image `bytes` is `of` applied to its [`color`]. `case` names the image in
+/// failures.
 fn expect(bytes: &[u8], case: &str, of: impl Fn([f32; 3]) -> [f32; 3]) {
     for (number, texel) in decode(bytes, case).into_iter().enumerate() {
         let (x, y) = (number % SIZE.0, number / SIZE.0);
@@ -159,7 +160,7 @@ fn errors_of_a_radiance_file_name_the_problem() {
     assert!(short.starts_with("cannot be decoded: "), "{short}");
 }
 
-/// Builds a layer with these channels, each one component of [`color`].
+/// Builds an OpenEXR layer with these channels, each given by its name and the component of [`color`] that it holds.
 fn layer(
     channels: &[(&str, usize)],
     half: bool,

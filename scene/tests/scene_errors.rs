@@ -66,7 +66,8 @@ fn every_wrong_scene_gives_its_expected_message() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The transforms of these instances fit into memory but the tree over them does not; the check includes the tree.
+/// The transforms of these instances would fit into memory, but not with the acceleration structure over them, which
+/// the check includes.
 #[test]
 #[cfg(target_os = "linux")]
 fn instances_that_do_not_fit_into_memory_are_refused_at_once() {

@@ -210,13 +210,15 @@ fn the_displaced_sphere_of_a_million_triangles_is_closed_and_faces_outwards() {
     }
 }
 
-/// Returns the radius of the displaced sphere, implemented from the documentation with the system's sines.
+/// Returns the distance of the displaced sphere's surface from its centre, for radius 1 and the default amplitudes. It
+/// follows the documentation and uses the system's sines.
 fn displacement(u: f64, v: f64) -> f64 {
     1.0 + 0.08 * (9.0 * u).sin() * (7.0 * v).cos()
         + 0.03 * (31.0 * u + 1.0).sin() * (29.0 * v).sin()
 }
 
-/// Returns the radial distance of a point from the exact surface.
+/// Returns the distance from the exact surface of the displaced sphere to a point, along the ray from the centre;
+/// negative inside.
 fn displacement_error(point: glam::DVec3) -> f64 {
     let r = point.length();
     r - displacement(
@@ -225,7 +227,7 @@ fn displacement_error(point: glam::DVec3) -> f64 {
     )
 }
 
-/// Returns the volume of the exact surface, ∫ r³/3 sin u du dv, by the midpoint rule.
+/// Returns the volume inside the exact surface of the displaced sphere, ∫ r³/3 sin u du dv, by the midpoint rule.
 fn displaced_volume() -> f64 {
     use std::f64::consts::PI;
     let (rings, segments) = (1000, 2000);

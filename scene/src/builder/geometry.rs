@@ -10,15 +10,16 @@ use crate::{
     scene::{Instance, Mesh, Parameter, Sphere, Triangle},
 };
 
-/// Largest number of primitives. Primitive indices have 32 bits, and one bit is reserved.
+/// Largest number of primitives: triangles (those of meshes included), spheres and instances. Primitive indices have 32
+/// bits, and one bit is reserved.
 const MAX_PRIMITIVES: usize = 1 << 31;
 
-/// The triangles, spheres, meshes and instances of the objects that were read so far.
+/// The triangles, spheres, meshes and instances of the objects that were read so far, in world space.
 #[derive(Default)]
 pub(crate) struct Geometry {
     /// Triangles that are not part of a mesh.
     pub(crate) triangles: Vec<Triangle>,
-    /// Spheres.
+    /// Spheres, in the order of the file.
     pub(crate) spheres: Vec<Sphere>,
     /// Meshes that instances refer to by index.
     pub(crate) meshes: Vec<Mesh>,
@@ -27,7 +28,10 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Adds a triangle. Returns `false`, without adding it, if it has no area.
+    /// Adds a triangle with vertices in world space, counter-clockwise seen from the front, and returns `true`. A
+    /// triangle without area is not added and gives `false`.
+    ///
+    /// Fails if there are too many primitives or too little memory.
     pub(crate) fn push_triangle(
         &mut self,
         vertices: [DVec3; 3],
@@ -54,7 +58,7 @@ impl Geometry {
         Ok(())
     }
 
-    /// Adds a mesh and returns its index. It is visible only through instances.
+    /// Adds a mesh and returns its index. It is visible only through instances. Fails if there are too many primitives.
     pub(crate) fn push_mesh(&mut self, mesh: Mesh) -> Result<u32, String> {
         self.check_room(mesh.triangles.len())?;
         self.meshes.push(mesh);
@@ -70,7 +74,7 @@ impl Geometry {
     }
 
     /// Adds a flat, convex polygon as a fan of triangles from its first corner. Returns the number of triangles that
-    /// were left out because they have no area.
+    /// were left out because they have no area. Fails if there are too many primitives or too little memory.
     pub(crate) fn push_polygon(&mut self, corners: &[DVec3], material: u32) -> Result<u64, String> {
         let [first, rest @ ..] = corners else {
             return Ok(0);
@@ -82,9 +86,11 @@ impl Geometry {
         Ok(flat)
     }
 
-    /// Adds parallelograms as one mesh with texture coordinates, so that each shows a whole image. Its lower left
-    /// corner is at the first corner and its lower right one at the second. Returns the number of triangles without
-    /// area, which are left out.
+    /// Adds parallelograms as one mesh with an instance. Each gets texture coordinates that show a whole image, with
+    /// the lower left corner at the first corner and the lower right one at the second.
+    ///
+    /// Returns the number of triangles that were left out because they have no area. Fails if there are too many
+    /// primitives.
     pub(crate) fn push_textured_parallelograms(
         &mut self,
         parallelograms: &[[DVec3; 4]],
@@ -119,12 +125,14 @@ impl Geometry {
         Ok(flat as u64)
     }
 
-    /// Adds the instances of a model with `transform`, as flat triangles or as instances of meshes, whichever is
-    /// faster.
+    /// Adds the instances of a model with `transform`, each as separate triangles or as an instance of a mesh,
+    /// whichever is faster.
     ///
     /// `material` converts a material index of the model to one of the scene. Vertices of meshes move from the model
-    /// into the scene, and a later call for the same model reuses them. Returns the number of triangles without area,
-    /// which are left out.
+    /// into the scene, and a later call for the same model reuses them.
+    ///
+    /// Returns the number of triangles that were left out because they have no area. Fails if a mesh extends beyond 1e8
+    /// m, there are too many primitives, or too little memory.
     pub(crate) fn push_model(
         &mut self,
         model: &mut Model,
@@ -159,8 +167,11 @@ impl Geometry {
             }
             let own = material(instance.material);
             let merged = !mesh.triangle_materials.is_empty();
-            if mesh.number.is_none() && !merged && uses.becomes_flat(mesh, own, materials) {
-                flat += self.push_flat(mesh, &transform, own)?;
+            if mesh.number.is_none()
+                && !merged
+                && uses.becomes_separate_triangles(mesh, own, materials)
+            {
+                flat += self.push_separate_triangles(mesh, &transform, own)?;
                 continue;
             }
             if mesh.number.is_none() {
@@ -196,8 +207,9 @@ impl Geometry {
         Ok(flat)
     }
 
-    /// Adds a mesh as separate triangles. Returns the number of triangles without area, which are left out.
-    fn push_flat(
+    /// Adds a mesh as separate triangles in world space. Returns the number of triangles that were left out because
+    /// they have no area. Fails if there are too many primitives or too little memory.
+    fn push_separate_triangles(
         &mut self,
         mesh: &ModelMesh,
         transform: &DAffine3,
@@ -215,12 +227,13 @@ impl Geometry {
         Ok(flat)
     }
 
-    /// Returns the number of triangles, spheres and instances, without the triangles of meshes.
+    /// Returns the number of separate triangles, spheres and instances; the triangles of meshes are not counted.
     pub(crate) fn primitive_count(&self) -> usize {
         self.triangles.len() + self.spheres.len() + self.instances.len()
     }
 
-    /// Fails if `more` additional primitives would exceed the limit of a scene.
+    /// Fails if `more` additional primitives would exceed the limit of a scene, 2³¹ triangles (those of meshes
+    /// included), spheres and instances.
     pub(crate) fn check_room(&self, more: usize) -> Result<(), String> {
         let in_meshes: usize = self.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
         match (in_meshes + self.primitive_count()).checked_add(more) {
@@ -232,26 +245,33 @@ impl Geometry {
     }
 }
 
-/// A summary of the instances of a model that use one of its meshes, and of their materials.
+/// The use of one mesh by the instances of its model: their number, and what their materials need.
 #[derive(Clone, Copy, Default)]
 struct MeshUse {
-    /// Number of instances of the mesh.
+    /// Number of instances of the mesh in the model.
     count: u32,
-    /// Whether any material of these instances has textures.
+    /// Whether any material of the mesh's instances has textures.
     textured: bool,
-    /// Whether any material of these instances has a normal map, for the surface or for the clear coat.
+    /// Whether any material of the mesh's instances has a normal map, for the surface or for the clear coat.
     normal_mapped: bool,
 }
 
 impl MeshUse {
-    /// Largest number of emissive triangles that become flat triangles, so that their light is sampled.
+    /// Largest number of emissive triangles, over all instances of a mesh, that become separate triangles, so that
+    /// their light is sampled.
     const MAX_EMISSIVE_TRIANGLES: u64 = 1 << 20;
-    /// Largest number of triangles that take less memory than an instance does.
-    const MAX_FLAT_TRIANGLES: usize = 8;
+    /// Largest number of triangles of a mesh that become separate triangles for each of several instances. So few take
+    /// less memory than an instance does.
+    const MAX_SEPARATE_TRIANGLES: usize = 8;
 
-    /// Returns whether a mesh becomes flat triangles, which are traced faster and whose light is sampled. Textured
-    /// meshes must stay meshes.
-    fn becomes_flat(&self, mesh: &ModelMesh, material: u32, materials: &Materials) -> bool {
+    /// Returns whether the instances of a mesh become separate triangles, which are traced faster and whose light is
+    /// sampled. `material` is their index in `materials`. Textured meshes and most smooth ones stay meshes.
+    fn becomes_separate_triangles(
+        &self,
+        mesh: &ModelMesh,
+        material: u32,
+        materials: &Materials,
+    ) -> bool {
         if materials.is_textured(material) {
             return false;
         }
@@ -260,16 +280,16 @@ impl MeshUse {
         if shines && u64::from(self.count) * triangles as u64 <= Self::MAX_EMISSIVE_TRIANGLES {
             return true;
         }
-        mesh.is_flat() && (self.count == 1 || triangles <= Self::MAX_FLAT_TRIANGLES)
+        mesh.is_flat() && (self.count == 1 || triangles <= Self::MAX_SEPARATE_TRIANGLES)
     }
 }
 
-/// Returns whether the normal of a triangle can be computed in `f32`. A triangle without one counts as having no area.
+/// Returns whether a triangle has an area, which means that its normal can be computed in `f32`.
 fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
     (b - a).cross(c - a).length_squared().is_normal()
 }
 
-/// Fails if a vertex position is not finite. `number`, counted from 1, names the vertex in the message.
+/// Fails if the position of a vertex is not finite. The message names the vertex by `number`, counted from 1.
 pub(crate) fn check_finite(number: usize, position: DVec3) -> Result<(), String> {
     if position.is_finite() {
         Ok(())
@@ -280,17 +300,17 @@ pub(crate) fn check_finite(number: usize, position: DVec3) -> Result<(), String>
     }
 }
 
-/// Vertex attributes at a corner of a face; NaN where the file has none.
+/// Normal and texture coordinates at a corner of a face; NaN where the file has none.
 #[derive(Clone, Copy)]
 pub(crate) struct Corner {
-    /// Normal of any length.
+    /// Normal, of any length.
     pub(crate) normal: Vec3,
     /// Texture coordinates; (0, 0) is the upper left corner of an image.
     pub(crate) uv: [f32; 2],
 }
 
 impl Corner {
-    /// A corner without attributes.
+    /// A corner without attributes: all values are NaN.
     pub(crate) const BARE: Corner = Corner {
         normal: Vec3::NAN,
         uv: [f32::NAN; 2],
@@ -301,29 +321,30 @@ impl Corner {
 pub(crate) struct MeshBuilder<'g> {
     geometry: &'g mut Geometry,
     transform: Transform,
-    /// Transform for normals: the inverse transpose of `transform`.
+    /// Transform for normals: the inverse transpose of the linear part of `transform`.
     normal_transform: DMat3,
     material: u32,
-    /// Transformed vertex positions in metres.
+    /// Vertex positions in world space, metres.
     vertices: Vec<DVec3>,
-    /// Corners of the current face.
+    /// Corners of the current face: position in world space, and attributes.
     face: Vec<(DVec3, Corner)>,
     /// Triangles of the current face, as indices into `face`.
     triangles: Vec<[usize; 3]>,
-    /// Whether normals and texture coordinates of the file are kept. If not, readers need not pass them.
+    /// Whether normals and texture coordinates of the file are kept. If `false`, readers need not pass them.
     pub(crate) attributes: bool,
-    /// Attributes of each added triangle, if they are kept.
+    /// Attributes at the corners of each added triangle; empty if `attributes` is `false`.
     corners: Vec<[Corner; 3]>,
-    /// Number of faces so far.
+    /// Number of faces received so far.
     faces: u64,
     /// Number of triangles that were left out because they have no area.
     flat_triangles: u64,
-    /// Number of triangles in `geometry` before this mesh.
+    /// Number of triangles that `geometry` had before this mesh.
     triangles_before: usize,
 }
 
 impl<'g> MeshBuilder<'g> {
-    /// Creates a builder that transforms vertices and gives all triangles one material.
+    /// Creates a builder that applies `transform` to all vertices and gives all triangles one material. `attributes`
+    /// says whether normals and texture coordinates are kept.
     pub(crate) fn new(
         geometry: &'g mut Geometry,
         transform: Transform,
@@ -346,7 +367,8 @@ impl<'g> MeshBuilder<'g> {
         }
     }
 
-    /// Transforms and adds a vertex. Fails if it is not finite or too far from the origin.
+    /// Transforms and stores a vertex of the file. Fails if its position is not finite, is beyond 1e8 m after the
+    /// transform, or does not fit into memory.
     pub(crate) fn push_vertex(&mut self, position: DVec3) -> Result<(), String> {
         let number = self.vertices.len() + 1;
         check_finite(number, position)?;
@@ -361,8 +383,10 @@ impl<'g> MeshBuilder<'g> {
         Ok(())
     }
 
-    /// Triangulates and adds a polygon, given as vertex indices from 0 with the attributes at each corner. Fails if an
-    /// index is invalid or there are fewer than three corners.
+    /// Triangulates a polygon and adds its triangles to the scene. Each corner is a zero-based vertex index with its
+    /// attributes.
+    ///
+    /// Fails if an index is invalid, there are fewer than three corners, too many primitives, or too little memory.
     pub(crate) fn push_face(
         &mut self,
         corners: impl Iterator<Item = (i64, Corner)>,
@@ -412,8 +436,8 @@ impl<'g> MeshBuilder<'g> {
         Ok(())
     }
 
-    /// Returns the number of triangles that were left out, and the attributes of the others. Fails if there is no
-    /// triangle with an area.
+    /// Returns the number of triangles that were left out because they have no area, and the corner attributes of the
+    /// added ones (empty unless `attributes` is set). Fails if no triangle was added.
     pub(crate) fn finish(self) -> Result<(u64, Vec<[Corner; 3]>), String> {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());

@@ -12,23 +12,25 @@ use crate::{
 /// All materials of a scene, with their textures, while the scene is read.
 #[derive(Default)]
 pub(crate) struct Materials {
-    /// The index of each material that the scene file defines, by its name. Materials of models are not in it.
+    /// Index of each material that the scene file defines, by its name. Materials of models have no entry.
     pub(crate) names: HashMap<String, u32>,
-    /// All materials, in the order of the file, then those of models.
+    /// All materials without their textures: those of the scene file in its order, then those of models.
     pub(crate) surfaces: Vec<Surface>,
-    /// The name of each material by its index; may be empty for materials of models.
+    /// Name of each material by its index, for display; may be empty for materials of models.
     pub(crate) display_names: Vec<String>,
-    /// Textures of the materials that have any, by material index.
+    /// Textures, opacity and normal map scales by material index. Materials that are opaque and have no textures have
+    /// no entry.
     pub(crate) maps: BTreeMap<u32, MaterialTextures>,
     /// The images and textures that `maps` refers to.
     pub(crate) library: TextureLibrary,
 }
 
 impl Materials {
-    /// Appends the materials and textures of a model and returns the index of its first material.
+    /// Appends the materials and textures of a model and returns the scene's index of its first material. The others
+    /// follow in the model's order.
     ///
     /// # Errors
-    /// A one-line message if an emission is too bright for `spp` samples per pixel.
+    /// A one-line message if an emission is too bright for the film at `spp` samples per pixel.
     pub(crate) fn add_model(&mut self, model: &Model, spp: u32) -> Result<u32, String> {
         let textures = self.library.append(&model.library);
         let first = self.surfaces.len() as u32;
@@ -60,7 +62,7 @@ impl Materials {
         maps.is_some_and(|maps| !maps.textures.is_empty())
     }
 
-    /// Returns `true` if the material with this index has a texture for `parameter`.
+    /// Returns `true` if the material with this index has a texture for `parameter`. Unknown indices give `false`.
     pub(crate) fn has_map(&self, material: u32, parameter: Parameter) -> bool {
         let maps = self.maps.get(&material);
         maps.is_some_and(|maps| maps.textures.contains_key(&parameter))

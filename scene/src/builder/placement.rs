@@ -16,36 +16,37 @@ use crate::{
 pub(crate) struct Grid {
     /// Number of places along x, y and z, each 1 or more.
     pub(crate) count: [u32; 3],
-    /// Distance between neighbours along x, y and z in metres.
+    /// Distance between neighbours along x, y and z in metres, -1e8..=1e8 each.
     pub(crate) spacing: DVec3,
     /// Centre of the grid in metres.
     pub(crate) center: DVec3,
 }
 
-/// Random places, uniformly distributed over a box. Each has a random uniform scale and a random rotation about +y.
+/// A random distribution of instances: uniform over a box, each with a random uniform scale and a random rotation about
+/// +y. From the field `scatter` of `Instances`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
     /// Number of instances to place.
     pub(crate) count: u32,
     /// One corner of the box in metres.
     pub(crate) from: DVec3,
-    /// The opposite corner in metres.
+    /// Corner of the box opposite to `from`, in metres.
     pub(crate) to: DVec3,
     /// Seed of the random numbers.
     pub(crate) seed: u32,
-    /// Bounds of the random uniform scale: minimum and maximum.
+    /// Minimum and maximum of the random uniform scale.
     pub(crate) scale: (f64, f64),
     /// Upper bound of the random rotation about +y in degrees; the lower bound is 0.
     pub(crate) turn: f64,
 }
 
 impl Grid {
-    /// Returns the total number of places.
+    /// Returns the total number of instances.
     pub(crate) fn len(&self) -> u32 {
         self.count.iter().product()
     }
 
-    /// Returns the transform of place `number`, 0..`len()`, with x varying fastest.
+    /// Returns the transform of instance `number`, 0..`len()`, with x varying fastest.
     pub(crate) fn place(&self, number: u32) -> Transform {
         let [x, y, _] = self.count;
         let step = [number % x, number / x % y, number / x / y];
@@ -60,7 +61,8 @@ impl Grid {
 }
 
 impl Scatter {
-    /// Returns the transform of place `number`, which depends only on that number and the fields of the scatter.
+    /// Returns the transform of instance `number`, 0..`count`. It depends only on that number and the fields of the
+    /// scatter.
     pub(crate) fn place(&self, number: u32) -> Transform {
         let unit = |dimension: u64| {
             let key = (u64::from(self.seed) << 32 | u64::from(number)) * 8 + dimension;
@@ -84,8 +86,10 @@ fn hash(key: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Makes an instance of a mesh whose vertices lie within `reach` of its origin along each axis. Fails if it could
-/// extend beyond 1e8 m, or if its transform is not invertible.
+/// Makes an instance of the mesh with index `mesh`. `reach` is the largest magnitude of the mesh's coordinates in
+/// metres. `material` replaces the mesh's own; `None` keeps it.
+///
+/// Fails if the instance could extend beyond 1e8 m, or if its transform is not invertible.
 pub(crate) fn instance(
     mesh: u32,
     reach: f64,
@@ -105,8 +109,10 @@ pub(crate) fn instance(
         .ok_or_else(|| "is scaled to 0 or almost 0, expected a larger scale".to_owned())
 }
 
-/// Makes an instance of a mesh with the transform `place`. Returns `None` if the transform is not invertible, or its
-/// inverse has an entry of 1e15 or more.
+/// Makes an instance of the mesh with index `mesh` and the transform `place`. `material` replaces the mesh's own;
+/// `None` keeps it.
+///
+/// Returns `None` if the transform is not invertible, or its inverse has an entry of 1e15 or more.
 pub(crate) fn try_instance(mesh: u32, place: &DAffine3, material: Option<u32>) -> Option<Instance> {
     let DMat3 {
         x_axis,
@@ -127,9 +133,11 @@ pub(crate) fn try_instance(mesh: u32, place: &DAffine3, material: Option<u32>) -
         })
 }
 
-/// Builds an indexed mesh, in which corners with equal position, texture coordinates and normal share a vertex. Texture
-/// coordinates are kept if all `corners` have them. A smooth mesh keeps its normals if all corners have one, and gets
-/// averaged ones otherwise.
+/// Builds an indexed mesh, in which corners with equal position, texture coordinates and normal share a vertex.
+/// `corners` has the attributes of each triangle's corners, or is empty. All triangles get the material of the first.
+///
+/// Texture coordinates are kept if all `corners` have them. A `smooth` mesh keeps its normals if all corners have one,
+/// and gets averaged ones otherwise. Fails if memory does not suffice.
 pub(crate) fn indexed_mesh(
     triangles: &[Triangle],
     corners: &[[Corner; 3]],
@@ -177,8 +185,8 @@ pub(crate) fn indexed_mesh(
     Ok(mesh)
 }
 
-/// Returns the average normal of the triangles around each vertex, weighted by their angles there (Thürmer & Wüthrich
-/// 1998). Vertices at equal positions get equal normals.
+/// Returns a unit normal for each vertex: the average over the triangles around it, weighted by their angles there
+/// (Thürmer & Wüthrich 1998). Vertices at equal positions get equal normals.
 fn smooth_normals(mesh: &Mesh) -> Vec<Vec3> {
     let mut places: HashMap<[u32; 3], u32> = HashMap::new();
     let place_of: Vec<u32> = mesh

@@ -8,7 +8,7 @@ use glam::{DAffine3, DMat3, DVec3};
 /// A transform of scale, then rotation about x, y and z in this order, then translation. The default is the identity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transform {
-    /// Scale along x, y and z; negative values mirror.
+    /// Scale factors along x, y and z; negative values mirror.
     pub(crate) scale: DVec3,
     /// Rotation angles about x, y and z in degrees.
     pub(crate) rotate_degrees: DVec3,
@@ -27,7 +27,7 @@ impl Default for Transform {
 }
 
 impl Transform {
-    /// Returns the image of `point` under the whole transform.
+    /// Returns `point` transformed: scaled, rotated about x, y and z, and translated.
     pub(crate) fn apply(&self, point: DVec3) -> DVec3 {
         self.scale_and_rotate(point) + self.translate
     }
@@ -54,7 +54,8 @@ impl Transform {
         }
     }
 
-    /// Returns whether the transform mirrors, that is, turns counter-clockwise triangles clockwise.
+    /// Returns whether the transform mirrors, that is, has an odd number of negative scale factors. Then it turns
+    /// counter-clockwise triangles clockwise.
     pub(crate) fn mirrors(&self) -> bool {
         self.scale
             .to_array()
@@ -66,13 +67,13 @@ impl Transform {
     }
 }
 
-/// Rotates a vector about +y: x' = x cos + z sin, z' = z cos − x sin.
+/// Rotates a vector about +y by an angle in degrees: x' = x cos + z sin, z' = z cos − x sin.
 pub(crate) fn rotate_y(p: DVec3, degrees: f64) -> DVec3 {
     let (sin, cos) = sin_cos_degrees(degrees);
     DVec3::new(p.x * cos + p.z * sin, p.y, p.z * cos - p.x * sin)
 }
 
-/// Returns sine and cosine of an angle, exact at multiples of 90°.
+/// Returns sine and cosine, in this order, of an angle in degrees. They are exact at multiples of 90°.
 pub(crate) fn sin_cos_degrees(degrees: f64) -> (f64, f64) {
     let quarters = (degrees / 90.0).round();
     let (sin, cos) = libm::sincos((degrees - quarters * 90.0).to_radians());

@@ -12,24 +12,26 @@ use crate::scene::Environment;
 const WIDTH: usize = 256;
 /// Rows of the environment map.
 const HEIGHT: usize = 128;
-/// Radiance of the room straight down, at the horizon and straight up.
+/// Grey radiance of the environment without its soft boxes, W·sr⁻¹·m⁻²: straight down, at the horizon and straight up.
+/// Between them it is interpolated.
 const ROOM: [f64; 3] = [0.25, 0.55, 0.75];
-/// Width of the fade at the edge of a soft box, relative to its distance.
+/// Width of the fade at the edge of a soft box, as a multiple of the box's distance from the model.
 const SOFT: f64 = 0.08;
 
-/// A rectangular area light that faces the model, painted into the environment map.
+/// A rectangular area light that faces the model and is painted into the environment map.
 struct SoftBox {
-    /// Angle around the model, from the viewer to the right, in degrees.
+    /// Angle around the model in degrees, from the direction of the viewer (0) to the viewer's right (90).
     azimuth: f64,
-    /// Elevation of the centre above the horizon, seen from the model, in degrees.
+    /// Elevation of the box's centre above the horizon in degrees, as seen from the model.
     elevation: f64,
-    /// Half the width and half the height, as multiples of the distance from the model.
+    /// Half the width and half the height of the box, as multiples of its distance from the model.
     half_size: [f64; 2],
     /// Radiance inside the box, W·sr⁻¹·m⁻² per channel, linear sRGB.
     radiance: [f64; 3],
 }
 
-/// The key light on the left, a narrow fill light on the right, and a rim light behind the model.
+/// The soft boxes: the key light on the viewer's left, a narrow fill light on the viewer's right, and a rim light
+/// behind the model.
 const BOXES: [SoftBox; 3] = [
     SoftBox {
         azimuth: -55.0,
@@ -51,8 +53,8 @@ const BOXES: [SoftBox; 3] = [
     },
 ];
 
-/// Makes the environment, with its soft boxes arranged for a viewer in the horizontal direction of `viewer`. `scale`
-/// multiplies all radiances.
+/// Makes the environment map with its soft boxes. `viewer` is the direction from the model to the viewer; only its
+/// horizontal part matters. `scale` multiplies all radiances.
 pub(crate) fn default_environment(viewer: DVec3, scale: f32) -> Environment {
     let front = DVec3::new(viewer.x, 0.0, viewer.z).normalize_or(DVec3::Z);
     let right = DVec3::Y.cross(front);
@@ -87,8 +89,8 @@ pub(crate) fn default_environment(viewer: DVec3, scale: f32) -> Environment {
     }
 }
 
-/// Returns the coverage of a direction by a soft box: 1 inside, 0 outside, and a smooth step at the edge. The axes are
-/// its right, its up and the direction to its centre.
+/// Returns the coverage of a unit direction by a soft box: 1 inside, 0 outside, and a smooth step at the edge. The axes
+/// are the box's right, its up and the direction to its centre.
 fn coverage(of: &SoftBox, &[side, up, axis]: &[DVec3; 3], direction: DVec3) -> f64 {
     let away = direction.dot(axis);
     if away <= 0.0 {

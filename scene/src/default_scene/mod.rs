@@ -21,20 +21,24 @@ use crate::{
     scene::{Camera, DirectLight, Framing, Light, PixelFilter, Projection, Scene, Tone},
 };
 
-/// Width and height of the image in pixels, unless the model's camera has an aspect ratio of its own.
+/// Width and height of the image in pixels. If the model's camera has an aspect ratio, the width follows from that.
 const SIZE: (u32, u32) = (960, 540);
 /// Value of `Scene::spp`: the number of samples per pixel.
 const SPP: u32 = 64;
 /// Value of `Scene::max_bounces`: the largest number of times that a path may scatter.
 const MAX_BOUNCES: u32 = 8;
 
-/// Brightness of the studio if the model has lights, relative to its brightness without.
+/// Factor of the default lighting's radiance if the model has lights of its own; without any it is 1.
 const STUDIO_SCALE_WITH_LIGHTS: f32 = 0.3;
-/// Largest product of a mesh's vertices and the model's instances for which framing uses each vertex. Beyond that it
-/// uses the mesh's bounding box.
+/// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
+/// vertex. Beyond that the corners of the mesh's bounding box are used.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
 
-/// Loads a model file as a scene with default settings, a camera and lights.
+/// Loads a model file as a scene with default settings, a camera and default lighting.
+///
+/// # Errors
+/// [`Error::File`] if the model cannot be read, is invalid, has no triangle with an area, or is too bright or too
+/// large.
 pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
     let wrong = |problem: String| Error::File {
         file: display_path(path),
@@ -120,7 +124,8 @@ pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
     Ok(scene)
 }
 
-/// Makes the framing of a model's own camera. `extent` is the radius of the model in metres.
+/// Makes the framing for a model's own camera. `extent` is the radius of the model in metres, which becomes the
+/// distance from the camera to its target.
 fn framing_of_camera(camera: &ModelCamera, extent: f64) -> Framing {
     let axis = |axis: DVec3| camera.transform.transform_vector3(axis).normalize_or(axis);
     let origin = camera.transform.translation;
@@ -145,8 +150,8 @@ fn framing_of_camera(camera: &ModelCamera, extent: f64) -> Framing {
     }
 }
 
-/// Returns the centre of the model's bounding box, half the lengths of its edges, and the radius of the model around
-/// that centre.
+/// Returns the centre of the model's bounding box, half the lengths of its edges, and the largest distance of a vertex
+/// from that centre, all in metres.
 fn extent(model: &Model) -> (DVec3, DVec3, f64) {
     let points = |of: &mut dyn FnMut(DVec3)| {
         for instance in &model.instances {
@@ -167,8 +172,8 @@ fn extent(model: &Model) -> (DVec3, DVec3, f64) {
     (center, (high - low) / 2.0, farthest.sqrt())
 }
 
-/// Returns the luminance of the irradiance from a light without a size on a surface at `point` that faces it. The cone
-/// of a spot light is ignored, and an environment counts as 0.
+/// Returns the luminance of the irradiance, in W/m², that a light causes on a surface at `point` that faces it. The
+/// cone of a spot light is ignored, and an environment counts as 0.
 fn irradiance(light: &Light, point: DVec3) -> f64 {
     match *light {
         Light::Point {

@@ -13,13 +13,14 @@ use std::{
 
 use crate::error::{escaped, excerpt};
 
-/// Opens a regular file whose extension is one of `types` (lower case, without the dot) and records it with
+/// Opens a regular file whose extension is one of `types` (lower case, without the dot), and adds it to the files of
 /// [`record`](record::record).
 ///
 /// Pipes and devices are refused, because reading them may never end.
 ///
 /// # Errors
-/// A one-line message without the file's name.
+/// A one-line message, without the file's name, if the file is missing, unreadable, not regular or has another
+/// extension.
 pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File, String> {
     record::record(path);
     let cannot = |error: io::Error| match error.kind() {
@@ -54,7 +55,8 @@ pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File,
 /// Names that lead out of that folder are refused, because a model may come from an untrusted source.
 ///
 /// # Errors
-/// A one-line message that quotes the name.
+/// A one-line message that quotes the name, if it is empty, too long, contains control characters or a colon, or leads
+/// out of the folder.
 pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
     const MAX_PATH_BYTES: usize = 4096;
     let refused = |why: &str| Err(format!("refers to the file `{}`, {why}", excerpt(name)));
@@ -83,7 +85,7 @@ pub(crate) fn file_type(path: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// Formats a path for a message, on one line: control characters are escaped.
+/// Formats a path for a message on one line: control characters are escaped, and bytes that are not UTF-8 are replaced.
 pub(crate) fn display_path(path: &Path) -> String {
     escaped(&path.display().to_string())
 }

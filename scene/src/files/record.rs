@@ -13,23 +13,23 @@ pub struct SceneFile {
     /// The file's path: the folder of the file that names it, joined with the name. It is relative if the scene's path
     /// was.
     pub path: PathBuf,
-    /// The file's state when it was read; `None` if it did not exist or could not be inspected.
+    /// Metadata of the file when it was read; `None` if it did not exist or could not be inspected.
     as_read: Option<FileStamp>,
 }
 
-/// Metadata of a file. Two versions of a file are taken as equal if their stamps are.
+/// Metadata of a file. A file counts as unchanged if its metadata is equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FileStamp {
-    /// Time of the last modification, if the system reports one.
+    /// Time of the last modification; `None` if the system does not report one.
     modified: Option<SystemTime>,
     /// Size of the file in bytes.
     bytes: u64,
-    /// The inode number, which detects a file that was renamed over this one; 0 on systems other than Unix.
+    /// Inode number of the file, which changes if another file is renamed over this one; 0 on systems other than Unix.
     inode: u64,
 }
 
 impl SceneFile {
-    /// Creates the record of a path with the present state of its file.
+    /// Creates the record of a path, with the current metadata of its file if it exists.
     fn new(path: &Path) -> SceneFile {
         SceneFile {
             path: path.to_owned(),
@@ -37,14 +37,15 @@ impl SceneFile {
         }
     }
 
-    /// Returns `true` if the file was modified, replaced, deleted or created since the scene was read.
+    /// Returns `true` if the file was modified, replaced, deleted or created since the scene was read, judged by its
+    /// metadata.
     pub fn has_changed(&self) -> bool {
         FileStamp::of(&self.path) != self.as_read
     }
 }
 
 impl FileStamp {
-    /// Returns the stamp of the file at `path`, or `None` if it cannot be inspected.
+    /// Returns the current metadata of the file at `path`, or `None` if it does not exist or cannot be inspected.
     fn of(path: &Path) -> Option<FileStamp> {
         let data = fs::metadata(path).ok()?;
         Some(FileStamp {
@@ -66,11 +67,12 @@ fn inode(_: &Metadata) -> u64 {
 }
 
 thread_local! {
-    /// The files that this thread has looked for; `None` outside of [`recording`].
+    /// The files that this thread has looked for since [`recording`] began; `None` outside of [`recording`].
     static RECORDED: RefCell<Option<Vec<SceneFile>>> = const { RefCell::new(None) };
 }
 
-/// Records the state of a file that is about to be read, once per path.
+/// Adds a file that is about to be read to the files that [`recording`] returns, with its current metadata. A path that
+/// was added before is not added again.
 ///
 /// Does nothing unless the call is made, on the same thread, from within [`recording`].
 pub(crate) fn record(path: &Path) {
@@ -83,7 +85,7 @@ pub(crate) fn record(path: &Path) {
     });
 }
 
-/// Calls `read` and returns its result, with the files that it looked for on this thread, existing or not.
+/// Calls `read` and returns its result with the files that it passed to [`record`] on this thread, existing or not.
 ///
 /// Calls must not be nested: the inner one would discard the files of the outer one.
 pub(crate) fn recording<T>(read: impl FnOnce() -> T) -> (T, Vec<SceneFile>) {

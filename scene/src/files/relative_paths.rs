@@ -8,15 +8,15 @@ use std::{
 
 use super::relative_path;
 
-/// Finds files in one folder and below it, with a cache of folder listings.
+/// A lookup of files in one folder and below it by relative paths, with a cache of folder listings.
 pub(crate) struct RelativePaths {
     folder: PathBuf,
-    /// For each folder that was listed: its entries by their names in lower case.
+    /// For each folder that was listed: the paths of its entries by their names in lower case.
     files: HashMap<PathBuf, HashMap<String, PathBuf>>,
 }
 
 impl RelativePaths {
-    /// Creates a lookup in `folder` without reading it.
+    /// Creates a lookup in `folder` without reading the folder.
     pub(crate) fn new(folder: &Path) -> Self {
         RelativePaths {
             folder: folder.to_owned(),
@@ -24,9 +24,11 @@ impl RelativePaths {
         }
     }
 
-    /// Returns the path of a file name. If no file has exactly that name, it returns one whose name differs only in
-    /// case, because not every system distinguishes case. The file may not exist. Fails if the name leads out of the
-    /// folder.
+    /// Returns the path, folder included, of the file with the relative path `name`. If there is none of exactly that
+    /// name, returns one whose name differs only in case. If there is none either, returns the path as written.
+    ///
+    /// # Errors
+    /// A one-line message if the name is invalid or leads out of the folder.
     pub(crate) fn file(&mut self, name: &str) -> Result<PathBuf, String> {
         let mut path = self.folder.clone();
         for part in relative_path(name)?.components() {
@@ -41,8 +43,11 @@ impl RelativePaths {
         Ok(path)
     }
 
-    /// Returns the path of a file name, as [`RelativePaths::file`] does. If that file is missing or outside the folder,
-    /// it tries the last component of the name, because many programs write absolute paths of the machine they ran on.
+    /// Returns the path of a file, as [`RelativePaths::file`] does. If that file is missing or outside the folder,
+    /// tries only the last component of `name`, because many programs write absolute paths of the machine they ran on.
+    ///
+    /// # Errors
+    /// The error of [`RelativePaths::file`], if the last component does not name an existing file either.
     pub(crate) fn find_by_last_component(&mut self, name: &str) -> Result<PathBuf, String> {
         let named = self.file(name);
         if named.as_ref().is_ok_and(|path| path.exists()) {
@@ -53,7 +58,7 @@ impl RelativePaths {
         last.map_or(named, Ok)
     }
 
-    /// Returns the entry of `folder` whose name equals `name` apart from case.
+    /// Returns the path of the entry of `folder` whose name equals `name` apart from case; `None` if there is none.
     fn find_ignoring_case(&mut self, folder: &Path, name: &str) -> Option<PathBuf> {
         let files = self.files.entry(folder.to_owned()).or_insert_with(|| {
             let here = match folder.as_os_str().is_empty() {

@@ -13,8 +13,10 @@ use crate::memory::vec_with_capacity;
 type Bytes<'b> = &'b [u8];
 
 impl File {
-    /// Returns the elements of an accessor as `N` floats each. Integers are converted, and mapped to 0..=1 or -1..=1 if
-    /// the accessor is normalised. Fails if its elements do not have `N` components.
+    /// Returns the elements of the accessor with this index as `N` floats each. Integers are converted, and mapped to
+    /// 0..=1 or -1..=1 if the accessor is normalised.
+    ///
+    /// Fails if the accessor is invalid or its elements do not have `N` components.
     pub(super) fn floats<const N: usize>(&self, index: usize) -> Result<Vec<[f32; N]>, String> {
         let accessor = self.accessor(index)?;
         let convert =
@@ -22,7 +24,8 @@ impl File {
         self.elements(index, convert)
     }
 
-    /// Returns the elements of an accessor as `N` unsigned integers each. Fails if its components are of another type.
+    /// Returns the elements of the accessor with this index as `N` unsigned integers each. Fails if the accessor is
+    /// invalid, or its elements are not `N` unsigned integers.
     pub(super) fn integers<const N: usize>(&self, index: usize) -> Result<Vec<[u32; N]>, String> {
         let accessor = self.accessor(index)?;
         let convert = match component_type(accessor) {
@@ -39,26 +42,29 @@ impl File {
         self.elements(index, convert)
     }
 
-    /// Returns the number of elements that an accessor declares.
+    /// Returns the number of elements that an accessor declares, without checking that they are stored. Fails if the
+    /// accessor does not exist.
     pub(super) fn element_count(&self, index: usize) -> Result<usize, String> {
         let accessor = self.accessor(index)?;
         usize::try_from(accessor.count.0)
             .map_err(|_| format!("accessor {index}: declares {} elements", accessor.count.0))
     }
 
-    /// Returns the number of components of each element: 3 for `VEC3`, for example.
+    /// Returns the number of components of each element: 3 for `VEC3`, for example. Fails if the accessor does not
+    /// exist or its type is unknown.
     pub(super) fn component_count(&self, index: usize) -> Result<usize, String> {
         component_count(self.accessor(index)?)
             .map_err(|problem| format!("accessor {index}: {problem}"))
     }
 
-    /// Returns an accessor, or an error if its index is invalid.
+    /// Returns the accessor with this index. Fails if it does not exist.
     fn accessor(&self, index: usize) -> Result<&Accessor, String> {
         let accessor = self.root.accessors.get(index);
         accessor.ok_or_else(|| format!("there is no accessor {index}"))
     }
 
-    /// Reads the elements of an accessor with `convert` for each component. Errors name the accessor.
+    /// Returns the elements of the accessor with this index, using `convert` for each component. Fails if it is invalid
+    /// or its elements do not have `N` components; the message names the accessor.
     fn elements<const N: usize, T: Copy + Default>(
         &self,
         index: usize,
@@ -69,7 +75,10 @@ impl File {
             .map_err(|problem| format!("accessor {index}: {problem}"))
     }
 
-    /// Reads elements from the accessor's buffer view, or zeros without one, and then applies its sparse values.
+    /// Returns the elements of an accessor, using `convert` for each component. They come from its buffer view, or are
+    /// zeros without one; its sparse values then replace some.
+    ///
+    /// Fails if the accessor is invalid or its elements do not have `N` components.
     fn read_elements<const N: usize, T: Copy + Default>(
         &self,
         accessor: &Accessor,
@@ -128,7 +137,7 @@ impl File {
         Ok(elements)
     }
 
-    /// Limits the size of an accessor without a buffer view, whose elements are all 0. It may have as many elements as
+    /// Fails if an accessor without a buffer view, whose elements are all 0, declares too many. It may have as many as
     /// the largest stored accessor or as its own sparse values, so that a small file cannot fill the memory.
     fn check_backed(&self, accessor: &Accessor, count: usize) -> Result<(), String> {
         let stored = |accessor: &Accessor| -> Option<u64> {
@@ -145,7 +154,7 @@ impl File {
 }
 
 /// Returns `count` elements of `size` bytes from the byte `offset` on. They are `stride` bytes apart; 0 means tightly
-/// packed. Fails if `bytes` is too short.
+/// packed. Fails if `bytes` is too short or `stride` is below `size`.
 fn strided(
     bytes: &[u8],
     offset: u64,
@@ -171,7 +180,7 @@ fn strided(
     }
 }
 
-/// Returns the type of an accessor's components, or an error if it is unknown.
+/// Returns the type of an accessor's components, such as `U8` or `F32`. Fails if it is unknown.
 fn component_type(accessor: &Accessor) -> Result<ComponentType, String> {
     match &accessor.component_type {
         Checked::Valid(kind) => Ok(kind.0),
@@ -179,7 +188,7 @@ fn component_type(accessor: &Accessor) -> Result<ComponentType, String> {
     }
 }
 
-/// Returns the number of components of each element of an accessor.
+/// Returns the number of components of each element of an accessor. Fails if the type of the elements is unknown.
 fn component_count(accessor: &Accessor) -> Result<usize, String> {
     match accessor.type_ {
         Checked::Valid(Type::Scalar) => Ok(1),
@@ -192,7 +201,8 @@ fn component_count(accessor: &Accessor) -> Result<usize, String> {
     }
 }
 
-/// Returns the conversion from a stored component to a float, as glTF defines it.
+/// Returns the conversion from a stored component of an accessor to a float, as glTF defines it. Fails if the component
+/// type is unknown.
 fn converter(accessor: &Accessor) -> Result<fn(Bytes) -> f32, String> {
     Ok(match (component_type(accessor)?, accessor.normalized) {
         (ComponentType::F32, _) => |bytes| f32::from_le_bytes(array(bytes)),
@@ -213,7 +223,7 @@ fn converter(accessor: &Accessor) -> Result<fn(Bytes) -> f32, String> {
     })
 }
 
-/// Returns the first `N` bytes of a component. Panics if there are fewer.
+/// Returns the first `N` bytes of a stored component. Panics if there are fewer.
 fn array<const N: usize>(bytes: Bytes) -> [u8; N] {
     std::array::from_fn(|index| bytes[index])
 }

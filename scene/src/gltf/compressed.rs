@@ -19,15 +19,16 @@ use crate::{
 const MESHOPT: &str = "EXT_meshopt_compression";
 const DRACO: &str = "KHR_draco_mesh_compression";
 
-/// Largest accepted ratio of decompressed to compressed bytes of a buffer view. The format stores 16 equal bytes in two
-/// bits, which is a ratio of 64.
+/// Largest accepted ratio of decompressed to compressed bytes of a buffer view that meshopt compressed. The format
+/// stores 16 equal bytes in two bits, which is a ratio of 64.
 const MESHOPT_RATIO: u64 = 64;
 /// Largest accepted ratio of decompressed to compressed bytes of a Draco mesh. Equal values compress to almost nothing.
 const DRACO_RATIO: u64 = 1 << 12;
-/// Decompressed bytes that any Draco mesh may have, however small it is.
+/// Number of decompressed bytes that any Draco mesh may have, however small it is.
 const DRACO_MIN_BYTES: u64 = 64 << 20;
 
-/// Decompresses a buffer view. Returns `None` if it is stored uncompressed.
+/// Returns the decompressed bytes of the buffer view with this index, or `None` if it is stored uncompressed. Fails if
+/// the compressed data is damaged or declares too many bytes.
 pub(super) fn view(file: &File, index: usize) -> Result<Option<Vec<u8>>, String> {
     let view = &file.root.buffer_views[index];
     let extension = view.extensions.as_ref();
@@ -69,8 +70,8 @@ pub(super) fn view(file: &File, index: usize) -> Result<Option<Vec<u8>>, String>
     Ok(Some(bytes))
 }
 
-/// Runs a decoder and turns a panic into an error, so that a bug of a decoder that a damaged file triggers does not end
-/// the program.
+/// Runs the decoder of the extension `name` and turns a panic into an error. So a damaged file that triggers a bug of
+/// the decoder does not end the program.
 fn run_decoder<T>(name: &str, decode: impl FnOnce() -> T) -> Result<T, String> {
     catch_panics(decode).map_err(|_| format!("its {name} is damaged"))
 }
@@ -78,12 +79,13 @@ fn run_decoder<T>(name: &str, decode: impl FnOnce() -> T) -> Result<T, String> {
 /// The decoded Draco mesh of a primitive, from which indices and vertex attributes are read.
 pub(super) struct Draco {
     mesh: Mesh,
-    /// Maps a glTF attribute name, such as `POSITION`, to the unique id of an attribute of `mesh`.
+    /// Unique id of an attribute of `mesh`, by the glTF name of the attribute, such as `POSITION`.
     attributes: BTreeMap<String, u32>,
 }
 
 impl Draco {
-    /// Decodes the mesh of a primitive. Returns `None` if it is not compressed by Draco.
+    /// Decodes the mesh of a primitive. Returns `None` if it is not compressed by Draco. Fails if the data is damaged
+    /// or would decompress to too many bytes.
     pub(super) fn decode(file: &File, primitive: &Primitive) -> Result<Option<Draco>, String> {
         let extension = primitive.extensions.as_ref();
         let Some(written) = extension.and_then(|extension| extension.others.get(DRACO)) else {
@@ -123,7 +125,7 @@ impl Draco {
         self.mesh.num_points()
     }
 
-    /// Returns the vertex indices of all faces, three per triangle.
+    /// Returns the vertex indices of all faces, three per triangle. Fails if memory does not suffice.
     pub(super) fn indices(&self) -> Result<Vec<u32>, String> {
         let mut indices = vec_with_capacity(self.mesh.num_faces() * 3)?;
         for face in self.mesh.faces() {
@@ -132,14 +134,16 @@ impl Draco {
         Ok(indices)
     }
 
-    /// Returns the number of components of an attribute per vertex, or `None` if the mesh does not contain it.
+    /// Returns the number of components per vertex of the attribute with the glTF name `semantic`, or `None` if the
+    /// mesh does not contain it.
     pub(super) fn components(&self, semantic: &str) -> Option<usize> {
         let &id = self.attributes.get(semantic)?;
         let attribute = self.mesh.attribute_by_unique_id(id)?;
         Some(attribute.num_components().into())
     }
 
-    /// Returns an attribute as `N` floats per vertex, or `None` if the mesh does not contain it.
+    /// Returns the attribute with the glTF name `semantic` as `N` floats per vertex, or `None` if the mesh does not
+    /// contain it. Fails if it has another number of components or is damaged.
     pub(super) fn floats<const N: usize>(
         &self,
         semantic: &str,

@@ -17,26 +17,26 @@ use crate::{
     memory::{self, vec_with_capacity},
 };
 
-/// File extensions that an external buffer may have.
+/// File extensions that an external buffer may have, in lower case without the dot.
 const BUFFER_TYPES: [&str; 4] = ["bin", "glbin", "buffer", "glbuf"];
 /// First bytes of a `.glb` file.
 const MAGIC: &[u8; 4] = b"glTF";
-/// Size of the `.glb` header; the first chunk follows it.
+/// Size of the `.glb` header in bytes; the first chunk follows it.
 const HEADER_BYTES: usize = 12;
-/// Type of a `.glb` chunk with JSON ("JSON").
+/// Type of the `.glb` chunk that contains the JSON ("JSON" as a little-endian number).
 const JSON_CHUNK: u32 = 0x4e4f_534a;
-/// Type of a `.glb` chunk with binary data ("BIN\0").
+/// Type of the `.glb` chunk that contains binary data ("BIN\0" as a little-endian number).
 const BINARY_CHUNK: u32 = 0x004e_4942;
-/// Upper bound for the memory of parsed JSON, in bytes per byte of its text. A file of empty nodes comes closest.
+/// Upper bound for the memory of parsed JSON, in bytes per byte of its text. JSON with many empty nodes comes closest.
 const PARSED_BYTES: u64 = 200;
 
 /// An opened glTF file: its parsed JSON, and all its buffers in memory.
 pub(super) struct File {
-    /// The parsed JSON. Its indices are not validated.
+    /// The parsed JSON. Indices in it are not validated.
     pub(super) root: Root,
-    /// Folder of the file, to which its URIs are relative.
+    /// Folder of the file, to which URIs in it are relative.
     folder: PathBuf,
-    /// Bytes of each buffer; `None` for one without a URI and without a binary chunk.
+    /// Bytes of each buffer; `None` for one that has neither a URI nor a binary chunk.
     buffers: Vec<Option<Vec<u8>>>,
     /// Decompressed bytes of each buffer view; `None` for one that is stored uncompressed.
     decompressed: Vec<Option<Vec<u8>>>,
@@ -44,6 +44,9 @@ pub(super) struct File {
 
 impl File {
     /// Reads a `.gltf` or `.glb` file, loads its buffers and decompresses its buffer views.
+    ///
+    /// Fails with a message without the file's name, if a file cannot be read or the JSON, a buffer or compressed data
+    /// is invalid.
     pub(super) fn open(path: &Path) -> Result<File, String> {
         let mut bytes = Vec::new();
         append_file(path, &["gltf", "glb"], u64::MAX, &mut bytes)?;
@@ -75,8 +78,10 @@ impl File {
         Ok(file)
     }
 
-    /// Loads a buffer and truncates it to its declared length. Fails if it is shorter than that. The first buffer takes
-    /// the bytes of `binary` if it has no URI.
+    /// Loads the buffer with this index and truncates it to its declared length. If the first buffer has no URI, it
+    /// takes the bytes of `binary`, the binary chunk of a `.glb` file.
+    ///
+    /// Returns `None` if it has neither. Fails if the buffer cannot be read or is shorter than declared.
     fn buffer(
         &self,
         index: usize,
@@ -101,9 +106,9 @@ impl File {
         Ok(Some(bytes))
     }
 
-    /// Records that the scene depends on the file of a URI. Needed on this thread before another thread reads the file,
-    /// because the record is thread-local.
-    pub(super) fn note(&self, uri: &str) {
+    /// Records that the scene depends on the file of a URI; a data URI is ignored. Call it before another thread reads
+    /// the file, because [`record`] works only on the thread that loads the scene.
+    pub(super) fn record_dependency(&self, uri: &str) {
         if !uri.starts_with("data:")
             && let Ok(path) = path_of(uri)
         {
@@ -111,8 +116,8 @@ impl File {
         }
     }
 
-    /// Returns the bytes of a data URI, or at most `max_bytes` of a file. The file must lie in the model's folder or
-    /// below it and have one of the extensions `types`.
+    /// Returns the bytes of a data URI, or at most `max_bytes` of a file in the model's folder or below it. Fails if
+    /// the data URI is malformed, or the file lies elsewhere, cannot be read or has none of the extensions `types`.
     pub(super) fn resource(
         &self,
         uri: &str,
@@ -129,7 +134,8 @@ impl File {
         Ok(bytes)
     }
 
-    /// Returns the (decompressed) bytes of a buffer view, and its stride in bytes if it declares one.
+    /// Returns the bytes of a buffer view, decompressed if needed, and its stride in bytes; `None` if it declares no
+    /// stride. Fails if the view or its buffer does not exist or is too short.
     pub(super) fn view(&self, index: usize) -> Result<(&[u8], Option<usize>), String> {
         let within = |problem| format!("bufferView {index}: {problem}");
         let view = self
@@ -150,7 +156,8 @@ impl File {
         }
     }
 
-    /// Returns `length` bytes of a buffer from the byte `offset` on. Fails if the buffer is too short.
+    /// Returns `length` bytes of the buffer with the index `buffer`, from the byte `offset` on. Fails if the buffer
+    /// does not exist or is too short.
     pub(super) fn slice(&self, buffer: usize, offset: u64, length: u64) -> Result<&[u8], String> {
         let bytes = match self.buffers.get(buffer) {
             Some(Some(bytes)) => bytes,
@@ -168,7 +175,7 @@ impl File {
     }
 }
 
-/// Parses the JSON of a file. Fails if it is invalid, or if the parsed form might not fit into memory.
+/// Parses the JSON text of a file. Fails if it is invalid, or if the parsed form might not fit into memory.
 fn parse(text: &[u8]) -> Result<Root, String> {
     // Readers may ignore a byte order mark (RFC 8259, section 8.1).
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
@@ -185,7 +192,8 @@ fn parse(text: &[u8]) -> Result<Root, String> {
     })
 }
 
-/// Returns the JSON chunk of a `.glb` file, and its binary chunk if there is one.
+/// Returns the JSON chunk of a `.glb` file, and its binary chunk or `None`. Fails if the header is invalid, the file is
+/// cut off, or it has no JSON chunk.
 fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), String> {
     let word = |at: usize| -> Option<u32> {
         let word = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -222,7 +230,10 @@ fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), String> {
         .ok_or_else(|| "is not a GLB file: it has no JSON chunk".to_owned())
 }
 
-/// Decodes the part of a data URI after `data:`, that is `[<media type>][;<parameter>..][;base64],<data>`.
+/// Decodes the part of a data URI after `data:`, that is `[<media type>][;<parameter>..][;base64],<data>`. Data without
+/// `;base64` is percent-encoded.
+///
+/// Fails if the comma is missing, the data is malformed, or memory does not suffice.
 fn decode_data_uri(data: &str) -> Result<Vec<u8>, String> {
     let (head, data) = data
         .split_once(',')
@@ -241,7 +252,8 @@ fn decode_data_uri(data: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Decodes a relative URI to a path below the model's folder. Fails if the URI leads elsewhere.
+/// Decodes a relative URI to a path below the model's folder. Fails if the URI leads elsewhere, is malformed or is not
+/// UTF-8.
 fn path_of(uri: &str) -> Result<PathBuf, String> {
     let bytes = percent_decoded(uri)?;
     let name = std::str::from_utf8(&bytes);
@@ -250,7 +262,8 @@ fn path_of(uri: &str) -> Result<PathBuf, String> {
     relative_path(name)
 }
 
-/// Returns a URI's bytes with each `%XX` replaced by the byte with that hexadecimal value.
+/// Returns a URI's bytes with each `%XX` replaced by the byte with that hexadecimal value. Fails if two hexadecimal
+/// digits do not follow a `%`.
 fn percent_decoded(text: &str) -> Result<Cow<'_, [u8]>, String> {
     if !text.contains('%') {
         return Ok(Cow::Borrowed(text.as_bytes()));
@@ -276,7 +289,8 @@ fn percent_decoded(text: &str) -> Result<Cow<'_, [u8]>, String> {
     Ok(Cow::Owned(decoded))
 }
 
-/// Appends to `bytes` at most `max_bytes` of a regular file with one of the extensions `types`.
+/// Appends to `bytes` at most `max_bytes` of a regular file with one of the extensions `types`. Fails if the file
+/// cannot be read or memory does not suffice.
 fn append_file(
     path: &Path,
     types: &[&str],

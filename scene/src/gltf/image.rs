@@ -18,19 +18,20 @@ use crate::{
     scene::{Filter, Image, Texture, Wrap},
 };
 
-/// The extension by which a texture names a WebP image as its source.
+/// Name of the extension by which a texture has a WebP image as its source.
 const WEBP: &str = "EXT_texture_webp";
-/// Extension whose texture source is a Basis Universal image in KTX2.
+/// Name of the extension by which a texture has a Basis Universal image in KTX2 as its source.
 const BASIS: &str = "KHR_texture_basisu";
 
-/// The images of a file that its materials use, decoded and added to the model's library.
+/// The images of a file that its materials use, decoded and added to the model's texture library.
 pub(super) struct Images {
-    /// Maps an image index of the file to an index in the model's library.
+    /// Index in the model's texture library of each image, by its index in the file.
     numbers: HashMap<usize, u32>,
 }
 
 impl Images {
-    /// Decodes the images that the slots use, each once, on all threads. Images that no slot uses are not read.
+    /// Decodes the images that the slots use, each once, on all threads, and adds them to `model`. Images that no slot
+    /// uses are not read. Fails if an image cannot be decoded.
     pub(super) fn read<'s>(
         file: &File,
         slots: impl Iterator<Item = &'s Slot>,
@@ -43,7 +44,7 @@ impl Images {
         let wanted: Vec<usize> = wanted.into_iter().collect();
         for &index in &wanted {
             if let Some(uri) = &file.root.images[index].uri {
-                file.note(uri);
+                file.record_dependency(uri);
             }
         }
         let decoded: Vec<Result<Image, String>> = wanted
@@ -63,8 +64,11 @@ impl Images {
         Ok(images)
     }
 
-    /// Adds the texture of a slot to the model's library and returns its index there. Returns `None`, with a note, if
-    /// the texture has no image. `second` selects the second set of texture coordinates.
+    /// Adds the texture of a slot to the model's library and returns its index there. `second` selects the second set
+    /// of texture coordinates.
+    ///
+    /// Returns `None`, with a warning, if the texture has no image. Fails if the texture, its image or its sampler does
+    /// not exist or is invalid.
     pub(super) fn texture(
         &mut self,
         file: &File,
@@ -106,8 +110,10 @@ impl Images {
     }
 }
 
-/// Returns the image index of a texture, or `None` if it has none. The image of an extension is preferred, because the
-/// plain one is only a fallback for readers without that extension.
+/// Returns the image index of the texture with this index, or `None` if it has no image. The image of an extension is
+/// preferred, because the plain one is only a fallback.
+///
+/// Fails if the texture or the image does not exist.
 fn source(file: &File, texture: usize) -> Result<Option<usize>, String> {
     let written = file.root.textures.get(texture);
     let written = written.ok_or_else(|| format!("there is no texture {texture}"))?;
@@ -127,7 +133,8 @@ fn source(file: &File, texture: usize) -> Result<Option<usize>, String> {
     }
 }
 
-/// Decodes the image with this index in the file, which lies in a buffer view, a data URI or a file of its own.
+/// Decodes the image with this index in the file, which is stored in a buffer view, a data URI or a file of its own.
+/// Fails if it cannot be read or decoded.
 fn decode(file: &File, index: usize) -> Result<Image, String> {
     let written = &file.root.images[index];
     match (written.buffer_view, &written.uri) {
@@ -138,7 +145,7 @@ fn decode(file: &File, index: usize) -> Result<Image, String> {
 }
 
 /// Returns the texture with the wrap modes and the magnification filter of a sampler. The filter is bilinear by
-/// default.
+/// default. Fails if a wrap mode is unknown.
 fn sampled(texture: Texture, sampler: &Sampler) -> Result<Texture, &'static str> {
     let wrap = |written: &Checked<WrappingMode>| match written {
         Checked::Valid(WrappingMode::Repeat) => Ok(Wrap::Repeat),

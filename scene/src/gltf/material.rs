@@ -18,9 +18,9 @@ const CLEARCOAT: &str = "KHR_materials_clearcoat";
 const GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 const TRANSFORM: &str = "KHR_texture_transform";
 
-/// One use of a texture by a material parameter. A texture that drives two parameters has two slots.
+/// A use of a texture by a material parameter. A texture that drives two parameters has two slots.
 pub(super) struct Slot {
-    /// Name of the glTF field, for messages.
+    /// Name of the glTF field that holds the texture, for messages.
     field: &'static str,
     /// Index of the texture in the file.
     pub(super) texture: usize,
@@ -30,12 +30,15 @@ pub(super) struct Slot {
     parameter: Parameter,
     channel: Channel,
     pub(super) encoding: Encoding,
-    /// Glossiness factor. If set, roughness is 1 minus the product of this and the texture's alpha.
+    /// Glossiness factor. If set, the slot is for roughness, which is 1 minus the product of this factor and the
+    /// texture's alpha. Otherwise `None`.
     glossiness: Option<f32>,
 }
 
-/// Adds the materials with the indices `named`, and their textures, to the model. Materials that are not named keep a
-/// default value, so that indices stay those of the file. The index one past the file's materials adds glTF's default
+/// Adds the materials with the indices `named`, and their textures, to the model. The others get a default value, so
+/// that indices stay those of the file.
+///
+/// The index one past the file's materials adds glTF's default material. Fails with a message that names the faulty
 /// material.
 pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<(), String> {
     let within = |index: usize| move |problem: String| format!("material {index}: {problem}");
@@ -110,7 +113,8 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
     Ok(())
 }
 
-/// Returns the sets of texture coordinates that a primitive's material uses as its first and second set; see [`sets`].
+/// Returns the sets of texture coordinates (n for `TEXCOORD_n`) that a primitive's material uses as its first and
+/// second set; see [`sets`].
 pub(super) fn uv_sets(file: &File, primitive: &Primitive) -> [Option<u32>; 2] {
     let material = primitive
         .material
@@ -120,8 +124,8 @@ pub(super) fn uv_sets(file: &File, primitive: &Primitive) -> [Option<u32>; 2] {
     sets(&slots.unwrap_or_default())
 }
 
-/// Gives a clear coat without a normal map of its own the surface's map with strength 0. glTF keeps such a coat smooth,
-/// but without a map of its own it would use the surface's.
+/// Keeps a clear coat without a normal map smooth, as glTF demands: gives it the surface's normal map with strength 0.
+/// Without any map it would use the shading normal of the surface.
 fn keep_coat_smooth(material: &mut ModelMaterial) {
     let Surface::Principled(Principled { clearcoat, .. }) = material.surface else {
         return;
@@ -137,8 +141,10 @@ fn keep_coat_smooth(material: &mut ModelMaterial) {
     }
 }
 
-/// Chooses up to two sets of texture coordinates for the slots. The first is that of a normal map if there is one,
-/// because tangents belong to the first set. Slots with a third set are not shown.
+/// Returns the two sets of texture coordinates (n for `TEXCOORD_n`) that a material with these slots may use; `None` if
+/// it needs fewer. Slots with a third set are not shown.
+///
+/// The first set is that of a normal map if there is one, because tangents belong to the first set.
 fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
     let is_normal_map = |slot: &&Slot| slot.parameter == Parameter::Normal;
     let is_coat_normal_map = |slot: &&Slot| slot.parameter == Parameter::ClearcoatNormal;
@@ -150,7 +156,8 @@ fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
     [first, others.find(|&set| set != first).flatten()]
 }
 
-/// Returns the slots of a material, in which textures without an effect are left out. The base colour comes first.
+/// Returns the slots of a material, without those that have no effect. That of the base colour precedes all others
+/// except for its opacity. Fails if an extension is malformed.
 fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
     use Channel::{Alpha, Blue, Green, Red};
     use Encoding::{Linear, Srgb};
@@ -290,7 +297,7 @@ impl Default for Glossy {
     }
 }
 
-/// Returns the normal map of a material's clear coat, if it has one.
+/// Returns the normal map of a material's clear coat, or `None` if it has none. Fails if that field is malformed.
 fn coat_normal(written: &Material) -> Result<Option<Info>, String> {
     let extensions = written.extensions.as_ref();
     match extensions.and_then(|extensions| extensions.others.get(CLEARCOAT)) {
@@ -299,14 +306,15 @@ fn coat_normal(written: &Material) -> Result<Option<Info>, String> {
     }
 }
 
-/// Returns the fields of `KHR_materials_pbrSpecularGlossiness`, if the material has that extension.
+/// Returns the fields of `KHR_materials_pbrSpecularGlossiness`, or `None` if the material does not have that extension.
+/// Fails if they are malformed.
 fn glossy(written: &Material) -> Result<Option<Glossy>, String> {
     let extensions = written.extensions.as_ref();
     let glossy = extensions.and_then(|extensions| extensions.others.get(GLOSSINESS));
     glossy.map(|glossy| parsed(glossy, GLOSSINESS)).transpose()
 }
 
-/// Makes a slot. The texture transform may override the set of texture coordinates.
+/// Makes a slot without glossiness. The texture transform may override `uv_set`, the set of texture coordinates.
 fn slot(
     field: &'static str,
     texture: usize,
@@ -339,7 +347,8 @@ fn has_alpha(written: &Material) -> bool {
     !matches!(written.alpha_mode, Checked::Valid(AlphaMode::Opaque))
 }
 
-/// Converts the constant factors of a glTF material to a material without textures.
+/// Converts the constant factors of a glTF material to a material without textures. Factors from 0 to 1 are clamped.
+/// Fails if a factor is not finite, or cannot be clamped and is out of range; the message names its field.
 fn surface(written: &Material) -> Result<ModelMaterial, String> {
     let name = written.name.clone().unwrap_or_default();
     let pbr = &written.pbr_metallic_roughness;
@@ -453,7 +462,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
     })
 }
 
-/// Fails if the `scale` of the normal map in `field` is out of range.
+/// Fails if the `scale` of a normal map is not from -100 to 100. `field` names the map in the message.
 fn check_normal_scale(field: &str, scale: f32) -> Result<(), String> {
     if (-100.0..=100.0).contains(&scale) {
         return Ok(());
@@ -463,13 +472,14 @@ fn check_normal_scale(field: &str, scale: f32) -> Result<(), String> {
     ))
 }
 
-/// Reads a field of an extension that the crate `gltf` does not support. Returns `None` if the field is missing.
+/// Reads a field of an extension that the crate `gltf` does not support. Returns `None` if the field is missing, and
+/// fails if it is not a `T`.
 fn value<T: DeserializeOwned>(written: &Value, field: &str) -> Result<Option<T>, String> {
     let value = written.get(field);
     value.map(|value| parsed(value, field)).transpose()
 }
 
-/// Parses a JSON value, such as an extension, as a `T`. The error message names `field`.
+/// Parses a JSON value, such as an extension, as a `T`. Fails if it is something else; the message names `field`.
 fn parsed<T: DeserializeOwned>(value: &Value, field: &str) -> Result<T, String> {
     serde_json::from_value(value.clone())
         .map_err(|error| format!("{field}: {}", excerpt(&error.to_string())))
@@ -494,7 +504,7 @@ fn color(field: &str, color: [f32; 3]) -> Result<Vec3, String> {
     }
 }
 
-/// Returns the colour if it is finite and not negative, and fails otherwise.
+/// Returns the colour. Fails, with the name `field`, if a channel is not finite or is negative.
 fn positive(field: &str, color: Vec3) -> Result<Vec3, String> {
     if color.is_finite() && color.min_element() >= 0.0 {
         Ok(color)
@@ -503,7 +513,8 @@ fn positive(field: &str, color: Vec3) -> Result<Vec3, String> {
     }
 }
 
-/// Checks an index of refraction, 1 to 10. glTF's 0 means infinity, which reflects everything, and becomes 10.
+/// Checks an index of refraction, and fails unless it is 0 or from 1 to 10. glTF's 0 means infinity, which reflects
+/// everything; it becomes 10.
 fn ior(value: f32) -> Result<f32, String> {
     match value {
         0.0 => Ok(10.0),

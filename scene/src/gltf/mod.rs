@@ -17,7 +17,7 @@ use std::path::Path;
 use crate::model::Model;
 use container::File;
 
-/// Extensions that a file may require: those that are implemented, and those that do not affect a still image.
+/// Names of the extensions that a file may require. They are implemented, or do not affect a still image.
 const KNOWN: [&str; 21] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -42,7 +42,10 @@ const KNOWN: [&str; 21] = [
     "MSFT_lod",
 ];
 
-/// Reads a `.gltf` or `.glb` file, its buffers and its images. The error text names the faulty glTF object.
+/// Reads a `.gltf` or `.glb` file, its buffers and its images.
+///
+/// Fails with a one-line message that names the faulty glTF object, but not the file. Features that are not shown are
+/// warnings in [`Model::notes`].
 pub(crate) fn read(path: &Path) -> Result<Model, String> {
     let file = File::open(path)?;
     check_version(&file)?;
@@ -86,7 +89,8 @@ pub(crate) fn read(path: &Path) -> Result<Model, String> {
     Ok(model)
 }
 
-/// Accepts a file that glTF 2.0 readers must be able to read: `minVersion` 2.0, or no `minVersion` and version 2.x.
+/// Fails unless readers of glTF 2.0 must be able to read the file: its `minVersion` is 2.0, or it has no `minVersion`
+/// and its version is 2.x.
 fn check_version(file: &File) -> Result<(), String> {
     let asset = &file.root.asset;
     match asset

@@ -24,7 +24,8 @@ use crate::{
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
 
-/// Adds the materials, meshes, instances, lights and first camera of the file's scene to `model`.
+/// Adds the materials, meshes, instances, lights and first camera of the file's scene to `model`. Fails with a message
+/// that names the faulty glTF object.
 pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
     let tree = Tree::of(file)?;
     material::read(file, &materials(file, &tree), model)?;
@@ -69,13 +70,14 @@ pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
     Ok(())
 }
 
-/// Divides all lights by 683 lm/W if one of them is so bright that it must be in candela or lux.
+/// Divides all lights of the model by 683, the lumens per watt, if a channel of one is 200 or more. Such lights must be
+/// in candela or lux. Adds a warning to the model.
 ///
 /// glTF defines both lights and emission in photometric units. Some programs convert only their lights from watts and
 /// leave emission unconverted. Others write lights in arbitrary units that look right beside emission of about 1.
 fn convert_photometric_lights(model: &mut Model) {
     const LUMENS_PER_WATT: f32 = 683.0;
-    /// Strength, in any channel, from which lights are taken to be in candela or lux.
+    /// Value of the brightest channel of a light from which all lights are taken to be in candela or lux.
     const PHOTOMETRIC: f32 = 200.0;
     let brightest = model
         .lights
@@ -94,7 +96,7 @@ fn convert_photometric_lights(model: &mut Model) {
 }
 
 /// Returns the sorted indices of the materials that the scene's meshes use. The index one past the file's materials
-/// stands for the default material of primitives that name none. Invalid indices are left out.
+/// stands for glTF's default material, for primitives that name none. Invalid indices are left out.
 fn materials(file: &File, tree: &Tree) -> Vec<usize> {
     let root = &file.root;
     let count = root.materials.len();
@@ -113,7 +115,7 @@ fn materials(file: &File, tree: &Tree) -> Vec<usize> {
     named.into_iter().collect()
 }
 
-/// The nodes of the scene in traversal order, with their transforms.
+/// The nodes of a file's scene in traversal order, with their transforms.
 struct Tree {
     /// Indices of the nodes that belong to the scene, each parent before its children.
     order: Vec<usize>,
@@ -122,7 +124,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Traverses the scene. Fails if a node is missing, is reached twice, or has an invalid transform.
+    /// Traverses the scene of the file. Fails if a node is missing, is reached twice, or has an invalid transform.
     fn of(file: &File) -> Result<Tree, String> {
         let nodes = &file.root.nodes;
         let mut tree = Tree {
@@ -156,8 +158,8 @@ impl Tree {
     }
 }
 
-/// Returns the root nodes of the default scene, or else of the first scene. In a file without scenes these are the
-/// nodes without a parent.
+/// Returns the indices of the root nodes of the default scene, or else of the first scene. In a file without scenes
+/// these are the nodes without a parent. Fails if the default scene does not exist.
 fn roots(file: &File) -> Result<Vec<usize>, String> {
     let root = &file.root;
     let scene = root.scene.map_or(0, |scene| scene.value());
@@ -180,7 +182,8 @@ fn roots(file: &File) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Returns the node's transform relative to its parent, from its matrix or from its scale, rotation and translation.
+/// Returns a node's transform relative to its parent, from its matrix or from its scale, rotation and translation.
+/// Fails if its rotation is not a valid quaternion.
 fn local_transform(node: &Node) -> Result<DAffine3, String> {
     if let Some(matrix) = node.matrix {
         return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
@@ -198,8 +201,8 @@ fn local_transform(node: &Node) -> Result<DAffine3, String> {
     ))
 }
 
-/// Adds a note, once per model, if the last row of a matrix is not (0, 0, 0, 1). That row is ignored. `of` names the
-/// object that has the matrix.
+/// Adds a warning, once per model, if the last row of a matrix is not (0, 0, 0, 1); readers ignore that row. `of` names
+/// the object that has the matrix. Does nothing for `None`.
 fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
     const NOTE: &str = "ignored: the last row of a matrix";
     let Some(matrix) = matrix else { return };
@@ -214,7 +217,7 @@ fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
     }
 }
 
-/// Normalises a quaternion (x, y, z, w). Fails if it is not finite or has zero length.
+/// Normalises a quaternion (x, y, z, w). Fails if it is not finite or has no length.
 fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
     let rotation = DQuat::from_array(rotation.map(f64::from));
     if rotation.is_finite() && rotation.length_squared().is_normal() {
@@ -224,8 +227,10 @@ fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
     }
 }
 
-/// Adds one instance of each primitive of the node's mesh for each copy of the node. A skinned mesh has one copy, whose
-/// vertices are already in scene coordinates.
+/// Adds instances of the node's mesh: one of each primitive for each transform of the node. A skinned mesh has one
+/// transform, the identity, because its vertices are already in scene coordinates.
+///
+/// `mesh` is its index in the file, and `transform` that of the node. Fails if the mesh or its skin is invalid.
 fn place_mesh(
     file: &File,
     node: &Node,
@@ -279,8 +284,8 @@ fn place_mesh(
     Ok(())
 }
 
-/// Returns the transforms of the node's mesh: `transform` itself, or one for each instance of
-/// `EXT_mesh_gpu_instancing`.
+/// Returns the transforms to scene coordinates of the node's mesh: `transform`, or one for each instance that
+/// `EXT_mesh_gpu_instancing` lists. Fails if that extension is invalid.
 fn instance_transforms(
     file: &File,
     node: &Node,
@@ -345,8 +350,8 @@ fn instance_transforms(
         .collect()
 }
 
-/// Returns each joint's matrix from mesh coordinates to scene coordinates in the rest pose. Returns `None` if a joint
-/// is not in the scene.
+/// Returns the matrix of each joint of the skin with this index, from mesh coordinates to scene coordinates in the rest
+/// pose. Returns `None` if a joint is not in the scene, and fails if the skin is invalid.
 fn joint_matrices(
     file: &File,
     skin: usize,
@@ -391,7 +396,8 @@ fn joint_matrices(
     Ok(Some(joints))
 }
 
-/// Reads a camera. Returns `None`, with a note, if its type is unknown.
+/// Reads the camera with this index, at a node with `transform`. Returns `None`, with a warning in `model`, if its type
+/// is unknown. Fails if it does not exist or its view is invalid.
 fn read_camera(
     file: &File,
     index: usize,
@@ -441,7 +447,8 @@ fn read_camera(
     }))
 }
 
-/// Reads a light. Its strength is the file's number, in candela or lux; see [`convert_photometric_lights`].
+/// Reads the light with this index, at a node with `transform`. Its strength is the file's number, in candela or lux;
+/// see [`convert_photometric_lights`]. Fails if the light does not exist or is invalid.
 fn read_light(
     file: &File,
     index: usize,

@@ -14,24 +14,27 @@ use crate::{
     model::{Model, ModelMesh},
 };
 
-/// Morph target weights and joint matrices that deform a mesh to its rest pose.
+/// The morph target weights and joint matrices that deform a mesh to its rest pose.
 pub(super) struct Deformation<'d> {
-    /// Weight of each morph target; missing ones are 0.
+    /// Weight of each morph target; targets beyond the end have weight 0.
     pub(super) weights: &'d [f32],
     /// Matrix of each joint of a skin, from mesh coordinates to scene coordinates; `None` without a skin.
     pub(super) joints: Option<&'d [DAffine3]>,
 }
 
-/// Cache of the primitives that were read, so that primitives with equal data share one mesh.
+/// A cache of the primitives that were read, so that primitives with equal data share one mesh.
 #[derive(Default)]
 pub(super) struct Primitives {
-    /// Index into the model's meshes, by a key of the primitive's references; `None` for one without triangles.
+    /// Index of each primitive's mesh in the model, by a text of everything that the primitive refers to; `None` for
+    /// one without triangles.
     read: HashMap<String, Option<usize>>,
 }
 
 impl Primitives {
     /// Returns the index of a primitive's mesh in the model. Adds the mesh unless one with equal data was added before.
-    /// Returns `None` if the primitive has no triangles. Skinned primitives are never shared.
+    /// Skinned primitives are never shared.
+    ///
+    /// Returns `None` if the primitive has no triangles, and fails if it is invalid.
     pub(super) fn read(
         &mut self,
         file: &File,
@@ -65,17 +68,19 @@ impl Primitives {
     }
 }
 
-/// Access to the vertex attributes of a primitive, which come from Draco data or from accessors.
+/// The vertex attributes of a primitive, which are read from Draco data or from accessors.
 struct Attributes<'f> {
     file: &'f File,
     primitive: &'f Primitive,
-    /// Decoded mesh, if the primitive is compressed. Attributes that it lacks come from accessors.
+    /// Decoded Draco mesh, or `None` if the primitive is not compressed. Attributes that the mesh lacks come from
+    /// accessors.
     draco: Option<Draco>,
     vertex_count: usize,
 }
 
 impl<'f> Attributes<'f> {
-    /// Decodes a compressed primitive and counts its vertices. Returns `None` if it has no positions.
+    /// Decodes a compressed primitive and counts its vertices. Returns `None` if the primitive has no positions. Fails
+    /// if the Draco data or the accessor of the positions is invalid.
     fn of(file: &'f File, primitive: &'f Primitive) -> Result<Option<Self>, String> {
         let draco = Draco::decode(file, primitive)?;
         let mut attributes = Attributes {
@@ -102,7 +107,8 @@ impl<'f> Attributes<'f> {
         Some(index.value())
     }
 
-    /// Returns the number of components of an attribute per vertex, or `None` if it is missing.
+    /// Returns the number of components of an attribute per vertex, or `None` if the primitive lacks it. Fails if its
+    /// accessor is invalid.
     fn components(&self, semantic: &Semantic) -> Result<Option<usize>, String> {
         if let Some(draco) = &self.draco
             && let Some(count) = draco.components(&semantic.to_string())
@@ -115,7 +121,8 @@ impl<'f> Attributes<'f> {
             .transpose()
     }
 
-    /// Returns an attribute as `N` floats per vertex, or `None` if it is missing.
+    /// Returns an attribute as `N` floats per vertex, or `None` if the primitive lacks it. Fails if it is invalid or
+    /// has another number of components or vertices.
     fn floats<const N: usize>(&self, semantic: &Semantic) -> Result<Option<Vec<[f32; N]>>, String> {
         if let Some(draco) = &self.draco
             && let Some(values) = draco.floats(&semantic.to_string())?
@@ -129,7 +136,8 @@ impl<'f> Attributes<'f> {
         self.file.floats(accessor).map(Some)
     }
 
-    /// Returns an attribute as four unsigned integers per vertex, or `None` if it is missing.
+    /// Returns an attribute as four unsigned integers per vertex, or `None` if the primitive lacks it. Fails if it is
+    /// invalid or has another type, number of components or number of vertices.
     fn integers(&self, semantic: &Semantic) -> Result<Option<Vec<[u32; 4]>>, String> {
         if let Some(draco) = &self.draco
             && let Some(values) = draco.floats::<4>(&semantic.to_string())?
@@ -146,7 +154,8 @@ impl<'f> Attributes<'f> {
         self.file.integers(accessor).map(Some)
     }
 
-    /// Fails unless the accessor of an attribute has one element per vertex. `semantic` names the attribute.
+    /// Fails unless the accessor with this index has one element per vertex. The message names the attribute by
+    /// `semantic`.
     fn check_count(&self, semantic: &Semantic, accessor: usize) -> Result<(), String> {
         let (found, vertices) = (self.file.element_count(accessor)?, self.vertex_count);
         if found == vertices {
@@ -159,8 +168,11 @@ impl<'f> Attributes<'f> {
     }
 }
 
-/// Reads a primitive in its rest pose, with the sets of texture coordinates that its material uses. Returns `None` if
-/// it has no triangles, and adds a note if it consists of points or lines.
+/// Reads a primitive in its rest pose, with the first and second set of texture coordinates (n for `TEXCOORD_n`) that
+/// its material uses.
+///
+/// Returns `None` if it has no triangles, with a warning in `model` if it consists of points or lines. Fails if it is
+/// invalid.
 fn mesh(
     file: &File,
     primitive: &Primitive,
@@ -231,7 +243,8 @@ fn mesh(
     Ok(Some(mesh))
 }
 
-/// Returns the vertex colours `COLOR_0` in linear RGBA, with alpha 1 if they have none.
+/// Returns the vertex colours `COLOR_0` in linear RGBA, with alpha 1 if they have none; `None` if there are no colours.
+/// Fails if they are invalid.
 fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
     let semantic = Semantic::Colors(0);
     Ok(match attributes.components(&semantic)? {
@@ -247,7 +260,9 @@ fn colors(attributes: &Attributes) -> Result<Option<Vec<Vec4>>, String> {
 }
 
 /// Returns the vertex indices of all triangles of a list, strip or fan, which `mode` selects. Without `indices` the
-/// vertices are used in order. Fails if an index is invalid.
+/// vertices are used in order; `vertices` is their number.
+///
+/// Fails if an index is not below that number, or there are too many.
 fn triangles(
     indices: Option<&[u32]>,
     vertices: usize,
@@ -285,7 +300,8 @@ fn triangles(
     Ok(triangles)
 }
 
-/// Adds the offsets of a morph target, times its weight, to positions, normals and tangents.
+/// Adds the offsets of a morph target, times its weight, to positions, normals and tangents of the mesh. Fails if the
+/// weight is not finite or an accessor is invalid.
 fn morph(
     file: &File,
     target: &MorphTarget,
@@ -334,8 +350,8 @@ fn morph(
     Ok(())
 }
 
-/// Moves every vertex by the weighted average of its joints' matrices, from mesh coordinates to scene coordinates. A
-/// vertex without weights stays where it is.
+/// Transforms every vertex from mesh coordinates to scene coordinates by the weighted average of its joints' matrices.
+/// A vertex without weights is not transformed. Fails if a vertex names a joint that does not exist.
 fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> Result<(), String> {
     let mut sets = Vec::new();
     for set in 0.. {

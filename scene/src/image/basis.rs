@@ -11,10 +11,10 @@ pub(crate) const MAGIC: &[u8] = b"\xabKTX 20\xbb\r\n\x1a\n";
 /// Largest encoded size of a block of 4 by 4 texels, in bytes.
 const BLOCK_BYTES: u64 = 16;
 
-/// Reads a little-endian number of `BYTES` bytes at byte offset `at`.
+/// Reads a little-endian number of `BYTES` bytes (at most 8) at byte offset `at`.
 ///
 /// # Errors
-/// A one-line message if the file ends before it.
+/// A one-line message if the file ends before the number does.
 fn word<const BYTES: usize>(bytes: &[u8], at: usize) -> Result<u64, String> {
     let word = at.checked_add(BYTES).and_then(|end| bytes.get(at..end));
     let word = word.ok_or("ends within its header; the file is truncated")?;
@@ -24,12 +24,14 @@ fn word<const BYTES: usize>(bytes: &[u8], at: usize) -> Result<u64, String> {
         .fold(0, |word, &byte| word << 8 | u64::from(byte)))
 }
 
-/// Returns the width and height in texels that the header declares, not yet checked.
+/// Returns the width and height in texels that the header of a KTX2 file declares, not yet checked. Fails if the file
+/// is too short.
 pub(crate) fn size(bytes: &[u8]) -> Result<(u32, u32), String> {
     Ok((word::<4>(bytes, 20)? as u32, word::<4>(bytes, 24)? as u32))
 }
 
-/// Decodes mip level 0 of a single 2D image to RGBA texels, row by row from the top.
+/// Decodes mip level 0 of a single 2D image to RGBA texels, row by row from the top. The values are returned as stored;
+/// the texture defines their encoding.
 ///
 /// The caller has checked the declared size against the limits.
 ///

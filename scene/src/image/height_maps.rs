@@ -7,13 +7,16 @@ use crate::{
     scene::{Image, Texels, Wrap},
 };
 
-/// Height of white above black at scale 1, relative to the width of the image.
+/// Height of a white texel above a black one at scale 1, as a fraction of the image's width on the surface.
 const HEIGHT: f32 = 0.01;
-/// Largest slope; steeper ones are clamped.
+/// Largest slope of the surface, rise over run; steeper ones are clamped.
 const MAX_SLOPE: f32 = 1e3;
 
-/// Converts a height map, the mean of red, green and blue, to a normal map with 16 bits per channel. `scale` multiplies
-/// all heights. Slopes are differences of neighbouring texels, which at the edges depend on `wrap`.
+/// Converts a height map to a tangent-space normal map with 16 bits per channel. A texel's height is the mean of its
+/// red, green and blue as stored, times `scale`.
+///
+/// Slopes are differences of neighbouring texels; `wrap` selects the neighbours at the edges. Fails if memory does not
+/// suffice.
 pub(crate) fn normals(heights: &Image, scale: f32, wrap: Wrap) -> Result<Image, String> {
     let (width, height) = (heights.width as usize, heights.height as usize);
     let texels = vec_with_capacity::<f32>(width * height).map(|mut levels| {

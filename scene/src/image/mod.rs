@@ -30,18 +30,19 @@ use crate::{
 pub(crate) const IMAGE_TYPES: [&str; 9] = [
     "png", "jpg", "jpeg", "webp", "bmp", "tga", "hdr", "exr", "ktx2",
 ];
-/// Number of texels that an image of any file size may have.
+/// Number of texels that an image may declare, however small its file is.
 const FREE_TEXELS: u64 = 1 << 22;
-/// Number of additional texels per byte of the file: the best ratio of deflate, at one byte per texel.
+/// Number of texels that an image may declare in addition, per byte of its file. This is the best compression ratio of
+/// deflate, at one byte per texel.
 const TEXELS_PER_BYTE: u64 = 1024;
-/// Maximum width and height in texels.
+/// Maximum width and height of an image in texels.
 const MAX_SIDE: u32 = 1 << 16;
 
 impl Image {
     /// Reads an image file of any supported format.
     ///
     /// # Errors
-    /// The message is one line with cause and remedy, without the path.
+    /// One line with cause and remedy, without the path, if the file cannot be read or decoded, or is too large.
     pub fn open(path: &Path) -> Result<Image, String> {
         let file = open_regular_file(path, &IMAGE_TYPES)?;
         let bytes = file.metadata().map_or(0, |data| data.len());
@@ -52,13 +53,16 @@ impl Image {
     /// Decodes an image in memory. TGA is not recognised.
     ///
     /// # Errors
-    /// The message is one line with cause and remedy.
+    /// One line with cause and remedy, if the image cannot be decoded or is too large.
     pub fn decode(bytes: &[u8]) -> Result<Image, String> {
         decode(Cursor::new(bytes), bytes.len() as u64, None)
     }
 }
 
-/// Decodes an image of `bytes` bytes. `named` is the format to use if the first bytes are of no known format.
+/// Decodes an image from a file of `bytes` bytes, which limit the size that it may declare. `named` is the format to
+/// use if the first bytes are of no known format.
+///
+/// A panic of a decoder becomes an error.
 fn decode(
     reader: impl BufRead + Seek,
     bytes: u64,
@@ -70,7 +74,10 @@ fn decode(
         .unwrap_or_else(|_| Err("cannot be decoded; save it again with another program".to_owned()))
 }
 
-/// Decodes an image as [`decode`] does, but may panic on damaged ones.
+/// Decodes an image from a file of `bytes` bytes, which limit the size that it may declare. `named` is the format to
+/// use if the first bytes are of no known format.
+///
+/// May panic on damaged images.
 fn decode_checked(
     mut reader: impl BufRead + Seek,
     bytes: u64,
@@ -130,7 +137,7 @@ fn decode_checked(
     })
 }
 
-/// Returns the message for a user that an image cannot be decoded, with the start of the decoder's error text.
+/// Returns the error message that an image cannot be decoded, with the start of the decoder's own error text.
 fn damaged(error: &str) -> String {
     format!(
         "cannot be decoded: {}; save it again with another program",
@@ -138,7 +145,7 @@ fn damaged(error: &str) -> String {
     )
 }
 
-/// Decodes a KTX2 file of `bytes` bytes that holds Basis Universal texels.
+/// Decodes a KTX2 file of `bytes` bytes that holds a Basis Universal image. Fails if it is invalid or too large.
 fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
     memory::check(bytes)?;
     let mut file = Vec::new();
@@ -156,7 +163,7 @@ fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
 
 /// Fails if an image is empty, too large for the `bytes` bytes of its file, or too large for the memory.
 ///
-/// `texel_bytes` is the size of a decoded texel.
+/// `width` and `height` are in texels, and `texel_bytes` is the size of a decoded texel in bytes.
 fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(), String> {
     let texels = u64::from(width) * u64::from(height);
     if texels == 0 {
@@ -173,7 +180,8 @@ fn check_size(width: u32, height: u32, texel_bytes: u64, bytes: u64) -> Result<(
     memory::check(texels * 2 * texel_bytes.next_power_of_two())
 }
 
-/// Converts a decoded image to RGBA texels with the number of bits per channel that it has.
+/// Converts a decoded image to RGBA texels of 8 bits, 16 bits or floating point, as the image has. Fails if a
+/// floating-point value is not finite.
 fn texels(image: DynamicImage) -> Result<Texels, String> {
     fn quads<T: Copy>(channels: &[T]) -> Vec<[T; 4]> {
         channels.as_chunks::<4>().0.to_vec()
@@ -194,7 +202,8 @@ fn texels(image: DynamicImage) -> Result<Texels, String> {
     })
 }
 
-/// Wraps floating-point texels. Fails with the position of the first that is not finite.
+/// Wraps floating-point texels of an image that is `width` texels wide. Fails with the position of the first texel that
+/// is not finite.
 fn floats(width: u32, texels: Vec<[f32; 4]>) -> Result<Texels, String> {
     let wrong = |texel: &[f32; 4]| !texel.iter().all(|channel| channel.is_finite());
     match texels.iter().position(wrong) {

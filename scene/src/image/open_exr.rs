@@ -20,9 +20,11 @@ enum Channels {
     Grey(Text),
 }
 
-/// Decodes a file of `bytes` bytes. Returns width and height of the display window, and its texels.
+/// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns width and height of the display
+/// window in texels, and its texels.
 ///
-/// Texels outside the data window are transparent if the image has alpha, and black otherwise.
+/// Texels outside the data window are transparent if the image has alpha, and black otherwise. Fails with a one-line
+/// message if the file is invalid, too large, or has a value that is not finite.
 pub(super) fn decode(
     mut reader: impl BufRead + Seek,
     bytes: u64,
@@ -93,10 +95,10 @@ pub(super) fn decode(
     Ok((width, height, floats(width, texels)?))
 }
 
-/// Chooses a layer and its channels.
+/// Chooses the layer and the channels to read.
 ///
 /// The order of preference is: R, G and B; Y (luminance); R, G and B with a prefix, such as `beauty.R`; a single
-/// channel. Deep layers are skipped.
+/// channel. Deep layers are skipped. Fails if no layer has such channels.
 fn channels(headers: &[Header]) -> Result<(&Header, Channels), String> {
     let flat = || headers.iter().filter(|header| !header.deep);
     let has = |header: &Header, name: &Text| header.channels.find_index_of_channel(name).is_some();
@@ -134,7 +136,7 @@ fn channels(headers: &[Header]) -> Result<(&Header, Channels), String> {
     ))
 }
 
-/// Returns the name of the alpha channel that belongs to `channels`; the image need not have it.
+/// Returns the name of the alpha channel in the layer of `channels`; the image need not have that channel.
 fn alpha_of(channels: &Channels) -> Text {
     let name = match channels {
         Channels::Colors([red, ..]) => red.to_string(),
@@ -144,7 +146,7 @@ fn alpha_of(channels: &Channels) -> Text {
     text(&format!("{prefix}A"))
 }
 
-/// Converts a channel name; a name that is not representable becomes empty.
+/// Converts a channel name to the type of the crate `exr`; a name that it cannot represent becomes empty.
 fn text(name: &str) -> Text {
     Text::new_or_none(name).unwrap_or_default()
 }

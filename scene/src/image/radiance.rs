@@ -13,10 +13,10 @@ use crate::{color::xyz_to_rgb, error::excerpt, scene::Texels};
 
 /// The first bytes of every file; the name of a program follows.
 pub(super) const MAGIC: &[u8] = b"#?";
-/// Maximum length of a header in bytes.
+/// Maximum length of a file's header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// The header of a file.
+/// The header of a file: size, primaries and orientation.
 struct Header {
     /// Whether texels are CIE XYZ instead of RGB.
     xyz: bool,
@@ -24,15 +24,16 @@ struct Header {
     width: u32,
     /// Height in texels.
     height: u32,
-    /// Whether each scanline of the file is a column of the image instead of a row.
+    /// Whether each scanline of the file is a column of the image; otherwise it is a row.
     by_columns: bool,
-    /// Whether the bottom row comes first.
+    /// Whether the file begins with the bottom row; otherwise it begins with the top one.
     from_bottom: bool,
-    /// Whether the rightmost column comes first.
+    /// Whether the file begins with the rightmost column; otherwise it begins with the leftmost one.
     from_right: bool,
 }
 
-/// Decodes a file of `bytes` bytes. Returns width, height and texels in linear sRGB.
+/// Decodes a file of `bytes` bytes, which limit the size that it may declare. Returns width, height and texels in
+/// linear sRGB, row by row from the top left. Fails with a one-line message if the file is invalid or too large.
 pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, Texels), String> {
     let header = read_header(&mut reader)?;
     let Header { width, height, .. } = header;
@@ -69,7 +70,8 @@ pub(super) fn decode(mut reader: impl BufRead, bytes: u64) -> Result<(u32, u32, 
     Ok((width, height, floats(width, texels)?))
 }
 
-/// Reads and parses the header, up to and including the line with size and orientation.
+/// Reads and parses the header, up to and including the line with size and orientation. Fails if it is malformed or
+/// longer than 1 MiB.
 fn read_header(reader: &mut impl BufRead) -> Result<Header, String> {
     let mut reader = reader.take(MAX_HEADER_BYTES);
     let mut line = Vec::new();

@@ -9,20 +9,21 @@ use std::{
 use super::height_maps;
 use crate::scene::{Encoding, Image, Texels, Texture, Wrap};
 
-/// The images and textures of a scene while it is read. Equal textures and images of one file are stored once.
+/// The images and textures of a scene or model while it is read. A file is read once, and equal textures are stored
+/// once.
 #[derive(Default)]
 pub(crate) struct TextureLibrary {
     pub(crate) images: Vec<Arc<Image>>,
     pub(crate) textures: Vec<Texture>,
-    /// Index into `images` of each image file, by canonical path.
+    /// Index into `images` of each image file that was read, by canonical path.
     by_path: HashMap<PathBuf, u32>,
-    /// Index into `images` of each normal map made from a height map, by height image, bits of the scale, and wrap
-    /// mode.
+    /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
+    /// bits of the scale, and the wrap mode.
     height_maps: HashMap<(u32, u32, Wrap), u32>,
 }
 
 impl TextureLibrary {
-    /// Returns the index of a file's image, which is read on the first call.
+    /// Returns the index of the image in a file. The first call for a file reads it.
     ///
     /// # Errors
     /// A one-line message without the file's name.
@@ -36,13 +37,14 @@ impl TextureLibrary {
         Ok(index)
     }
 
-    /// Adds an image that is not a file of its own and returns its index.
+    /// Adds an image that is not a file of its own, such as an embedded one, and returns its index.
     pub(crate) fn add_image(&mut self, image: Image) -> u32 {
         self.images.push(Arc::new(image));
         self.images.len() as u32 - 1
     }
 
-    /// Adds all images and textures of another library and returns the new index of each of its textures.
+    /// Adds all images of another library, and its textures unless equal ones exist. Returns the new index of each
+    /// texture of `other`. Images are not compared.
     pub(crate) fn append(&mut self, other: &TextureLibrary) -> Vec<u32> {
         let first = self.images.len() as u32;
         self.images.extend(other.images.iter().cloned());
@@ -54,8 +56,8 @@ impl TextureLibrary {
         textures.map(|texture| self.add_texture(texture)).collect()
     }
 
-    /// Converts a texture whose alpha times `factor` is glossiness to one of roughness (1 − glossiness); returns its
-    /// index.
+    /// Adds a texture of roughness, made from the texture with index `texture`, whose alpha times `factor` is
+    /// glossiness. Roughness is 1 − glossiness. Returns the new texture's index.
     pub(crate) fn roughness_from_glossiness(&mut self, texture: u32, factor: f32) -> u32 {
         let texture = self.textures[texture as usize];
         let image = &self.images[texture.image as usize];
@@ -90,7 +92,8 @@ impl TextureLibrary {
         })
     }
 
-    /// Converts a height map, with heights times `scale`, to a normal map and returns the index of its image.
+    /// Converts the height map with index `image`, with heights times `scale`, to a normal map and returns the index of
+    /// that image. Equal calls return the same image.
     ///
     /// # Errors
     /// A one-line message if the normal map does not fit into memory.
@@ -110,13 +113,14 @@ impl TextureLibrary {
         Ok(number)
     }
 
-    /// Returns the largest red, green or blue value in the image of the texture with this index, linear.
+    /// Returns the largest red, green or blue value, decoded to linear, in the image of the texture with this index.
+    /// Panics if the index is invalid.
     pub(crate) fn brightest(&self, texture: u32) -> f32 {
         let texture = &self.textures[texture as usize];
         self.images[texture.image as usize].brightest(texture.encoding)
     }
 
-    /// Returns the index of a texture, which is added unless an equal one exists.
+    /// Adds a texture and returns its index, or returns the index of an equal one.
     pub(crate) fn add_texture(&mut self, texture: Texture) -> u32 {
         let known = self.textures.iter().position(|&known| known == texture);
         known.unwrap_or_else(|| {

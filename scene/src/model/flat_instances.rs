@@ -7,11 +7,12 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 use super::{Model, ModelInstance, ModelMesh};
 use crate::memory::vec_with_capacity;
 
-/// Largest ratio between the scales of a transform's axes. Beyond that the transform counts as flat, because `f32`
+/// Largest ratio between a transform's scales along its axes. Beyond it the smallest scale counts as 0, because `f32`
 /// cannot resolve it.
 const MAX_SCALE_RATIO: f64 = 1e9;
 
-/// Returns whether an object with this transform is visible, because it is not scaled to a line or a point.
+/// Returns whether an object with this transform is visible: it is, unless the transform scales it to a line or a
+/// point.
 pub(crate) fn is_visible(place: &DAffine3) -> bool {
     let DMat3 {
         x_axis,
@@ -42,8 +43,8 @@ fn is_flat(place: &DAffine3) -> bool {
 }
 
 impl Model {
-    /// Gives each instance with a flat transform its own mesh in model coordinates, and an identity transform. The new
-    /// mesh has no normals.
+    /// Replaces the mesh of each instance whose transform scales to 0 along an axis by a copy in model coordinates
+    /// without normals, and its transform by the identity. Fails if memory does not suffice.
     pub(crate) fn bake_flat_instances(&mut self) -> Result<(), String> {
         for number in 0..self.instances.len() {
             let ModelInstance {
@@ -63,7 +64,8 @@ impl Model {
 }
 
 impl ModelMesh {
-    /// Returns a copy of the mesh with transformed positions. It keeps triangles and texture coordinates only.
+    /// Returns a copy of the mesh with transformed positions. It keeps triangles and texture coordinates only. Fails if
+    /// memory does not suffice.
     fn transformed(&self, place: &DAffine3) -> Result<ModelMesh, String> {
         fn copied<T: Copy>(list: &[T]) -> Result<Vec<T>, String> {
             let mut copy = vec_with_capacity(list.len())?;

@@ -1,8 +1,8 @@
 //! Merging of meshes that a model uses only once into one mesh.
 //!
 //! The bounding boxes of separate meshes overlap, so that a ray would traverse one BVH after the other. One BVH over
-//! all of their triangles is traversed once. Meshes that become flat triangles of the scene share a BVH anyway and are
-//! not merged. Emissive meshes are not merged, because every triangle of an emissive instance counts as a light.
+//! all of their triangles is traversed once. Meshes that become separate triangles of the scene share a BVH anyway and
+//! are not merged. Emissive meshes are not merged, because every triangle of an emissive instance counts as a light.
 
 use std::{collections::BTreeMap, mem::take};
 
@@ -11,18 +11,21 @@ use glam::{DAffine3, DVec3, Vec3};
 use super::{Model, ModelInstance, ModelMaterial, ModelMesh};
 use crate::{memory::vec_with_capacity, scene::Parameter};
 
-/// Smallest number of meshes with the same attributes that are merged.
+/// Smallest number of meshes that are merged. They must have the same set of vertex attributes.
 const MIN_MESHES: usize = 4;
-/// Limit for vertices and triangles of a merged mesh, which have 32-bit indices.
+/// Largest number of vertices, and of triangles, of a merged mesh. Their indices have 32 bits.
 const MAX_ELEMENTS: usize = 1 << 31;
-/// Largest ratio of a mesh's distance from the origin to its size at which model coordinates are precise enough for it.
+/// Largest ratio of a mesh's distance from the model's origin to its size at which it is merged. Farther away, `f32`
+/// coordinates of the model are too imprecise for it.
 const MAX_RELATIVE_DISTANCE: f64 = 4096.0;
 
-/// The vertex attributes of a mesh: whether it has normals, tangents, texture coordinates and a second set of them.
+/// The set of vertex attributes of a mesh: whether it has normals, tangents, texture coordinates, and a second set of
+/// texture coordinates.
 type Attributes = (bool, bool, bool, bool);
 
 impl Model {
-    /// Merges the meshes that have one instance and equal attributes, if there are at least four of them.
+    /// Merges meshes that have one instance each and the same set of vertex attributes, if there are at least four of
+    /// them. Fails if memory does not suffice.
     pub(crate) fn merge_meshes(&mut self) -> Result<(), String> {
         let mut places = vec![0u32; self.meshes.len()];
         for instance in &self.instances {
@@ -78,8 +81,10 @@ impl Model {
         Ok(())
     }
 
-    /// Merges the meshes of the instances `numbers` in model coordinates, and leaves those meshes empty. `vertices` and
-    /// `triangles` are their total sizes.
+    /// Merges the meshes of the instances with the indices `numbers` into one mesh in model coordinates, and leaves
+    /// those meshes empty. `vertices` and `triangles` are their total counts.
+    ///
+    /// Fails if memory does not suffice.
     fn merge(
         &mut self,
         numbers: &[usize],
@@ -142,21 +147,21 @@ impl Model {
     }
 }
 
-/// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming flat triangles, and emits no
-/// light.
+/// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming separate triangles, and
+/// emits no light. `material` is that of its instance.
 fn stays_mesh(mesh: &ModelMesh, material: &ModelMaterial) -> bool {
     let plain = mesh.is_flat() && material.maps.textures.is_empty();
     !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
 }
 
-/// Returns whether a material has a normal map.
+/// Returns whether a material has a normal map for the surface or for the clear coat.
 fn has_normal_map(material: &ModelMaterial) -> bool {
     [Parameter::Normal, Parameter::ClearcoatNormal]
         .iter()
         .any(|parameter| material.maps.textures.contains_key(parameter))
 }
 
-/// Returns the attributes that a mesh has once those that its material needs are added.
+/// Returns the set of vertex attributes that a mesh will have once those that its material needs are added.
 fn attributes(mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
     (
         mesh.normals.is_some(),
@@ -166,7 +171,8 @@ fn attributes(mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
     )
 }
 
-/// Returns whether a mesh keeps enough precision in model coordinates, and its transform is invertible.
+/// Returns whether the positions of a mesh are precise enough as `f32` in model coordinates, and the transform of its
+/// instance is invertible.
 fn is_precise(mesh: &ModelMesh, instance: &ModelInstance) -> bool {
     let corners = mesh.corners();
     let corners = corners.map(|corner| instance.transform.transform_point3(corner.as_dvec3()));

@@ -25,17 +25,17 @@ use crate::{
 pub(crate) struct Model {
     /// Meshes that instances refer to by index.
     pub(crate) meshes: Vec<ModelMesh>,
-    /// Placements of the meshes. A mesh without an instance is not shown.
+    /// Instances of the meshes. A mesh without an instance is not shown.
     pub(crate) instances: Vec<ModelInstance>,
     /// Materials that instances refer to by index. They may include unused ones.
     pub(crate) materials: Vec<ModelMaterial>,
-    /// Textures and images that the materials use.
+    /// Textures and images that `materials` refer to.
     pub(crate) library: TextureLibrary,
-    /// First usable camera of the file.
+    /// First camera in the scene of the file that can be used; `None` if there is none.
     pub(crate) camera: Option<ModelCamera>,
-    /// Lights of the file.
+    /// Lights of the file; empty for OBJ and PLY.
     pub(crate) lights: Vec<ModelLight>,
-    /// Warnings for the user, one line each.
+    /// Warnings for the user, one line each, without the file's name.
     pub(crate) notes: Vec<String>,
 }
 
@@ -45,57 +45,60 @@ pub(crate) struct Model {
 pub(crate) struct ModelMesh {
     /// Vertex positions in mesh coordinates.
     pub(crate) positions: Vec<Vec3>,
-    /// Unit normals; `None` for flat shading.
+    /// Unit normal of each vertex; `None` for flat shading.
     pub(crate) normals: Option<Vec<Vec3>>,
-    /// Texture coordinates; (0, 0) is the upper left corner of an image.
+    /// Texture coordinates of each vertex; (0, 0) is the upper left corner of an image. `None` if there are none.
     pub(crate) uvs: Option<Vec<[f32; 2]>>,
-    /// Second set of texture coordinates, with the same origin.
+    /// Second set of texture coordinates of each vertex, for textures that select it; `None` if there is none.
     pub(crate) second_uvs: Option<Vec<[f32; 2]>>,
-    /// Unit tangents in the direction of growing u, and the sign of the bitangent, 1 or -1.
+    /// Tangent of each vertex: a unit vector in the direction of growing u, and the sign of the bitangent, 1 or -1.
+    /// `None` if there are none.
     pub(crate) tangents: Option<Vec<[f32; 4]>>,
-    /// Vertex colours in linear sRGB, which multiply the material's colour, and alpha, which multiplies its opacity.
+    /// Colour of each vertex, or `None`. Linear sRGB multiplies the material's colour, and alpha multiplies its opacity.
     pub(crate) colors: Option<Vec<Vec4>>,
     /// Vertex indices of each triangle, counter-clockwise seen from the front.
     pub(crate) triangles: Vec<[u32; 3]>,
-    /// Material index of each triangle, for a mesh that was merged from several. Otherwise empty, and the instance
-    /// gives the material.
+    /// Material index, in the model, of each triangle of a mesh that was merged from several. Otherwise empty, and the
+    /// instance gives the material.
     pub(crate) triangle_materials: Vec<u32>,
-    /// Minimum and maximum corner of the bounding box.
+    /// Minimum and maximum corner of the bounding box, in mesh coordinates. [`Model::push_mesh`] computes it.
     pub(crate) bounds: (Vec3, Vec3),
-    /// Index among the scene's meshes, once the vertices have moved there.
+    /// Index of this mesh among the scene's meshes, once its vertices have moved there; `None` before.
     pub(crate) number: Option<u32>,
-    /// Texture in the model's library that holds the vertex colours, once it was made.
+    /// Index of the texture, in the model's library, that holds the vertex colours; `None` until it is made.
     pub(crate) color_texture: Option<u32>,
-    /// Pairs of a material index and the index of that material multiplied by the vertex colours.
+    /// Materials that were multiplied by the vertex colours: pairs of the original's index and the index of the
+    /// multiplied copy, in the model.
     pub(crate) colored_materials: Vec<(usize, usize)>,
 }
 
-/// A mesh placed in the model with a material.
+/// An instance of a mesh in the model, with a transform and a material.
 #[derive(Clone, Copy)]
 pub(crate) struct ModelInstance {
     /// Index into [`Model::meshes`].
     pub(crate) mesh: usize,
-    /// Index into [`Model::materials`], for a mesh without materials of its own.
+    /// Index into [`Model::materials`]; ignored for a mesh with `triangle_materials`.
     pub(crate) material: usize,
     /// Transform from mesh to model coordinates. It is finite, and invertible after [`Model::bake_flat_instances`].
     pub(crate) transform: DAffine3,
 }
 
-/// A material with its textures.
+/// A material of a model, with its textures.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelMaterial {
-    /// Name in the file, empty if it has none.
+    /// Name in the file; empty if the material has none.
     pub(crate) name: String,
-    /// Parameters of the material.
+    /// Type and parameters of the material, without textures.
     pub(crate) surface: Surface,
-    /// Textures by parameter, indices into [`Model::library`], and the opacity.
+    /// Textures by parameter, as indices into the textures of [`Model::library`], with opacity, cutoff and normal map
+    /// scales.
     pub(crate) maps: MaterialTextures,
-    /// Whether the alpha of vertex colours counts as opacity.
+    /// Whether the alpha of vertex colours multiplies the opacity; otherwise that alpha is ignored.
     pub(crate) alpha_tested: bool,
 }
 
 impl Default for ModelMaterial {
-    /// Returns the material of a surface that has none: diffuse, light grey.
+    /// Returns the material of a surface to which the file assigns none: diffuse, light grey.
     fn default() -> Self {
         Surface::Diffuse {
             albedo: Vec3::splat(0.8),
@@ -106,7 +109,7 @@ impl Default for ModelMaterial {
 }
 
 impl From<Surface> for ModelMaterial {
-    /// Makes an opaque material without a name and textures.
+    /// Makes an opaque material of this surface, without a name and without textures.
     fn from(surface: Surface) -> Self {
         ModelMaterial {
             name: String::new(),
@@ -122,18 +125,18 @@ impl From<Surface> for ModelMaterial {
 pub(crate) struct ModelCamera {
     /// Transform from camera to model coordinates.
     pub(crate) transform: DAffine3,
-    /// Projection and extent of the view.
+    /// Projection, with the extent of the view.
     pub(crate) view: ModelView,
     /// Width of the image divided by its height; `None` if the file leaves it open.
     pub(crate) aspect_ratio: Option<f64>,
 }
 
-/// Projection of a model's camera.
+/// The projection of a model's camera, with the extent of the view.
 #[derive(Clone, Copy)]
 pub(crate) enum ModelView {
-    /// Perspective projection with the vertical angle of view in radians.
+    /// Perspective projection. `yfov` is the vertical angle of view in radians, between 0 and π.
     Perspective { yfov: f64 },
-    /// Orthographic projection with half the height of the view in metres.
+    /// Orthographic projection. `half_height` is half the height of the view in metres, above 0.
     Orthographic { half_height: f64 },
 }
 
@@ -142,22 +145,23 @@ pub(crate) enum ModelView {
 pub(crate) struct ModelLight {
     /// Transform from light to model coordinates.
     pub(crate) transform: DAffine3,
-    /// Radiant intensity of a point or spot light, irradiance of a directional light; linear sRGB.
+    /// Radiant intensity (W/sr) of a point or spot light, irradiance (W/m²) of a directional light; linear sRGB, 0 or
+    /// more.
     pub(crate) strength: Vec3,
     /// Type of the light.
     pub(crate) kind: LightKind,
 }
 
-/// Type of a model's light.
+/// The type of a model's light.
 #[derive(Clone, Copy)]
 pub(crate) enum LightKind {
     /// A point light, which emits equally in all directions.
     Point,
-    /// Emits within a cone, given by angles from its axis in radians.
+    /// A spot light, which emits within a cone. Angles are measured from its axis in radians, 0..=π/2.
     Spot {
-        /// Angle from the axis up to which the light has its full intensity.
+        /// Angle up to which the light has its full intensity; at most `outer`.
         inner: f64,
-        /// Angle from the axis at which the light ends.
+        /// Angle at which the light ends.
         outer: f64,
     },
     /// A directional light, which emits parallel rays from infinitely far away.
@@ -165,7 +169,8 @@ pub(crate) enum LightKind {
 }
 
 impl ModelLight {
-    /// Returns the light of the scene for a model with the transform `place`. Fails if it is too far from the origin.
+    /// Converts the light to a light of the scene, for a model with the transform `place`. Fails if the light is
+    /// further than 1e8 m from the origin along an axis.
     pub(crate) fn scene_light(&self, place: &DAffine3) -> Result<Light, String> {
         let transform = *place * self.transform;
         let at = transform.translation;
@@ -193,7 +198,8 @@ impl ModelLight {
     }
 }
 
-/// Fails if a point of the scene is not finite or has a coordinate beyond 1e8 m. `what` names it in the error.
+/// Fails if a point in world space is not finite or has a coordinate beyond 1e8 m. The error names it by `what`, such
+/// as `a vertex`.
 pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
     if point.is_finite() && point.abs().max_element() <= MAX_LENGTH {
         return Ok(());
@@ -204,7 +210,7 @@ pub(crate) fn check_position(point: DVec3, what: &str) -> Result<(), String> {
 }
 
 impl Model {
-    /// Adds a mesh, computes its bounding box and returns its index.
+    /// Adds a mesh to the model, computes its bounding box and returns its index.
     pub(crate) fn push_mesh(&mut self, mut mesh: ModelMesh) -> usize {
         let empty = (Vec3::INFINITY, Vec3::NEG_INFINITY);
         let around =
@@ -223,12 +229,13 @@ impl Model {
 }
 
 impl ModelMesh {
-    /// Returns whether the mesh is shaded flat, because it has no normals.
+    /// Returns whether the mesh is shaded with the geometric normals of its triangles, because it has no vertex
+    /// normals.
     pub(crate) fn is_flat(&self) -> bool {
         self.normals.is_none()
     }
 
-    /// Returns the eight corners of the bounding box.
+    /// Returns the eight corners of the bounding box, in mesh coordinates.
     pub(crate) fn corners(&self) -> [Vec3; 8] {
         let (low, high) = self.bounds;
         std::array::from_fn(|corner| {
@@ -238,7 +245,8 @@ impl ModelMesh {
         })
     }
 
-    /// Removes the triangles for whose corners `wrong` holds, and returns their number.
+    /// Removes the triangles for whose three vertex positions `wrong` returns `true`. Returns the number of removed
+    /// triangles.
     pub(crate) fn remove_triangles(&mut self, wrong: impl Fn(&[Vec3; 3]) -> bool) -> u64 {
         let before = self.triangles.len();
         let positions = &self.positions;
@@ -253,13 +261,15 @@ impl ModelMesh {
         (before - self.triangles.len()) as u64
     }
 
-    /// Returns the scene's material index of each triangle, or a single one if all are equal. `of` converts the
-    /// material index of a part; a mesh without parts has the material `own`.
-    pub(crate) fn materials(&self, own: u32, of: impl Fn(usize) -> u32) -> Vec<u32> {
+    /// Returns the scene's material index of each triangle, or a single index if all are equal.
+    ///
+    /// `to_scene` converts the model's material indices in `triangle_materials` to those of the scene. If that list is
+    /// empty, the result is `own`, the scene's index of the instance's material.
+    pub(crate) fn materials(&self, own: u32, to_scene: impl Fn(usize) -> u32) -> Vec<u32> {
         let mut materials: Vec<u32> = self
             .triangle_materials
             .iter()
-            .map(|&part| of(part as usize))
+            .map(|&material| to_scene(material as usize))
             .collect();
         if materials.iter().all(|&material| material == materials[0]) {
             let only = materials.first().copied().unwrap_or(own);
@@ -268,8 +278,8 @@ impl ModelMesh {
         materials
     }
 
-    /// Moves the triangles and vertices into a mesh of the scene with these materials. Only materials, bounds and
-    /// indices remain.
+    /// Moves triangles and vertex attributes into a mesh of the scene that has these materials (scene indices).
+    /// Afterwards they are empty here, and only `triangle_materials`, `bounds` and other indices remain.
     pub(crate) fn take(&mut self, materials: Vec<u32>) -> Mesh {
         Mesh {
             positions: take(&mut self.positions),
@@ -282,9 +292,11 @@ impl ModelMesh {
         }
     }
 
-    /// Adds the attributes that the mesh's materials need and drops unneeded tangents. A `textured` mesh
-    /// gets texture coordinates of (0, 0) if it has none. A `normal_mapped` mesh gets tangents if it has
-    /// normals.
+    /// Adds the vertex attributes that the mesh's materials need, and drops tangents that they do not need. Fails if
+    /// memory does not suffice.
+    ///
+    /// A `textured` mesh without texture coordinates gets (0, 0) for all vertices. A `normal_mapped` mesh with normals
+    /// gets tangents.
     pub(crate) fn add_missing_attributes(
         &mut self,
         textured: bool,
@@ -304,7 +316,7 @@ impl ModelMesh {
     }
 
     /// Normalises normals and tangents, and removes attributes with values that are not finite. Returns the names of
-    /// the removed attributes, except for tangents, which can be computed.
+    /// the removed attributes for a warning. Tangents are not named, because they can be computed.
     pub(crate) fn normalize_attributes(&mut self) -> Vec<&'static str> {
         let mut left_out = Vec::new();
         let finite = |normals: &Vec<Vec3>| normals.iter().all(|normal| normal.is_finite());
@@ -358,7 +370,8 @@ impl ModelMesh {
     }
 }
 
-/// Converts texture coordinates whose v grows upwards to ones whose v grows downwards from the top row of an image.
+/// Converts texture coordinates from v upwards, as in OBJ and PLY, to v downwards from the top row of an image: (u, 1 −
+/// v).
 pub(crate) fn flip_v(uv: Vec2) -> [f32; 2] {
     [uv.x, 1.0 - uv.y]
 }

@@ -6,8 +6,8 @@ use glam::{DVec2, DVec3};
 /// become fans.
 const MAX_CORNERS: usize = 1024;
 
-/// Triangulates a polygon. `into` receives two fewer triangles than there are corners, as indices of corners with the
-/// polygon's winding.
+/// Triangulates a polygon. Replaces the content of `into` by two fewer triangles than there are corners, as indices of
+/// corners with the polygon's winding.
 ///
 /// If the fan from the first corner covers the polygon exactly, as for convex polygons, that is the result. Otherwise
 /// ears are clipped (G. H. Meisters 1975, "Polygons have ears").
@@ -27,7 +27,8 @@ pub(crate) fn triangles(corners: impl ExactSizeIterator<Item = DVec3>, into: &mu
     }
 }
 
-/// Projects the polygon along the coordinate axis closest to its normal, so that it is counter-clockwise in the plane.
+/// Projects a polygon along the coordinate axis closest to its normal, and mirrors it if needed so that it is
+/// counter-clockwise in the plane.
 fn flattened(corners: &[DVec3]) -> Vec<DVec2> {
     let first = corners[0];
     let normal: DVec3 = corners[1..]
@@ -52,7 +53,8 @@ fn turn(a: DVec2, b: DVec2, c: DVec2) -> f64 {
     (b - a).perp_dot(c - b)
 }
 
-/// Triangulates a counter-clockwise polygon by removing one ear after the other.
+/// Triangulates a counter-clockwise polygon by removing one ear after the other. Appends the triangles to `into`, as
+/// indices into `flat`.
 fn clip_ears(flat: &[DVec2], into: &mut Vec<[usize; 3]>) {
     let mut left: Vec<usize> = (0..flat.len()).collect();
     let around = |left: &[usize], place: usize| {
@@ -81,8 +83,8 @@ fn clip_ears(flat: &[DVec2], into: &mut Vec<[usize; 3]>) {
     into.push([left[0], left[1], left[2]]);
 }
 
-/// Returns whether the middle corner of `ear` is convex and no other corner lies in that triangle. `left` lists the
-/// corners that remain.
+/// Returns whether the middle corner of `ear` is convex and no other corner lies in the triangle `ear`. `left` lists
+/// the corners of the polygon that remain, as indices into `flat`.
 fn is_ear(flat: &[DVec2], left: &[usize], ear: [usize; 3]) -> bool {
     let [a, b, c] = ear.map(|corner| flat[corner]);
     if turn(a, b, c) <= 0.0 {

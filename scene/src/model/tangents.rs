@@ -13,7 +13,8 @@ use glam::{DVec3, Vec3};
 use super::ModelMesh;
 use crate::memory::{reserve_one, vec_with_capacity};
 
-/// Computes the tangents of a mesh. Without normals or texture coordinates it does nothing.
+/// Computes the tangents of a mesh from its first set of texture coordinates. Does nothing without normals or texture
+/// coordinates. Fails if memory does not suffice.
 pub(crate) fn make(mesh: &mut ModelMesh) -> Result<(), String> {
     let (Some(normals), Some(uvs)) = (&mut mesh.normals, &mut mesh.uvs) else {
         return Ok(());
@@ -83,7 +84,8 @@ pub(crate) fn make(mesh: &mut ModelMesh) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the bits of position, normal, texture coordinates and bitangent sign, so that equal vertices can be found.
+/// Returns the bits of position, normal, texture coordinates and bitangent sign, as a key by which equal vertices are
+/// found. 0 and −0 are equal.
 fn key(position: Vec3, normal: Vec3, [u, v]: [f32; 2], side: f32) -> [u32; 9] {
     let [a, b, c] = position.to_array();
     let [d, e, f] = normal.to_array();
@@ -91,14 +93,15 @@ fn key(position: Vec3, normal: Vec3, [u, v]: [f32; 2], side: f32) -> [u32; 9] {
     [a, b, c, d, e, f, u, v, side].map(|number| (number + 0.0).to_bits())
 }
 
-/// Returns twice the signed area of a triangle in texture coordinates, positive if its corners are counter-clockwise
-/// for u to the right and v up.
+/// Returns twice the signed area of a triangle in texture coordinates. It is positive if the corners are
+/// counter-clockwise with u to the right and v up.
 fn area([[ua, va], [ub, vb], [uc, vc]]: [[f32; 2]; 3]) -> f64 {
     let step = |from: f32, to: f32| f64::from(to) - f64::from(from);
     step(ua, ub) * step(va, vc) - step(ua, uc) * step(va, vb)
 }
 
-/// Returns the unit direction in which u grows on a triangle, or 0 if its texture coordinates are degenerate.
+/// Returns the unit direction in which u grows on a triangle, given the positions and texture coordinates of its
+/// corners. Returns 0 if the texture coordinates are degenerate.
 fn along_u([a, b, c]: [DVec3; 3], uvs: [[f32; 2]; 3]) -> DVec3 {
     let [va, vb, vc] = uvs.map(|[_, v]| f64::from(v));
     let along = (b - a) * (vc - va) - (c - a) * (vb - va);

@@ -15,9 +15,12 @@ use crate::{
 };
 
 impl Model {
-    /// Returns the material that a mesh shows where an instance has `material`: the same index for a mesh without
-    /// colours, otherwise the index of a copy multiplied by them. Colours are ignored, with a note, if they would need
-    /// a texture and the material already has one.
+    /// Returns the index of the material for an instance of the mesh with index `mesh` to which the file gives the
+    /// material with index `material`. Without vertex colours that is `material`; otherwise it is a copy that is
+    /// multiplied by them.
+    ///
+    /// Colours are ignored, with a warning, if they would need a texture and the material already has one. Fails if a
+    /// texture of the colours would be too large.
     pub(crate) fn with_vertex_colors(
         &mut self,
         mesh: usize,
@@ -80,8 +83,8 @@ impl Model {
     }
 }
 
-/// Multiplies the colour of a material: the radiance of a lamp that reflects nothing, and otherwise its albedo. Other
-/// materials stay as they are.
+/// Multiplies the colour of a material by `by`: the radiance of an emitter that reflects nothing, otherwise the albedo
+/// or base colour. Materials other than `Diffuse`, `Emissive` and `Principled` stay as they are.
 fn multiply(material: &mut ModelMaterial, by: Vec3) {
     match &mut material.surface {
         Surface::Emissive {
@@ -95,8 +98,10 @@ fn multiply(material: &mut ModelMaterial, by: Vec3) {
     }
 }
 
-/// Makes the image of a mesh's colours and the texture coordinates that point into it. Afterwards the triangles share
-/// no vertices, and tangents and second texture coordinates are gone.
+/// Makes an image of a mesh's vertex colours and sets texture coordinates that point into it. Afterwards the triangles
+/// share no vertices, and the mesh has no tangents or second texture coordinates.
+///
+/// Fails if there are too many triangles or too little memory.
 fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     let colors = mesh.colors.as_deref().unwrap_or_default();
     let count = mesh.triangles.len();
@@ -143,7 +148,8 @@ fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     })
 }
 
-/// Returns the material of a mesh that has vertex colours and no material: diffuse and white, to be multiplied by them.
+/// Returns the material for a mesh that has vertex colours or an image but no material: diffuse and white, to be
+/// multiplied by them.
 pub(crate) fn vertex_color_material() -> ModelMaterial {
     let (albedo, one_sided) = (Vec3::ONE, false);
     Surface::Diffuse { albedo, one_sided }.into()

@@ -30,15 +30,18 @@ use crate::{
     },
 };
 
-/// Reads an OBJ file. `folder` contains it and is where its MTL files and images are looked up.
+/// Reads an OBJ file as a model. `folder` is the folder of the file, where its MTL files and images are looked up.
+///
+/// Fails with a one-line message, without the file's name, if the file or an MTL file is invalid, or there are no
+/// faces. Missing MTL files and images are only warnings.
 pub(crate) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, String> {
     let mut builder = ObjBuilder::new(folder);
     statements::read(reader, |statement| builder.take(statement))?;
     builder.finish()
 }
 
-/// Reads the vertices and faces of an OBJ file into `mesh`, with normals and texture coordinates if `mesh.attributes`
-/// is set.
+/// Reads the vertices and faces of an OBJ file into `mesh`. Normals and texture coordinates are passed only if
+/// `mesh.attributes` is set. Fails with a one-line message, without the file's name.
 pub(crate) fn read_mesh(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
     let (mut normals, mut uvs) = (Vec::new(), Vec::new());
     let mut face: Vec<(i64, geometry::Corner)> = Vec::new();
@@ -74,58 +77,61 @@ pub(crate) fn read_mesh(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Re
     })
 }
 
-/// Maximum number of missing materials that a note lists by name.
+/// Maximum number of missing materials that a warning lists by name; further ones are not mentioned.
 const MAX_LISTED: usize = 8;
 
 /// The source of a corner's shading normal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Normal {
-    /// The geometric normal of the triangle.
+    /// The geometric normal of the triangle, without smoothing.
     Flat,
-    /// A normal of the file, by zero-based index.
+    /// A normal of the file, given by zero-based index.
     Given(u32),
-    /// The area-weighted average over the faces of this smoothing group that share the vertex.
+    /// The area-weighted average of the normals of the adjacent faces in the smoothing group with this number.
     Smooth(u32),
 }
 
-/// Identity of an output vertex: indices of the position and the texture coordinate in the file, and the normal.
+/// Identity of a vertex in a mesh: zero-based indices, in the file, of its position and its texture coordinate, and the
+/// source of its normal.
 type Key = (u32, Option<u32>, Normal);
 
-/// A mesh under construction: faces of one material that are all flat or all have normals.
+/// A mesh under construction: the faces of one material that are all flat, or all have normals.
 #[derive(Default)]
 struct ObjPart {
     mesh: ModelMesh,
     normals: Vec<Normal>,
-    /// Texture coordinate of each vertex; `None` if its corners name none.
+    /// Texture coordinate of each vertex of `mesh`; `None` for a vertex whose corners name none.
     uvs: Vec<Option<Vec2>>,
     /// Zero-based index in the file of the position that each vertex of `mesh` comes from.
     sources: Vec<u32>,
-    /// Index in `mesh` of each vertex created so far, by its identity.
+    /// Index in `mesh` of each vertex created so far.
     known: HashMap<Key, u32>,
 }
 
-/// The state of the reader: the tables of the file, and the meshes built from them.
+/// The state of the reader: the vertex data of the file so far, and the meshes built from it.
 struct ObjBuilder {
     model: Model,
     positions: Vec<Vec3>,
-    /// Vertex colors, up to the last vertex that has one; NaN for vertices without.
+    /// Vertex colors by zero-based position index, sRGB-encoded. NaN for vertices without a color; vertices after the
+    /// last colored one have no entry.
     colors: Vec<Vec3>,
     normals: Vec<Vec3>,
     uvs: Vec<Vec2>,
-    /// Material index, whether the faces are flat, and the mesh; in the order of first use.
+    /// Meshes under construction in the order of first use, each with its material index and whether its faces are
+    /// flat.
     parts: Vec<(usize, bool, ObjPart)>,
-    /// Index in `parts` by material index and flatness.
+    /// Index in `parts`, by material index and whether the faces are flat.
     part_of: HashMap<(usize, bool), usize>,
     libraries: Libraries,
-    /// Material index by name. Materials that no library has defined yet are grey.
+    /// Index in the model of each material, by name. A material that no library has defined yet is grey.
     materials: HashMap<String, usize>,
-    /// Names of materials that faces use but no library has defined yet.
+    /// Names of materials that `usemtl` selected but no library has defined yet.
     waiting: BTreeSet<String>,
-    /// Material index of the faces that follow; 0 is the default material.
+    /// Index of the material of the faces that follow; 0 is the default material.
     material: usize,
     /// Smoothing group of the faces that follow; 0 means flat.
     smoothing: u32,
-    /// Area-weighted sum of face normals, by vertex index and smoothing group.
+    /// Area-weighted sum of face normals, by zero-based position index and smoothing group.
     around: HashMap<(u32, u32), Vec3>,
     /// Number of faces read so far.
     faces: u64,
@@ -156,7 +162,8 @@ impl ObjBuilder {
         }
     }
 
-    /// Processes the next statement of the file: stores vertex data, selects a material or adds a face.
+    /// Processes the next statement of the file: stores vertex data, selects a material, reads libraries or adds a
+    /// face. Fails if the statement is invalid or memory does not suffice.
     fn take(&mut self, statement: Statement) -> Result<(), String> {
         match statement {
             Statement::Vertex(position, color) => {
@@ -198,7 +205,8 @@ impl ObjBuilder {
         Ok(())
     }
 
-    /// Returns the index of a material. A name seen for the first time becomes a grey material.
+    /// Returns the index of the material with this name. A name that is new gets a grey material, which a later library
+    /// may define.
     fn material_named(&mut self, name: &str) -> usize {
         if let Some(&material) = self.materials.get(name) {
             return material;
@@ -210,7 +218,8 @@ impl ObjBuilder {
         material
     }
 
-    /// Triangulates a face and adds it to the mesh of the current material.
+    /// Triangulates a face and adds it to the mesh of the current material. Fails if it has fewer than three corners,
+    /// an index is invalid, or memory does not suffice.
     fn face(&mut self, corners: &[Corner]) -> Result<(), String> {
         self.faces += 1;
         if corners.len() < 3 {
@@ -269,7 +278,8 @@ impl ObjBuilder {
         Ok(())
     }
 
-    /// Returns the model. Fails if the file has no faces; notes materials that no library defines.
+    /// Returns the finished model. Fails if the file has no faces. A material that no library defines is only a
+    /// warning.
     fn finish(mut self) -> Result<Model, String> {
         if self.faces == 0 {
             return Err("has no faces, expected at least one triangle".to_owned());
@@ -330,7 +340,8 @@ impl ObjBuilder {
 }
 
 impl ObjBuilder {
-    /// Returns the linear colors of these vertices of the file, or `None` if one of them has no color.
+    /// Returns the linear colors, with alpha 1, of the vertices with these position indices in the file. Returns `None`
+    /// if one of them has no color, and fails if memory does not suffice.
     fn colors_of(&self, sources: &[u32]) -> Result<Option<Vec<Vec4>>, String> {
         let color = |&vertex: &u32| self.colors.get(vertex as usize).copied();
         if !sources
@@ -346,7 +357,8 @@ impl ObjBuilder {
 }
 
 impl ObjPart {
-    /// Returns the index of a vertex in the mesh, adding it if it is new.
+    /// Returns the index of a vertex in the mesh, adding it with this position and texture coordinate if it is new.
+    /// Fails if memory does not suffice.
     fn vertex(&mut self, key: Key, position: Vec3, uv: Option<Vec2>) -> Result<u32, String> {
         if let Some(&vertex) = self.known.get(&key) {
             return Ok(vertex);

@@ -27,15 +27,15 @@ use crate::{
     },
 };
 
-/// Loads the material libraries that an OBJ file names.
+/// The loader of the MTL libraries that an OBJ file names. Each library is read once.
 pub(crate) struct Libraries {
     relative_paths: RelativePaths,
-    /// Libraries that were read already.
+    /// Paths of the libraries that were read already.
     read: HashSet<PathBuf>,
 }
 
 impl Libraries {
-    /// Creates a loader for an OBJ file in `folder`.
+    /// Creates a loader of libraries in `folder`, which contains the OBJ file, or below it.
     pub(crate) fn new(folder: &Path) -> Self {
         Libraries {
             relative_paths: RelativePaths::new(folder),
@@ -43,9 +43,10 @@ impl Libraries {
         }
     }
 
-    /// Reads the libraries of a `mtllib` statement that were not read before, and returns their materials by name.
+    /// Reads the libraries of a `mtllib` statement that were not read before, and returns their materials with their
+    /// names. `names` is one file name, which may contain spaces, or several names separated by spaces.
     ///
-    /// A missing library is noted in `model`. Fails if a name leads out of the folder or a library is malformed.
+    /// A missing library is a warning in `model`. Fails if a name leads out of the folder or a library is malformed.
     pub(crate) fn read(
         &mut self,
         names: &str,
@@ -77,7 +78,8 @@ impl Libraries {
     }
 }
 
-/// Reads one library and appends its materials. Errors begin with the line number.
+/// Reads the library at `path` and appends its materials with their names. Fails if it cannot be read or is malformed;
+/// the message begins with the line number where one is known.
 fn library(
     path: &Path,
     materials: &mut Vec<(String, ModelMaterial)>,
@@ -116,23 +118,23 @@ fn library(
     Ok(())
 }
 
-/// The statements of one material, before they are mapped to a surface. `None` means not given.
+/// The statements of one material of a library, before they are converted to a surface.
 struct MtlMaterial {
     /// Statement `Kd`: diffuse reflectance, linear sRGB, 0 to 1; `None` if absent.
     diffuse: Option<Vec3>,
-    /// Statement `Ks`: specular reflectance, linear sRGB, 0 to 1.
+    /// Statement `Ks`: specular reflectance, linear sRGB, 0 to 1; black if absent.
     specular: Vec3,
     /// Statement `Ns`: exponent of the Phong highlight, 0 or more; `None` if absent.
     exponent: Option<f32>,
-    /// Statement `Ke`: emitted radiance, linear sRGB, 0 or more.
+    /// Statement `Ke`: emitted radiance, W·sr⁻¹·m⁻² in linear sRGB, 0 or more; 0 if absent.
     emission: Vec3,
-    /// Statement `Ni`: index of refraction, 1 to 10.
+    /// Statement `Ni`: index of refraction, 1 to 10; 1.5 if absent.
     ior: f32,
     /// Statement `d`: opacity, 0 to 1; `None` if absent.
     opacity: Option<f32>,
-    /// Statement `Tr`: 1 minus the opacity, 0 to 1. It is ignored if `opacity` is given.
+    /// Statement `Tr`: 1 minus the opacity, 0 to 1; 0 if absent. It is ignored if `opacity` is given.
     transparency: f32,
-    /// Statement `illum`: number of the illumination model, 0 to 10.
+    /// Statement `illum`: number of the illumination model, 0 to 10; 2 if absent.
     illumination: u32,
     /// Statement `Pr` of the PBR extension: perceptual roughness, 0 to 1; `None` if absent.
     roughness: Option<f32>,
@@ -140,7 +142,7 @@ struct MtlMaterial {
     metallic: Option<f32>,
     /// Statement `Pc` of the PBR extension: strength of the clear coat, 0 to 1; `None` if absent.
     clearcoat: Option<f32>,
-    /// Statement `Pcr` of the PBR extension: perceptual roughness of the clear coat, 0 to 1.
+    /// Statement `Pcr` of the PBR extension: perceptual roughness of the clear coat, 0 to 1; 0 if absent.
     clearcoat_roughness: f32,
     maps: MaterialTextures,
 }
@@ -166,7 +168,8 @@ impl Default for MtlMaterial {
 }
 
 impl MtlMaterial {
-    /// Applies one statement. Unknown keywords are ignored, and unsupported textures are noted.
+    /// Applies one statement `code` that begins with `keyword`. Unknown keywords are ignored, and unsupported textures
+    /// are warnings in `model`. Fails if a value is not a finite number.
     fn statement(
         &mut self,
         keyword: &str,
@@ -254,7 +257,8 @@ impl MtlMaterial {
         Ok(())
     }
 
-    /// Sets the texture of a parameter. A texture that cannot be read is left out and noted.
+    /// Sets the texture of a parameter from a texture statement `code` that begins with `keyword`. An image that cannot
+    /// be read is left out, with a warning in `model`.
     fn map(
         &mut self,
         code: &str,
@@ -311,7 +315,8 @@ impl MtlMaterial {
         self.maps.textures.insert(parameter, map);
     }
 
-    /// Converts the statements to a material with this name: dielectric, principled, emissive or diffuse.
+    /// Converts the statements to a material with this name, of the type `Dielectric`, `Principled`, `Emissive` or
+    /// `Diffuse`.
     fn material(mut self, name: String) -> ModelMaterial {
         let has = |parameter| self.maps.textures.contains_key(&parameter);
         // Exporters write black beside a texture; multiplying by it would hide the texture.
@@ -408,18 +413,18 @@ impl MtlMaterial {
 struct TextureOptions<'c> {
     /// Name of the image file, as the statement gives it; it may contain spaces.
     file: &'c str,
-    /// Option `-s`: factor of the texture coordinates.
+    /// Option `-s`: factor of the texture coordinates along u and v, 1 by default.
     scale: Vec2,
-    /// Option `-o`: offset of the texture coordinates, added after `scale`.
+    /// Option `-o`: offset of the texture coordinates, v upwards, added after `scale`; 0 by default.
     offset: Vec2,
-    /// Option `-bm`: factor of the heights of a bump map, -100 to 100.
+    /// Option `-bm`: factor of a bump map's heights, or of a normal map's strength, -100 to 100; 1 by default.
     bump_scale: f32,
-    /// Wrap mode for both axes: `-clamp on` clamps, and the default repeats.
+    /// Wrap mode for both axes: clamp after the option `-clamp on`, otherwise repeat.
     wrap: Wrap,
 }
 
 impl<'c> TextureOptions<'c> {
-    /// Parses the text after the keyword. Unknown options are skipped.
+    /// Parses the text of a texture statement after its keyword. Unknown options are skipped with their values.
     fn parse(code: &'c str) -> TextureOptions<'c> {
         let mut options = TextureOptions {
             file: code,
@@ -469,7 +474,8 @@ impl<'c> TextureOptions<'c> {
     }
 }
 
-/// Parses a color of one or three finite numbers: linear sRGB, or CIE XYZ after the word `xyz`.
+/// Parses the values of the statement `code` as a color: one (grey) or three finite numbers in linear sRGB, or in CIE
+/// XYZ after the word `xyz`. Fails if there are none.
 fn color(code: &str) -> Result<Vec3, String> {
     let mut words = code.split_whitespace().skip(1).peekable();
     let xyz = words.next_if_eq(&"xyz").is_some();
@@ -494,17 +500,17 @@ fn color(code: &str) -> Result<Vec3, String> {
     }
 }
 
-/// Parses the word after the keyword of the statement `code` as a finite number.
+/// Parses the first word after the keyword of the statement `code` as a finite number.
 fn number(code: &str) -> Result<f32, String> {
     parsed(code, code.split_whitespace().nth(1))
 }
 
-/// Parses the last word of the statement `code` as a finite number.
+/// Parses the last word of the statement `code`, which begins with a keyword, as a finite number.
 fn last(code: &str) -> Result<f32, String> {
     parsed(code, code.split_whitespace().skip(1).last())
 }
 
-/// Parses `word` as a finite number; the error quotes `code`.
+/// Parses `word` as a finite number. Fails for other text or `None`; the message quotes the statement `code`.
 fn parsed(code: &str, word: Option<&str>) -> Result<f32, String> {
     let word = word.unwrap_or_default();
     let number: Option<f32> = word.parse().ok();

@@ -15,15 +15,15 @@ use crate::{
 pub(crate) enum Statement<'l> {
     /// `v`: a position, and the vertex color if the statement has one (sRGB-encoded, 0 to 1).
     Vertex(DVec3, Option<Vec3>),
-    /// `vn`: a normal, not necessarily normalized.
+    /// `vn`: a normal of any length.
     Normal(Vec3),
     /// `vt`: a texture coordinate; v grows upwards.
     Uv(Vec2),
-    /// `f`: the corners of a polygon. The count is not checked here.
+    /// `f`: the corners of a polygon; there may be fewer than three.
     Face(&'l [Corner<'l>]),
     /// `usemtl`: the name of the material of the faces that follow.
     Material(&'l str),
-    /// `mtllib`: one or more names of MTL files, as one string.
+    /// `mtllib`: one or more names of MTL files, as one string separated by spaces.
     Libraries(&'l str),
     /// `s`: the smoothing group of the faces that follow; 0 means flat.
     Smoothing(u32),
@@ -34,23 +34,24 @@ pub(crate) enum Statement<'l> {
 pub(crate) struct Corner<'l> {
     /// Zero-based index of a vertex that precedes the face.
     pub(crate) vertex: usize,
-    /// Index of the texture coordinate as text, not yet validated; `None` if the corner has none.
+    /// Index of the texture coordinate as text of the file, not yet validated; `None` if the corner has none.
     pub(crate) uv: Option<&'l str>,
-    /// Index of the normal as text, not yet validated; `None` if the corner has none.
+    /// Index of the normal as text of the file, not yet validated; `None` if the corner has none.
     pub(crate) normal: Option<&'l str>,
 }
 
 impl Corner<'_> {
-    /// Returns the zero-based index of the normal, or `None` if the corner has none.
+    /// Returns the zero-based index of the corner's normal, or `None` if the corner has none.
     ///
-    /// `count` is the number of normals read so far. Fails if the text is not a valid index below it.
+    /// `count` is the number of normals read so far. Fails if the text in the file is not a valid index below `count`.
     pub(crate) fn normal_index(&self, count: usize) -> Result<Option<usize>, String> {
         number_of(self.normal, count, ["normal", "normals"])
     }
 
-    /// Returns the zero-based index of the texture coordinate, or `None` if the corner has none.
+    /// Returns the zero-based index of the corner's texture coordinate, or `None` if the corner has none.
     ///
-    /// `count` is the number of texture coordinates read so far. Fails if the text is not a valid index below it.
+    /// `count` is the number of texture coordinates read so far. Fails if the text in the file is not a valid index
+    /// below `count`.
     pub(crate) fn uv_index(&self, count: usize) -> Result<Option<usize>, String> {
         number_of(
             self.uv,
@@ -60,7 +61,8 @@ impl Corner<'_> {
     }
 }
 
-/// Resolves an optional index; `names` are the singular and the plural of what it refers to.
+/// Resolves an optional OBJ index `word` to a zero-based index below `count`; `None` stays `None`. Fails if the word is
+/// not a valid index. `names` are the singular and plural of what it refers to.
 fn number_of(word: Option<&str>, count: usize, names: [&str; 2]) -> Result<Option<usize>, String> {
     let Some(word) = word else { return Ok(None) };
     index(word, count, names).map(Some).map_err(|problem| {
@@ -71,8 +73,8 @@ fn number_of(word: Option<&str>, count: usize, names: [&str; 2]) -> Result<Optio
     })
 }
 
-/// Reads a whole file and calls `take` for each statement. Errors, including those of `take`, begin with the line
-/// number.
+/// Reads a whole OBJ file and calls `take` for each statement. Fails if a statement is invalid or `take` fails; the
+/// message begins with the line number.
 pub(crate) fn read(
     reader: &mut impl BufRead,
     mut take: impl FnMut(Statement) -> Result<(), String>,
@@ -107,7 +109,8 @@ pub(crate) fn read(
     }
 }
 
-/// Parses one statement and passes it to `take`. `vertex_count` counts the vertices read so far.
+/// Parses one statement and passes it to `take`. `vertex_count` counts the vertices read so far. Fails if the statement
+/// is invalid or `take` fails.
 fn read_statement(
     statement: &str,
     vertex_count: &mut usize,
@@ -175,13 +178,15 @@ fn read_statement(
     }
 }
 
-/// Returns the text after the keyword, trimmed; `code` unchanged if it does not begin with the keyword.
+/// Returns the text of the statement `code` after `keyword`, trimmed. If `code` does not begin with the keyword,
+/// returns all of it.
 pub(crate) fn rest<'l>(code: &'l str, keyword: &str) -> &'l str {
     let code = code.trim();
     code.strip_prefix(keyword).unwrap_or(code).trim()
 }
 
-/// Parses the next three words as numbers. `expected` is the syntax that the error message shows.
+/// Parses the next three words as numbers. Fails if there are fewer; the message quotes the statement `code`, and
+/// `expected` as the right syntax.
 fn numbers<'a>(
     words: &mut impl Iterator<Item = &'a str>,
     code: &str,
@@ -194,7 +199,8 @@ fn numbers<'a>(
     }
 }
 
-/// Converts an OBJ index (from 1, or from -1 backwards) to a zero-based one below `count`.
+/// Converts an OBJ index (from 1, or from -1 backwards) to a zero-based one below `count`. The last argument is the
+/// singular and plural of what it refers to.
 ///
 /// Fails with a message if it is out of range, and with `None` if the word is not an integer.
 fn index(word: &str, count: usize, [one, many]: [&str; 2]) -> Result<usize, Option<String>> {

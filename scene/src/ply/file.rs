@@ -14,28 +14,29 @@ use ply_rs_bw::{
 use super::header;
 use crate::{error::excerpt, files::lines::read_line};
 
-/// A PLY file after its header was read.
+/// A PLY file whose header has been read and whose elements have not.
 pub(crate) struct PlyFile<R> {
     reader: R,
     header: Header,
-    /// The byte that ends lines of text.
+    /// Byte that ends lines of text, line feed or carriage return.
     line_end: u8,
     /// Number of lines in the header.
     header_lines: u64,
-    /// Names of image files in the header; faces refer to them by index.
+    /// Names of image files in the header's `comment TextureFile` lines; faces refer to them by index.
     pub(crate) images: Vec<String>,
-    /// Whether faces have colors, texture coordinates or image numbers of their own.
+    /// Whether faces have colors, texture coordinates or image indices of their own.
     pub(crate) has_face_attributes: bool,
 }
 
-/// An element of the file that affects its geometry.
+/// A vertex or a face, which are the elements of a file that affect its geometry.
 pub(crate) enum Element<'e> {
     Vertex(&'e Vertex),
     Face(&'e Face),
 }
 
 impl<R: BufRead> PlyFile<R> {
-    /// Reads and validates the header; the elements can then be read once.
+    /// Reads and validates the header. [`PlyFile::read`] can then read the elements once. Fails if the header is
+    /// invalid or does not declare vertices and faces.
     pub(crate) fn open(mut reader: R) -> Result<PlyFile<R>, String> {
         let (text, line_end) = header::text(&mut reader)?;
         let header = header::parsed(&text)?;
@@ -51,7 +52,7 @@ impl<R: BufRead> PlyFile<R> {
 
     /// Reads the elements and calls `take` for each vertex and face. A strip is reported as one face per triangle.
     ///
-    /// Errors begin with the line number in text files.
+    /// Fails if an element is malformed or missing, or `take` fails. In text files, errors begin with the line number.
     pub(crate) fn read(
         &mut self,
         mut take: impl FnMut(Element) -> Result<(), String>,
@@ -81,18 +82,20 @@ impl<R: BufRead> PlyFile<R> {
     }
 }
 
-/// A reader for the consecutive elements of one name, such as `vertex`.
+/// A reader for the consecutive elements of one type, such as `vertex`.
 struct Elements<'r, R> {
     reader: &'r mut R,
     encoding: Encoding,
     element: &'r ElementDef,
     line_end: u8,
-    /// Number of the last line that was read, counted from 1 at the start of the file.
+    /// Number of the last line that was read as text, counted from 1 at the start of the file. In binary files it is
+    /// the last line of the header.
     line_number: u64,
 }
 
 impl<R: BufRead> Elements<'_, R> {
-    /// Parses each element of this name as an `E` and calls `take` with it.
+    /// Parses each element of this type as an `E` and calls `take` with it. Fails if an element is malformed or
+    /// missing, or `take` fails.
     fn read<E: PropertyAccess>(
         &mut self,
         mut take: impl FnMut(E) -> Result<(), String>,
@@ -138,7 +141,8 @@ impl<R: BufRead> Elements<'_, R> {
         }
     }
 
-    /// Returns the message for a parser error after `done` complete elements.
+    /// Returns the error message for a parser error after `done` complete elements. `line` is the faulty line of a text
+    /// file.
     fn problem(&self, done: usize, line: &str, error: &ParseError) -> String {
         let ElementDef { name, count, .. } = self.element;
         let name = excerpt(name);
@@ -160,7 +164,7 @@ impl<R: BufRead> Elements<'_, R> {
     }
 }
 
-/// An element that is ignored, such as an edge. All its properties are discarded.
+/// An element that does not affect the geometry, such as an edge. All its properties are discarded.
 pub(super) struct Skipped;
 
 impl PropertyAccess for Skipped {
@@ -174,7 +178,7 @@ pub(crate) struct Vertex {
     pub(crate) position: DVec3,
     pub(crate) normal: Vec3,
     pub(crate) uv: Vec2,
-    /// sRGB-encoded, 0 to 1.
+    /// Color of the vertex, sRGB-encoded, 0 to 1 per channel.
     pub(crate) color: Vec3,
 }
 
@@ -214,18 +218,19 @@ impl PropertyAccess for Vertex {
 pub(crate) struct Face {
     /// Zero-based vertex indices, not yet validated.
     pub(crate) corners: Vec<i64>,
-    /// Texture coordinates of the corners; empty if the file gives none.
+    /// Texture coordinates of the corners, v upwards; empty if the file gives faces none.
     pub(crate) uvs: Vec<Vec2>,
-    /// sRGB-encoded, 0 to 1; NaN if the file gives none.
+    /// Color of the face, sRGB-encoded, 0 to 1 per channel; NaN if the file gives faces none.
     pub(crate) color: Vec3,
-    /// Zero-based index of its image; -1 means none.
+    /// Zero-based index of the face's image in [`PlyFile::images`], 0 by default. Values outside that list, such as -1,
+    /// mean no image.
     pub(crate) image: i64,
 }
 
 impl Face {
-    /// Names of the property that lists the vertex indices; both are in use.
+    /// Names of the property that lists a face's vertex indices. Programs write one or the other.
     pub(super) const LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
-    /// Properties of a face besides its vertex indices.
+    /// Names of the properties that give a face its own color, texture coordinates or image.
     pub(super) const OWN: [&str; 8] = [
         "texcoord",
         "texnumber",
@@ -237,7 +242,7 @@ impl Face {
         "diffuse_blue",
     ];
 
-    /// Returns the face. Fails unless it has texture coordinates for all corners or none.
+    /// Returns the face itself. Fails unless it has texture coordinates for all corners or for none.
     fn checked(&self) -> Result<&Face, String> {
         let (corners, uvs) = (self.corners.len(), self.uvs.len());
         if uvs == 0 || uvs == corners {
@@ -248,9 +253,11 @@ impl Face {
         ))
     }
 
-    /// Returns the triangles of triangle strips that are separated by negative indices.
+    /// Returns the triangles of triangle strips, one face each. `corners` lists the strips, separated by negative
+    /// indices.
     ///
-    /// Every second triangle is reversed, so that all have one orientation. Degenerate triangles are left out.
+    /// Every second triangle of a strip is reversed, so that all have one orientation. Triangles with repeated vertices
+    /// are left out.
     fn triangles(&self) -> impl Iterator<Item = Face> {
         let strips = self.corners.split(|&index| index < 0);
         strips.flat_map(|strip| {
@@ -317,7 +324,8 @@ impl PropertyAccess for Face {
     }
 }
 
-/// Returns the value of a scalar property, and the value of its type that means 1 in a color. Returns `None` for lists.
+/// Returns the value of a scalar property, and the value that means 1 in a color of that type: 255 for an 8-bit
+/// integer, for example. Returns `None` for lists.
 fn number(property: &Property) -> Option<(f64, f64)> {
     Some(match *property {
         Property::Char(value) => (value.into(), 1.0),
@@ -332,7 +340,7 @@ fn number(property: &Property) -> Option<(f64, f64)> {
     })
 }
 
-/// Returns the values of a property that is a list of integers; empty for other properties.
+/// Returns the values of a property that is a list of integers. Returns an empty list for other properties.
 fn indices(property: Property) -> Vec<i64> {
     fn widened<T: Into<i64>>(indices: Vec<T>) -> Vec<i64> {
         indices.into_iter().map(Into::into).collect()

@@ -15,7 +15,8 @@ const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Reads the lines up to `end_header`. Returns them with `\n` line ends, and the byte that ends lines in this file.
 ///
-/// Bytes that are not UTF-8, as in comments, are replaced.
+/// Bytes that are not UTF-8, as in comments, are replaced. Fails if the first line is not `ply`, or `end_header` does
+/// not follow within 1 MiB.
 pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
     let unread = |error: io::Error| format!("cannot be read: {error}");
     // Binary data after the header may begin with a line-end byte, so only the first line can tell how lines end.
@@ -45,7 +46,7 @@ pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
     }
 }
 
-/// Parses a header. Fails if it is malformed or has no usable vertices and faces.
+/// Parses the text of a header. Fails if it is malformed or does not declare usable vertices and faces.
 pub(crate) fn parsed(text: &str) -> Result<Header, String> {
     let header = Parser::<Skipped>::new()
         .read_header(&mut Reader::new(text.as_bytes()))
@@ -54,7 +55,8 @@ pub(crate) fn parsed(text: &str) -> Result<Header, String> {
     Ok(header)
 }
 
-/// Returns the image names in `comment TextureFile` lines, which MeshLab and photogrammetry programs write.
+/// Returns the image file names in the lines `comment TextureFile NAME` of a header, which MeshLab and photogrammetry
+/// programs write.
 pub(crate) fn images(text: &str) -> Vec<String> {
     let named = text.lines().filter_map(|line| {
         let comment = line.trim().strip_prefix("comment")?.trim_start();
@@ -65,7 +67,7 @@ pub(crate) fn images(text: &str) -> Vec<String> {
     named.filter(|name| !name.is_empty()).collect()
 }
 
-/// Returns `true` if faces have colors, texture coordinates or image numbers of their own.
+/// Returns `true` if faces have colors, texture coordinates or image indices of their own.
 pub(crate) fn has_face_attributes(header: &Header) -> bool {
     header.elements.get("face").is_some_and(|face| {
         let mut names = face.properties.keys();
@@ -73,7 +75,7 @@ pub(crate) fn has_face_attributes(header: &Header) -> bool {
     })
 }
 
-/// Returns a message for a parser error, with the line if it is known.
+/// Returns the error message for a parser error in the header `text`, with the faulty line if it is known.
 fn problem(text: &str, error: &ParseError) -> String {
     let found = error
         .line()
@@ -87,7 +89,8 @@ fn problem(text: &str, error: &ParseError) -> String {
     }
 }
 
-/// Rejects headers that the parser accepts but would read incorrectly or endlessly.
+/// Fails for headers that the parser accepts but would read incorrectly or endlessly, or that lack usable vertices or
+/// faces.
 fn check(text: &str, header: &Header) -> Result<(), String> {
     let lines = |word| {
         text.lines()

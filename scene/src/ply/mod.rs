@@ -27,7 +27,10 @@ use crate::{
     scene::{Channel, Encoding, MaterialTexture, Parameter, Texture},
 };
 
-/// Reads a PLY file. `folder` contains it and is where its images are looked up.
+/// Reads a PLY file as a model. `folder` is the folder of the file, where images that its header names are looked up.
+///
+/// Fails with a one-line message, without the file's name, if the file is invalid or has no faces. An image that cannot
+/// be read is only a warning.
 pub(crate) fn read(reader: impl BufRead, folder: &Path) -> Result<Model, String> {
     let mut file = PlyFile::open(reader)?;
     let mut builder = PlyBuilder {
@@ -42,8 +45,8 @@ pub(crate) fn read(reader: impl BufRead, folder: &Path) -> Result<Model, String>
     builder.model(&file.images, &mut RelativePaths::new(folder))
 }
 
-/// Reads the vertices and faces of a PLY file into `mesh`, with normals and texture coordinates if `mesh.attributes` is
-/// set.
+/// Reads the vertices and faces of a PLY file into `mesh`. Normals and texture coordinates are passed only if
+/// `mesh.attributes` is set. Fails with a one-line message, without the file's name.
 pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {
     let mut at: Vec<Corner> = Vec::new();
     PlyFile::open(reader)?.read(|element| match element {
@@ -70,7 +73,8 @@ pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<
     })
 }
 
-/// Vertex attributes. Components that the file does not give are NaN; `colors` may be shorter than the other lists.
+/// Vertex attributes in lists of equal length, except that `colors` may be shorter. Components that the file does not
+/// give are NaN.
 #[derive(Default)]
 struct Vertices {
     positions: Vec<Vec3>,
@@ -79,12 +83,13 @@ struct Vertices {
     colors: Vec<Vec4>,
 }
 
-/// A mesh under construction: the faces that show one image, or none, with copies of their vertices.
+/// A mesh under construction: the faces that show one image, or none, with their own copies of the file's vertices.
 #[derive(Default)]
 struct PlyPart {
     vertices: Vertices,
     triangles: Vec<[u32; 3]>,
-    /// Vertex index by index in the file and the bits of the face's texture coordinate and color.
+    /// Index in `vertices` of each copied vertex. The key is its index in the file, and the bits of the face's texture
+    /// coordinate and color.
     known: HashMap<(u32, [u32; 5]), u32>,
 }
 
@@ -95,11 +100,12 @@ struct PlyBuilder {
     has_face_attributes: bool,
     /// Number of images that the header names.
     images: usize,
-    /// All vertices of the file, in its order.
+    /// All vertices of the file, in its order, which faces share.
     shared: Vertices,
-    /// Triangles as indices into `shared`, if faces have no attributes of their own.
+    /// Triangles as indices into `shared`; empty if faces have attributes of their own.
     triangles: Vec<[u32; 3]>,
-    /// Meshes under construction, by the image index of their faces; `None` is for faces without an image.
+    /// Meshes under construction by zero-based image index; the one with `None` has the faces without an image. Until
+    /// the end it is empty if `has_face_attributes` is `false`.
     parts: BTreeMap<Option<usize>, PlyPart>,
     /// Number of faces read so far.
     faces: u64,
@@ -110,7 +116,7 @@ struct PlyBuilder {
 }
 
 impl Vertices {
-    /// Adds a vertex of the file. Fails if its position is not finite.
+    /// Adds a vertex of the file. Fails if its position is not finite or memory does not suffice.
     fn push(&mut self, vertex: &Vertex) -> Result<(), String> {
         check_finite(self.positions.len() + 1, vertex.position)?;
         reserve_one(&mut self.positions)?;
@@ -126,7 +132,10 @@ impl Vertices {
         Ok(())
     }
 
-    /// Adds a copy of a vertex of `from`, with the texture coordinate and color of a face. Returns its index.
+    /// Adds a copy of vertex `vertex` of `from` and returns its index. `uv` replaces its texture coordinates unless it
+    /// is `None`. `color`, a face color, is used if the vertex has none.
+    ///
+    /// Fails if memory does not suffice.
     fn copy(
         &mut self,
         from: &Vertices,
@@ -150,7 +159,8 @@ impl Vertices {
         Ok(number)
     }
 
-    /// Returns a mesh with the attributes that at least one vertex has; colors only if all vertices have them.
+    /// Makes a mesh of the vertices and these triangles. It has normals and texture coordinates if at least one vertex
+    /// has them, and colors if all vertices have one.
     fn mesh(self, triangles: Vec<[u32; 3]>) -> ModelMesh {
         let Vertices {
             positions,
@@ -172,7 +182,10 @@ impl Vertices {
 }
 
 impl PlyBuilder {
-    /// Triangulates a face and adds it to `triangles` or, if faces have own attributes, to the part of its image.
+    /// Triangulates a face and adds it to `triangles` or, if faces have attributes of their own, to the part of its
+    /// image.
+    ///
+    /// Fails if the face has fewer than three corners, an index is invalid, or memory does not suffice.
     fn face(&mut self, face: &Face) -> Result<(), String> {
         self.faces += 1;
         let faces = self.faces;
@@ -219,7 +232,8 @@ impl PlyBuilder {
         Ok(())
     }
 
-    /// Returns the model. Fails if there are no faces; images that cannot be read are noted.
+    /// Makes a model of everything received. `images` are the names of its images, which `relative_paths` looks up.
+    /// Fails if there are no faces; an image that cannot be read is only a warning.
     fn model(
         mut self,
         images: &[String],
@@ -276,7 +290,8 @@ impl PlyBuilder {
     }
 }
 
-/// Opens an image and returns its index in the model's library. An image that cannot be read is noted.
+/// Opens the image with this file name and returns its index in the model's library. Returns `None`, with a warning in
+/// `model`, if it cannot be read.
 fn shown_image(name: &str, relative_paths: &mut RelativePaths, model: &mut Model) -> Option<u32> {
     let opened = relative_paths
         .find_by_last_component(name)
@@ -290,8 +305,10 @@ fn shown_image(name: &str, relative_paths: &mut RelativePaths, model: &mut Model
 }
 
 impl PlyPart {
-    /// Returns the index, within this part, of vertex `vertex` of the file with the face's own texture coordinates and
-    /// color. Adds the vertex if it is new.
+    /// Returns the index, within this part, of vertex `vertex` of the file with a face's own texture coordinates and
+    /// color. A combination that was not used before is added.
+    ///
+    /// Fails if memory does not suffice.
     fn vertex(
         &mut self,
         shared: &Vertices,

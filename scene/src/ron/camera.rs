@@ -11,7 +11,7 @@ use crate::{
     scene::{Camera, Focus, Lens, PixelFilter, Projection},
 };
 
-/// Reads and validates a `camera` field, which is `object`.
+/// Reads and validates the field `camera`, which is `object`. Invalid values are an [`Error::Scene`].
 pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Error> {
     let written: CameraText = source.parse(object)?;
     let origin = source.position(object, "origin", written.origin)?.as_vec3();
@@ -64,7 +64,7 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
     })
 }
 
-/// Reads either `fov` or `width`, of which exactly one must be given.
+/// Reads the field `fov` or `width` of a camera. Both or neither is an [`Error::Scene`].
 fn projection(
     source: &SceneSource,
     object: &Object,
@@ -95,10 +95,11 @@ fn projection(
     }
 }
 
-/// Film width in metres (36 mm, full frame) that relates an angle of view to the focal length for `f_stop`.
+/// Width of the film in metres (36 mm, full frame), which relates the angle of view to the focal length for `f_stop`.
 const FILM_WIDTH: f64 = 0.036;
 
-/// Reads a `lens` field. Its aperture may be given as `radius` or as `f_stop`; the focus defaults to the target.
+/// Reads the field `lens` of `camera`. Its aperture may be given as `radius` or as `f_stop`, and the focus defaults to
+/// the camera's target. Invalid values are an [`Error::Scene`].
 fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, Error> {
     let written: LensText = source.parse(object)?;
     let radius = match (written.radius, written.f_stop) {
@@ -183,7 +184,7 @@ fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, 
     })
 }
 
-/// Reads and validates the field `filter` of a camera, which is `object`.
+/// Reads the field `filter` of a camera, which is `object`. Invalid values are an [`Error::Scene`].
 fn filter(source: &SceneSource, object: &Object) -> Result<PixelFilter, Error> {
     let radius = |raw: Option<Raw>, default: f32| match raw {
         Some(raw) => source

@@ -17,11 +17,11 @@ use crate::{
 
 /// A sphere of triangles whose radius is modulated by two waves. The scene format's table of objects gives the formula.
 pub(crate) struct DisplacedSphere {
-    /// Steps from pole to pole, 2 or more.
+    /// Number of steps from pole to pole, 2 or more.
     pub(crate) rings: u32,
-    /// Steps around the axis, 3 or more.
+    /// Number of steps around the axis, 3 or more.
     pub(crate) segments: u32,
-    /// Amplitudes of the coarse and the fine wave, relative to the radius.
+    /// Amplitudes of the coarse and the fine wave as fractions of the radius; their magnitudes sum to less than 1.
     pub(crate) amplitudes: (f64, f64),
     /// Centre of the sphere in metres.
     pub(crate) center: DVec3,
@@ -29,7 +29,8 @@ pub(crate) struct DisplacedSphere {
     pub(crate) radius: f64,
 }
 
-/// Values shared by all vertices of one segment: the direction around the axis and the factors of the waves.
+/// Values shared by all vertices of one segment: cosine and sine of its angle around the axis, and its factors of the
+/// two waves.
 struct Meridian {
     cos: f64,
     sin: f64,
@@ -38,7 +39,8 @@ struct Meridian {
 }
 
 impl DisplacedSphere {
-    /// Adds the triangles that have an area, with their fronts outwards, and returns the number of the others.
+    /// Adds the triangles that have an area, with their fronts outwards. Returns the number of triangles that were left
+    /// out because they have no area. Fails if there are too many primitives or too little memory.
     pub(crate) fn push(&self, geometry: &mut Geometry, material: u32) -> Result<u64, String> {
         let count = u64::from(self.rings) * u64::from(self.segments) * 2;
         geometry.check_room(usize::try_from(count).unwrap_or(usize::MAX))?;
@@ -74,7 +76,7 @@ impl DisplacedSphere {
         }
     }
 
-    /// Computes the vertices of a ring, 0..=`rings`, one per segment.
+    /// Computes the vertices of a ring in metres, one per segment. `ring` is its index, 0 (the upper pole) to `rings`.
     fn ring(&self, ring: u32, meridians: &[Meridian]) -> Vec<DVec3> {
         let half_turn = f64::from(ring) / f64::from(self.rings);
         let u = PI * half_turn;
@@ -89,7 +91,7 @@ impl DisplacedSphere {
     }
 }
 
-/// Parses the fields of a `DisplacedSphere` apart from its material.
+/// Parses the fields of a `DisplacedSphere` except for `material` and `smooth`. Invalid values are an [`Error::Scene`].
 pub(crate) fn read_displaced_sphere(
     source: &SceneSource,
     object: &Object,

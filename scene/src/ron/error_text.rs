@@ -4,15 +4,16 @@ use ron::error::{Error as Ron, Position, SpannedError};
 
 use crate::error::excerpt;
 
-/// Separates the object's name from the problem in the text of an error; inserted by [`in_entry`].
+/// Character between the name of a list entry and the problem in the text of an error; inserted by [`in_entry`].
 const OBJECT_END: char = '\u{1}';
 
-/// Prefixes a parser error with the name of the list entry in which it occurred; [`describe`] splits them again.
+/// Adds the name of the list entry in which a parser error occurred to the front of its text; [`describe`] takes it off
+/// again.
 pub(crate) fn in_entry<E: serde::de::Error>(object: &str, error: &E) -> E {
     E::custom(format!("{}{OBJECT_END}{error}", excerpt(object)))
 }
 
-/// Returns the byte offset in `text` of the value or name that the error is about.
+/// Returns the byte offset in `text`, the text that was parsed, of the value or name that the error is about.
 pub(crate) fn error_offset(text: &str, error: &SpannedError) -> usize {
     let position = match error.code {
         Ron::MissingStructField { .. } => Position { line: 1, col: 1 },
@@ -41,9 +42,10 @@ pub(crate) fn error_offset(text: &str, error: &SpannedError) -> usize {
     }
 }
 
-/// Returns the name of the list entry stored in the error, if any, and a message for the user.
+/// Returns a message for the user about a parser error. Returns also the name of the list entry that [`in_entry`]
+/// stored in the error, or `None`.
 ///
-/// `rest` is the text from the error's place to its end.
+/// `rest` is the parsed text from the place of the error on.
 pub(crate) fn describe(error: &Ron, rest: &str) -> (Option<String>, String) {
     let problem = match error {
         Ron::Message(text) => match text.split_once(OBJECT_END) {
@@ -80,7 +82,8 @@ pub(crate) fn describe(error: &Ron, rest: &str) -> (Option<String>, String) {
     (None, problem)
 }
 
-/// Returns a parser message in lower case, followed by the beginning of `rest` as the text found.
+/// Rewrites the parser's message `text` for users: it begins in lower case and quotes the beginning of `rest`, the text
+/// at the place of the error, as what was found.
 fn in_words(text: &str, rest: &str) -> String {
     let complete = [
         (Ron::Eof, "the text ends before it is complete"),
@@ -118,8 +121,8 @@ fn in_words(text: &str, rest: &str) -> String {
     }
 }
 
-/// Returns a suggestion for the unknown name `found`: "; did you mean `x`?" if a known name is similar, otherwise
-/// "; expected one of `x`, `y`" with at most 12 names.
+/// Returns a suggestion for the unknown name `found`, to be appended to a message: "; did you mean `x`?" if a known
+/// name is similar. Otherwise "; expected one of `x`, `y`" with at most 12 names.
 pub(crate) fn alternatives(found: &str, known: &[&str]) -> String {
     // Bounds the work for names and lists of any length.
     const MAX_BYTES: usize = 64;

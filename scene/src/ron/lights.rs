@@ -17,10 +17,17 @@ use crate::{
 
 /// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
 const MAX_TEXELS: u64 = 1 << 28;
-/// Memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a GPU.
+/// Bytes of memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a
+/// GPU.
 const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
-/// Reads all lights of a scene, with warnings about them.
+/// Reads all entries of `lights`. Returns the lights, and warnings about them for
+/// [`Scene::notes`](crate::Scene::notes).
+///
+/// `spp` is the number of samples per pixel, against which brightness is checked.
+///
+/// # Errors
+/// [`Error::Scene`] at the first invalid entry, or at a second environment.
 pub(crate) fn lights(
     source: &SceneSource,
     written: &[Raw],
@@ -40,7 +47,8 @@ pub(crate) fn lights(
     Ok((lights, notes))
 }
 
-/// Reads one entry of `lights`. A `SunSky` gives up to two lights, and every other entry gives one.
+/// Reads one entry of `lights`, and adds warnings about it to `notes`. A `SunSky` gives up to two lights, and every
+/// other entry gives one. Fails with [`Error::Scene`].
 fn read_light(
     source: &SceneSource,
     object: &Object,
@@ -144,7 +152,8 @@ fn read_light(
     Ok(vec![light])
 }
 
-/// Makes the environment of a `SunSky`, and the directional light of its sun if it has one.
+/// Makes the environment of a `SunSky`, and the directional light of its sun unless `sun` is `false`. Fails with
+/// [`Error::Scene`] if a field is invalid or the light too bright.
 fn sun_sky(
     source: &SceneSource,
     object: &Object,
@@ -197,7 +206,8 @@ fn sun_sky(
     Ok(lights)
 }
 
-/// Returns the sun's elevation and azimuth in degrees, as given or computed from time and place.
+/// Returns the sun's elevation and azimuth in degrees, given directly or by time and place. Fails with [`Error::Scene`]
+/// if fields are missing or invalid, or the sun is below the horizon.
 fn sun_angles(
     source: &SceneSource,
     object: &Object,
@@ -274,7 +284,7 @@ fn sun_angles(
     Ok((elevation, azimuth))
 }
 
-/// Returns the number of days of a month, 1 to 12, in the Gregorian calendar.
+/// Returns the number of days of a month (1 to 12) in the Gregorian calendar.
 fn days_in(year: i32, month: u32) -> u32 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
@@ -284,7 +294,7 @@ fn days_in(year: i32, month: u32) -> u32 {
     }
 }
 
-/// Parses the field `direction`, a vector of any length except 0.
+/// Parses the field `direction`, a vector of any length except 0. Any other value is an [`Error::Scene`].
 fn direction(source: &SceneSource, object: &Object, raw: Raw) -> Result<Vec3, Error> {
     let direction = source.position(object, "direction", raw)?.as_vec3();
     if direction.length_squared().is_normal() {
@@ -295,7 +305,8 @@ fn direction(source: &SceneSource, object: &Object, raw: Raw) -> Result<Vec3, Er
     }
 }
 
-/// Reads the intensity or irradiance of a light, which must be below the limit of the film.
+/// Parses the intensity or irradiance of a light: linear sRGB, each channel from 0 to below 2²⁴. Any other value is an
+/// [`Error::Scene`].
 fn strength(source: &SceneSource, object: &Object, field: &str, raw: Raw) -> Result<Vec3, Error> {
     let expected = "(r, g, b), each 0 or more";
     let strength = source.triple(object, field, raw, expected, NumberRange::FromZero)?;
@@ -310,7 +321,10 @@ fn strength(source: &SceneSource, object: &Object, field: &str, raw: Raw) -> Res
     Ok(strength)
 }
 
-/// Converts an image to an environment map, and returns the number of values below 0, which become 0.
+/// Converts an image to an environment map whose radiance is the image's values times `scale`, rotated by `degrees`
+/// about +y. Returns it with the number of values below 0, which become 0.
+///
+/// Fails if the image is not in floating point, is too large, or is too bright for `spp` samples per pixel.
 fn environment(
     picture: Image,
     scale: f32,

@@ -9,7 +9,8 @@ use serde::{
 
 use super::{error_text, source::Raw};
 
-/// The `materials` of a scene: pairs of name and definition, in the file's order. Names may repeat.
+/// The `materials` of a scene: unparsed pairs of name and definition, in the file's order. A name may occur twice here;
+/// [`materials::read`](super::materials::read) rejects that.
 #[derive(Default)]
 pub(crate) struct MaterialsText<'a>(pub(crate) Vec<(Raw<'a>, Raw<'a>)>);
 
@@ -44,7 +45,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
     }
 }
 
-/// Reads the `objects` of a scene, at least one, in the file's order.
+/// Reads the `objects` of a scene as unparsed values in the file's order. An empty list is an error.
 pub(crate) fn objects<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Raw<'a>>, D::Error> {
@@ -54,7 +55,7 @@ pub(crate) fn objects<'de: 'a, 'a, D: Deserializer<'de>>(
     })
 }
 
-/// Reads the `lights` of a scene in the file's order.
+/// Reads the `lights` of a scene as unparsed values in the file's order. The list may be empty.
 pub(crate) fn lights<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Raw<'a>>, D::Error> {
@@ -64,9 +65,9 @@ pub(crate) fn lights<'de: 'a, 'a, D: Deserializer<'de>>(
     })
 }
 
-/// A reader of a list of unparsed values.
+/// A reader of a list of unparsed values, whose errors name the entry.
 struct Entries {
-    /// The word for one entry, such as `object`.
+    /// Word for one entry in error messages, such as `object`.
     kind: &'static str,
     /// Whether an empty list is an error.
     required: bool,

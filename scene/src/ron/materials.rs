@@ -77,8 +77,8 @@ use crate::{
     scene::{MaterialTextures, Parameter, Principled, Surface},
 };
 
-/// Declares [`MaterialText`] from the fields of each material, in the syntax of [`fields`]. Adds the fields that every
-/// material has.
+/// Declares [`MaterialText`] from a list of materials and their fields, in the syntax of [`fields`]. Adds the fields
+/// that every material has.
 macro_rules! materials {
     ($($kind:ident { $($field:ident $(? $(@ $never:tt)?)?),* $(,)? }),* $(,)?) => {
         fields! {
@@ -89,7 +89,8 @@ macro_rules! materials {
         }
 
         impl<'a> MaterialText<'a> {
-            /// Returns the unparsed value of a field, or `None` if the scene omits it or the material does not have it.
+            /// Returns the unparsed value of the field `name`, or `None` if the scene omits it or the material does not
+            /// have it.
             pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
                 match *self {
                     $(MaterialText::$kind { $($field,)* normal, opacity, cutoff } => match name {
@@ -124,7 +125,8 @@ materials! {
 
 /// Reads the `materials` of a scene file and the images that they name.
 ///
-/// `spp` is the number of samples per pixel that emission is checked against.
+/// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values, and a
+/// name that occurs twice, are an [`Error::Scene`].
 pub(crate) fn read<'a>(
     source: &SceneSource<'a>,
     written: &MaterialsText<'a>,
@@ -152,7 +154,8 @@ pub(crate) fn read<'a>(
     Ok(materials)
 }
 
-/// Parses a radiance, 0 or more per channel, that the film can accumulate over `spp` samples.
+/// Parses a radiance in W·sr⁻¹·m⁻², 0 or more per channel, that the film can accumulate over `spp` samples per pixel.
+/// Any other value is an [`Error::Scene`].
 pub(crate) fn radiance(
     source: &SceneSource,
     object: &Object,
@@ -168,9 +171,10 @@ pub(crate) fn radiance(
 }
 
 impl<'a> MaterialText<'a> {
-    /// Parses the fields into a surface. Its textures go to `parameters`.
+    /// Parses the fields into a surface. Its textures, opacity, cutoff and normal map scales go to `parameters`.
     ///
-    /// `spp` is the number of samples per pixel that emission is checked against.
+    /// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values
+    /// are an [`Error::Scene`].
     fn surface(self, parameters: &mut Parameters<'_, '_, 'a>, spp: u32) -> Result<Surface, Error> {
         parameters.normal(self.field("normal"))?;
         parameters.clearcoat_normal(self.field("clearcoat_normal"))?;

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 
-/// Name, real part and imaginary part of the refractive index of each metal, for linear sRGB.
+/// Metals by name, each with the real and the imaginary part of its refractive index for red, green and blue in linear
+/// sRGB.
 ///
 /// The values are averages of measured spectra, from `ComplexIorData.hpp` of B. Bitterli's renderer Tungsten, rounded
 /// to four decimal places.

@@ -41,7 +41,10 @@ use crate::{
 
 /// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
 ///
-/// `path` is used for relative file names and in error messages. [`Scene::files`] is left empty.
+/// `path` is the scene file's path, for relative file names and error messages. [`Scene::files`] is left empty.
+///
+/// # Errors
+/// [`Error::Scene`] at the place of the first problem.
 pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     let source = &SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
@@ -120,15 +123,15 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     Ok(scene)
 }
 
-/// The render settings of a scene file, validated, with defaults filled in.
+/// The render settings of a scene file, validated, with defaults for those that the file omits.
 struct Settings {
-    /// Width and height in pixels.
+    /// Width and height of the image in pixels.
     size: (u32, u32),
-    /// Samples per pixel.
+    /// Samples per pixel, 1 or more.
     spp: u32,
     max_bounces: u32,
     seed: u32,
-    /// Upper limit per channel for each contribution of indirect light; `None` sets no limit.
+    /// Upper limit, W·sr⁻¹·m⁻² per channel, for each contribution of indirect light, 1e-6..=1e6; `None` sets no limit.
     clamp_indirect: Option<f32>,
     /// Exposure of the displayed image in stops, −32..=32.
     exposure_stops: f32,
@@ -136,7 +139,8 @@ struct Settings {
 }
 
 impl Settings {
-    /// Reads every setting; one that the file omits gets its default.
+    /// Reads every setting; one that the file omits gets its default. Fails with [`Error::Scene`] at a setting that is
+    /// invalid.
     fn read(source: &SceneSource, written: &SceneText) -> Result<Settings, Error> {
         let whole = "a whole number from 0 to 4294967295";
         let sides = "(width, height), whole numbers of pixels";
@@ -184,9 +188,10 @@ impl Settings {
     }
 }
 
-/// Reads an optional field of the scene and checks it with `check`, whose `Err` completes the error message.
+/// Reads the optional setting `name` and checks it with `check`, whose `Err` completes the error message. Returns
+/// `default` if the scene omits it.
 ///
-/// Returns `default` if the field is missing. `expected` describes the type of the value.
+/// `expected` describes the type in the error for a value of another type. Errors are [`Error::Scene`] at the value.
 fn setting<T: DeserializeOwned + Copy>(
     source: &SceneSource,
     name: &str,

@@ -31,31 +31,32 @@ use crate::{
     scene::{Instance, Light, Sphere},
 };
 
-/// Collects the geometry of a scene's objects, with the materials and lights of models.
+/// A collector of the geometry of a scene's objects, and of the materials and lights of models.
 pub(crate) struct Builder<'s, 'a> {
     source: &'s SceneSource<'a>,
-    /// The materials of the scene file, then those of models.
+    /// Materials of the scene file, then those of models.
     materials: Materials,
-    /// Samples per pixel, which emission of models is checked against.
+    /// Samples per pixel, against which the brightness of a model's emission is checked.
     spp: u32,
     geometry: Geometry,
     /// Lights of models, in world space.
     lights: Vec<Light>,
-    /// Models read so far, by canonical path.
+    /// Models that were read so far, by canonical path.
     models: HashMap<PathBuf, ReadModel>,
-    /// Messages for [`Scene::notes`](crate::Scene::notes).
+    /// Warnings for [`Scene::notes`](crate::Scene::notes).
     notes: Vec<String>,
 }
 
-/// A model file that has been read; several objects may show it.
+/// A model whose file has been read. Several objects may show it.
 struct ReadModel {
     model: Model,
-    /// The index of its first material in the scene; `None` until an object shows the model with its own materials.
+    /// Index in the scene of the model's first material; `None` until an object shows the model with its own materials.
     first: Option<u32>,
 }
 
 impl<'s, 'a> Builder<'s, 'a> {
-    /// Creates a builder without objects, for scene text `source` whose materials are already read.
+    /// Creates a builder without objects for a scene. `materials` are those of the scene file, and `spp` is the number
+    /// of samples per pixel.
     pub(crate) fn new(source: &'s SceneSource<'a>, materials: Materials, spp: u32) -> Self {
         Builder {
             source,
@@ -68,12 +69,13 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Returns the geometry, all materials, the lights of models, and notes.
+    /// Returns the geometry, all materials, the lights of models, and warnings for the user.
     pub(crate) fn finish(self) -> (Geometry, Materials, Vec<Light>, Vec<String>) {
         (self.geometry, self.materials, self.lights, self.notes)
     }
 
-    /// Parses one entry of `objects` and adds its geometry, and the materials and lights of a model.
+    /// Parses one entry of `objects`, and adds its geometry and the materials and lights of a model. Fails with
+    /// [`Error::Scene`].
     pub(crate) fn object(&mut self, object: &Object<'a>) -> Result<(), Error> {
         let source = self.source;
         match source.parse(object)? {
@@ -141,7 +143,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Parses the name of a material and returns its index.
+    /// Parses the value `raw` of the field `material`, the name of a material, and returns that material's index. An
+    /// unknown name is an [`Error::Scene`].
     fn material(&self, object: &Object, raw: Raw) -> Result<u32, Error> {
         let expected = "the name of a material in quotes";
         let wanted: String = self
@@ -156,7 +159,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         })
     }
 
-    /// Adds quadrilaterals of an object; one without area is an error.
+    /// Adds the faces of a `Quad` or `Box`, given by their corners. A face with no area is an [`Error::Scene`].
     fn polygons(
         &mut self,
         object: &Object,
@@ -180,21 +183,22 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds a `Mesh`: as triangles, or as one instance if it is smooth or textured.
+    /// Adds a `Mesh`: as separate triangles, or as a mesh with one instance if it has the field `smooth` or its
+    /// material has textures. Only meshes store normals and texture coordinates.
     fn mesh(&mut self, object: &Object<'a>, written: &MeshText<'a>) -> Result<(), Error> {
         let material = self.material(object, written.material)?;
         let smooth = self.source.flag(object, "smooth", written.smooth, false)?;
         if smooth || self.materials.is_textured(material) {
-            return self.smooth_object(object);
+            return self.object_as_instance(object);
         }
-        self.flat_mesh(object, written, false).map(|_| ())
+        self.mesh_triangles(object, written, false).map(|_| ())
     }
 
-    /// Adds the triangles of a mesh file, transformed to world space.
+    /// Adds the triangles of a mesh file to `geometry`, transformed to world space.
     ///
-    /// Returns the file's normals and texture coordinates of each triangle's corners if `attributes`, else an empty
-    /// list.
-    fn flat_mesh(
+    /// Returns the file's normals and texture coordinates at the corners of each triangle if `attributes` is set, else
+    /// an empty list. An invalid file is an [`Error::Scene`].
+    fn mesh_triangles(
         &mut self,
         object: &Object,
         written: &MeshText,
@@ -215,7 +219,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(corners)
     }
 
-    /// Adds the model of a `Model` object, with its lights unless the object turns them off.
+    /// Adds the model of a `Model` object, with its lights unless the object turns them off. An invalid model is an
+    /// [`Error::Scene`].
     fn model(&mut self, object: &Object, written: &ModelText) -> Result<(), Error> {
         let source = self.source;
         let path = source.path(object, written.file)?;
@@ -246,11 +251,11 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds a transformed model, whose file is read only once, and returns how many triangles without area were left
-    /// out.
+    /// Adds a transformed model. Its file is read only once. Returns the number of triangles that were left out because
+    /// they have no area.
     ///
-    /// `replacement` is a material index that replaces the model's own materials; `lights` says whether to add its
-    /// lights.
+    /// `replacement` is the index of a material that replaces the model's own ones, unless it is `None`. `lights` says
+    /// whether to add the lights of the model.
     ///
     /// # Errors
     /// A one-line message without the file's name.
@@ -289,7 +294,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         geometry.push_model(model, transform, own, materials)
     }
 
-    /// Adds a `DisplacedSphere`: as triangles, or as one instance if it is smooth.
+    /// Adds a `DisplacedSphere`: as separate triangles, or as a mesh with one instance if its field `smooth` is `true`,
+    /// because only meshes store normals. Fails with [`Error::Scene`].
     fn displaced_sphere(
         &mut self,
         object: &Object<'a>,
@@ -297,7 +303,7 @@ impl<'s, 'a> Builder<'s, 'a> {
     ) -> Result<(), Error> {
         let source = self.source;
         if source.flag(object, "smooth", written.smooth, false)? {
-            return self.smooth_object(object);
+            return self.object_as_instance(object);
         }
         let sphere = read_displaced_sphere(source, object, written)?;
         let material = self.material(object, written.material)?;
@@ -313,21 +319,23 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds an object as a mesh with vertex attributes and one instance at the identity transform.
-    fn smooth_object(&mut self, object: &Object<'a>) -> Result<(), Error> {
-        let mesh = self.shape(object)?;
+    /// Adds a `Mesh` or `DisplacedSphere` as a mesh with one instance, which has the identity transform. Fails with
+    /// [`Error::Scene`].
+    fn object_as_instance(&mut self, object: &Object<'a>) -> Result<(), Error> {
+        let mesh = self.instanced_mesh(object)?;
         self.place(object, object.raw, mesh, &Transform::default(), None)
     }
 
-    /// Stores a `Mesh` or `DisplacedSphere` for instancing.
+    /// Stores a `Mesh` or `DisplacedSphere` as a mesh of the scene, without an instance. Any other object is an
+    /// [`Error::Scene`].
     ///
     /// Returns the mesh's index and the largest magnitude of its coordinates in metres.
-    fn shape(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
+    fn instanced_mesh(&mut self, object: &Object<'a>) -> Result<(u32, f64), Error> {
         let source = self.source;
         let scene_geometry = std::mem::take(&mut self.geometry);
         let made = match source.parse(object) {
             Ok(ObjectText::Mesh(written)) => {
-                let corners = self.flat_mesh(object, &written, true);
+                let corners = self.mesh_triangles(object, &written, true);
                 corners.and_then(|corners| {
                     Ok((
                         corners,
@@ -365,8 +373,10 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok((number, f64::from(reach)))
     }
 
-    /// Adds an instance of a mesh. `reach` is the largest magnitude of the mesh's coordinates in metres. Errors point
-    /// to `at`.
+    /// Adds an instance of a mesh, which is given by its index and `reach`, the largest magnitude of its coordinates in
+    /// metres. `material` replaces the mesh's own unless it is `None`.
+    ///
+    /// Errors are [`Error::Scene`] about `object` at the value `at`.
     fn place(
         &mut self,
         object: &Object,
@@ -380,10 +390,12 @@ impl<'s, 'a> Builder<'s, 'a> {
             .map_err(|problem| self.source.error(object, at, problem))
     }
 
-    /// Adds the instances that one of `at`, `grid` and `scatter` describes.
+    /// Adds an `Instances` object: stores the mesh of its field `of`, and adds the instances that `at`, `grid` or
+    /// `scatter` describes. Fails with [`Error::Scene`].
     fn instances(&mut self, object: &Object<'a>, written: &InstancesText<'a>) -> Result<(), Error> {
         let source = self.source;
-        let shape = self.shape(&Object::new(format!("{}, of", object.name), written.of))?;
+        let shape =
+            self.instanced_mesh(&Object::new(format!("{}, of", object.name), written.of))?;
         match (written.at, written.grid, written.scatter) {
             (Some(at), None, None) => self.places(object, at, shape),
             (None, Some(raw), None) => {
@@ -409,7 +421,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         }
     }
 
-    /// Checks that `count` more instances are allowed and fit into memory, before any is created.
+    /// Checks that `count` more instances are allowed and fit into memory, before any is created. Errors are
+    /// [`Error::Scene`] about `object` at the value `at`.
     fn check_places(&self, object: &Object, at: Raw, count: u32) -> Result<(), Error> {
         // The instances stay in memory while the tree over them is built.
         let each = size_of::<Instance>() as u64 + BUILDING_BYTES;
@@ -420,7 +433,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             .map_err(|problem| self.source.error(object, at, problem))
     }
 
-    /// Adds one instance of the mesh `shape` for each entry of `at`. `shape` is its index and its reach in metres.
+    /// Adds one instance for each entry of the field `at`. `shape` is the index of the mesh and the largest magnitude
+    /// of its coordinates in metres. Fails with [`Error::Scene`].
     fn places(&mut self, object: &Object<'a>, at: Raw<'a>, shape: (u32, f64)) -> Result<(), Error> {
         let source = self.source;
         let places: Vec<Raw> = source.parse(&Object::new(format!("{}, at", object.name), at))?;
@@ -447,7 +461,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds a note if `flat`, the number of triangles left out because they have no area, is not 0.
+    /// Adds a warning if `flat`, the number of triangles that were left out because they have no area, is not 0.
     fn note_flat(&mut self, object: &Object, flat: u64) {
         if flat > 0 {
             self.notes.push(format!(
@@ -458,7 +472,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     }
 }
 
-/// Returns the six faces of a cuboid turned by `degrees` about +y, their corners counter-clockwise seen from outside.
+/// Returns the corners of the six faces of a cuboid that is rotated by `degrees` about +y. The corners of a face are
+/// counter-clockwise seen from outside.
 fn box_faces(center: DVec3, half_size: DVec3, degrees: f64) -> [[DVec3; 4]; 6] {
     let corner = |x, y, z| center + rotate_y(DVec3::new(x, y, z) * half_size, degrees);
     let [a, b, c, d] =

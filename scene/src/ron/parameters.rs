@@ -21,17 +21,17 @@ use crate::{
     },
 };
 
-/// Reads the parameters of one material and collects their textures.
+/// A reader of the parameters of one material, which collects their textures.
 pub(crate) struct Parameters<'m, 's, 'a> {
     source: &'s SceneSource<'a>,
     object: &'m Object<'a>,
     library: &'m mut TextureLibrary,
-    /// The textures collected so far, with opacity, cutoff and normal map scales.
+    /// Textures collected so far, with opacity, cutoff and normal map scales.
     pub(crate) maps: MaterialTextures,
 }
 
 impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
-    /// Starts without textures. Images are added to `library`.
+    /// Creates a reader for the material `object`, without textures. Images and textures are added to `library`.
     pub(crate) fn new(
         source: &'s SceneSource<'a>,
         object: &'m Object<'a>,
@@ -45,7 +45,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         }
     }
 
-    /// Parses a colour, each channel from 0 to 1, or a texture of `parameter`, whose factor is returned.
+    /// Parses a linear sRGB colour, each channel from 0 to 1. For a texture, stores it as that of `parameter` and
+    /// returns its `factor`, 1 by default. Any other value is an [`Error::Scene`].
     pub(crate) fn color_fraction(
         &mut self,
         field: &str,
@@ -56,7 +57,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         self.color(field, raw, parameter, expected, NumberRange::Fraction)
     }
 
-    /// Parses the field `specular_color`, each channel from 0 to 100, or a texture, whose factor is returned.
+    /// Parses the field `specular_color`, each channel from 0 to 100. For a texture, stores it and returns its
+    /// `factor`, 1 by default. Any other value is an [`Error::Scene`].
     pub(crate) fn specular_color(&mut self, raw: Raw<'a>) -> Result<Vec3, Error> {
         let expected = "(r, g, b), each from 0 to 100";
         self.color(
@@ -68,7 +70,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         )
     }
 
-    /// Parses a number from 0 to 1, or a texture of `parameter`, whose factor is returned.
+    /// Parses a number from 0 to 1. For a texture, stores it as that of `parameter` and returns its `factor`, 1 by
+    /// default. Any other value is an [`Error::Scene`].
     pub(crate) fn fraction(
         &mut self,
         field: &str,
@@ -86,9 +89,11 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(factor)
     }
 
-    /// Parses an emitted radiance in W·sr⁻¹·m⁻², or a texture of it, whose factor is returned.
+    /// Parses an emitted radiance in W·sr⁻¹·m⁻², 0 or more per channel. For a texture, stores it and returns its
+    /// `factor`.
     ///
-    /// Its brightest texel must not be too bright for `spp` samples per pixel.
+    /// Any other value, or a radiance (with the brightest texel) that is too bright for `spp` samples per pixel, is an
+    /// [`Error::Scene`].
     pub(crate) fn radiance(&mut self, field: &str, raw: Raw<'a>, spp: u32) -> Result<Vec3, Error> {
         let expected = "(r, g, b), each 0 or more";
         let radiance = self.color(
@@ -107,7 +112,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(radiance)
     }
 
-    /// Parses the optional field `normal`, a normal map; its `factor` scales how far the normal tilts.
+    /// Parses the optional field `normal`, a texture that is a normal map; its `factor`, 1 by default, scales how far
+    /// the normal tilts. Any other value is an [`Error::Scene`].
     pub(crate) fn normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
         if let Some(normal_scale) = self.normal_map("normal", raw, Parameter::Normal)? {
             self.maps.normal_scale = normal_scale;
@@ -115,7 +121,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(())
     }
 
-    /// Parses the optional field `clearcoat_normal`, the normal map of the clear coat.
+    /// Parses the optional field `clearcoat_normal`, a texture that is the normal map of the clear coat. Any other
+    /// value is an [`Error::Scene`].
     pub(crate) fn clearcoat_normal(&mut self, raw: Option<Raw<'a>>) -> Result<(), Error> {
         let normal_scale = self.normal_map("clearcoat_normal", raw, Parameter::ClearcoatNormal)?;
         if let Some(normal_scale) = normal_scale {
@@ -124,7 +131,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(())
     }
 
-    /// Parses a normal map and returns its `factor`; `None` if the map or the factor is missing.
+    /// Parses an optional normal map and stores it as the texture of `parameter`. Returns its `factor`, -100 to 100, or
+    /// `None` if the map or the factor is missing. Invalid values are an [`Error::Scene`].
     fn normal_map(
         &mut self,
         field: &str,
@@ -152,7 +160,11 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(normal_scale)
     }
 
-    /// Parses the optional fields `opacity` (a number from 0 to 1, or a texture) and `cutoff` (above 0, up to 1).
+    /// Parses the optional fields `opacity` and `cutoff`, which are independent. Invalid values are an
+    /// [`Error::Scene`].
+    ///
+    /// `opacity` is a number from 0 to 1 or a texture, 1 by default. `cutoff` is above 0 and up to 1: opacities of at
+    /// least that count as 1 and others as 0. Without it they are used as they are.
     pub(crate) fn opacity(
         &mut self,
         raw: Option<Raw<'a>>,
@@ -172,12 +184,13 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(())
     }
 
-    /// Parses an optional field that is `true` or `false`; returns `false` if it is missing.
+    /// Parses an optional field that is `true` or `false`; returns `false` if it is missing. Any other value is an
+    /// [`Error::Scene`].
     pub(crate) fn flag(&self, field: &str, raw: Option<Raw>) -> Result<bool, Error> {
         self.source.flag(self.object, field, raw, false)
     }
 
-    /// Parses the field `ior`, an index of refraction from 0.1 to 10.
+    /// Parses the field `ior`, an index of refraction from 0.1 to 10. Any other value is an [`Error::Scene`].
     pub(crate) fn ior(&self, raw: Raw) -> Result<f32, Error> {
         let valid = |ior: f64| (0.1..=10.0).contains(&ior);
         let expected = "a number from 0.1 to 10";
@@ -187,7 +200,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(ior as f32)
     }
 
-    /// Parses a number from 0 to 1, which cannot be a texture.
+    /// Parses a number from 0 to 1. Any other value, a texture too, is an [`Error::Scene`].
     pub(crate) fn untextured_fraction(&self, field: &str, raw: Raw) -> Result<f32, Error> {
         let valid = |part| NumberRange::Fraction.holds(part);
         let expected = "a number from 0 to 1";
@@ -198,6 +211,7 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
     }
 
     /// Parses a metal, given by exactly one of preset name, complex index of refraction (`eta` and `k`) or colour.
+    /// Anything else is an [`Error::Scene`].
     pub(crate) fn metal(
         &self,
         preset: Option<Raw>,
@@ -242,7 +256,9 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         }
     }
 
-    /// Parses the roughness fields of a rough conductor or dielectric.
+    /// Parses the roughness fields of a rough conductor or dielectric. `alpha` is 0.001 to 1, `masking` is
+    /// height-correlated by default, and `energy_compensation` is `true` by default. Invalid values are an
+    /// [`Error::Scene`].
     pub(crate) fn roughness(
         &self,
         alpha: Raw,
@@ -269,9 +285,11 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         })
     }
 
-    /// Parses the optional field `absorption`: the transmittance per channel over a distance in metres.
+    /// Parses the optional field `absorption`: the transmittance per channel, 0 to 1, and the distance in metres over
+    /// which it applies.
     ///
-    /// Returns the absorption coefficient in 1/m per channel; 0 if the field is missing.
+    /// Returns the absorption coefficient in 1/m per channel; 0 if the field is missing. Invalid values are an
+    /// [`Error::Scene`].
     pub(crate) fn absorption(&self, raw: Option<Raw>) -> Result<Vec3, Error> {
         let Some(raw) = raw else {
             return Ok(Vec3::ZERO);
@@ -289,7 +307,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(Surface::absorption(transmittance, distance))
     }
 
-    /// Parses three numbers in the range `extent`, or a texture of `parameter`, whose factor is returned.
+    /// Parses three numbers in the range `extent`. For a texture, stores it as that of `parameter` and returns its
+    /// `factor`, 1 by default. Any other value is an [`Error::Scene`], whose message says what was `expected`.
     fn color(
         &mut self,
         field: &str,
@@ -320,7 +339,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(color.as_vec3())
     }
 
-    /// Parses a value as `Texture(..)`; returns `None` if it is something else.
+    /// Parses a value as `Texture(..)`; returns `None` if it is something else. A texture with invalid fields is an
+    /// [`Error::Scene`].
     fn texture_text(&self, raw: Raw<'a>) -> Result<Option<TextureText<'a>>, Error> {
         if !raw.trim().get_ron().starts_with("Texture") {
             return Ok(None);
@@ -330,9 +350,10 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(Some(written))
     }
 
-    /// Opens the image of a texture and stores the texture as the map of `parameter`.
+    /// Opens the image of a texture and stores the texture as that of `parameter`.
     ///
-    /// `encoding` is the default of the field of that name.
+    /// `encoding` is the encoding if the texture does not name one. Invalid values, and images that cannot be read, are
+    /// an [`Error::Scene`].
     fn add_texture(
         &mut self,
         field: &str,
@@ -376,7 +397,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(())
     }
 
-    /// Parses an optional field that is one of several words; returns `default` if it is missing.
+    /// Parses an optional field that is one of several words, the variants of `T`; returns `default` if it is missing.
+    /// Any other value is an [`Error::Scene`].
     fn word<T: DeserializeOwned>(
         &self,
         field: &str,
@@ -392,7 +414,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         }
     }
 
-    /// Parses the optional field `wrap`: one mode for both axes, or one for each. The default is to repeat.
+    /// Parses the optional field `wrap`: one mode for both axes, or one across and one down. The default is to repeat.
+    /// Any other value is an [`Error::Scene`].
     fn wrap(&self, raw: Option<Raw>) -> Result<[Wrap; 2], Error> {
         let Some(raw) = raw else {
             return Ok([Wrap::Repeat; 2]);
@@ -407,7 +430,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(pair.into())
     }
 
-    /// Parses the optional field `scale`: one factor for both axes, or one for each. The default is 1.
+    /// Parses the optional field `scale` of a texture: one number of repetitions for both axes, or one across and one
+    /// down. The default is 1. Any other value is an [`Error::Scene`].
     fn scale(&self, raw: Option<Raw>) -> Result<Vec2, Error> {
         let Some(raw) = raw else { return Ok(Vec2::ONE) };
         let valid = |value: f64| NumberRange::Factor.holds(value);
@@ -426,7 +450,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         Ok(Vec2::new(u as f32, v as f32))
     }
 
-    /// Parses the optional field `offset`: (right, down) in image widths and heights; 0 if it is missing.
+    /// Parses the optional field `offset` of a texture: (right, down) in image widths and heights, -1e8 to 1e8; 0 if it
+    /// is missing. Any other value is an [`Error::Scene`].
     fn offset(&self, raw: Option<Raw>) -> Result<Vec2, Error> {
         let Some(raw) = raw else {
             return Ok(Vec2::ZERO);

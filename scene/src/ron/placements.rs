@@ -14,7 +14,8 @@ use crate::{
     },
 };
 
-/// Parses scale, rotation and translation; each is optional.
+/// Parses the fields `scale`, `rotate` and `translate` of `object`; a missing one has no effect. Invalid values are an
+/// [`Error::Scene`].
 pub(crate) fn read_transform(
     source: &SceneSource,
     object: &Object,
@@ -33,7 +34,7 @@ pub(crate) fn read_transform(
     })
 }
 
-/// Parses the field `grid` of `Instances`.
+/// Parses the field `grid` of `Instances`, which is `object`. Invalid values are an [`Error::Scene`].
 pub(crate) fn read_grid(source: &SceneSource, object: &Object) -> Result<Grid, Error> {
     let written: GridText = source.parse(object)?;
     let expected = "(x, y, z), whole numbers of 1 or more whose product is at most 2147483648";
@@ -59,7 +60,7 @@ pub(crate) fn read_grid(source: &SceneSource, object: &Object) -> Result<Grid, E
     })
 }
 
-/// Parses the field `scatter` of `Instances`.
+/// Parses the field `scatter` of `Instances`, which is `object`. Invalid values are an [`Error::Scene`].
 pub(crate) fn read_scatter(source: &SceneSource, object: &Object) -> Result<Scatter, Error> {
     let written: ScatterText = source.parse(object)?;
     let whole = "a whole number from 1 to 2147483648";

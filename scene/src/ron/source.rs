@@ -25,23 +25,23 @@ use crate::{
 /// An unparsed value: a slice of the scene's text.
 pub(crate) type Raw<'a> = &'a RawValue;
 
-/// Largest size of a scene file in bytes. Large geometry belongs in mesh files.
+/// Largest size of a scene file in bytes: 16 MiB. Large geometry belongs in mesh files.
 const MAX_SCENE_BYTES: u64 = 16 << 20;
 
 /// Longest path in a scene file, in bytes; above the limits of common file systems.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
-/// The text of a scene file, and the path that names it in errors.
+/// The text of a scene file, with the file's path for error messages.
 pub(crate) struct SceneSource<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-/// A part of the scene that an error can be about, such as an object, a material or the camera.
+/// A part of a scene file that an error message can name, such as an object, a light, a material or the camera.
 pub(crate) struct Object<'a> {
-    /// The name shown in errors, such as `material "glass"`.
+    /// Name shown in errors, such as `material "glass"` or `object 3 (Sphere)`.
     pub(crate) name: String,
-    /// The object's text, a slice of the source.
+    /// Unparsed text of this part, a slice of the scene's text.
     pub(crate) raw: Raw<'a>,
 }
 
@@ -50,15 +50,15 @@ pub(crate) struct Object<'a> {
 pub(crate) enum NumberRange {
     /// Every finite number.
     Finite,
-    /// A coordinate: magnitude of at most [`MAX_LENGTH`].
+    /// A coordinate in metres: magnitude of at most 1e8.
     Coordinate,
-    /// A length: from [`MIN_LENGTH`] to [`MAX_LENGTH`].
+    /// A length in metres: from 1e-15 to 1e8.
     Length,
-    /// A scale factor of either sign: magnitude from [`MIN_LENGTH`] to [`MAX_LENGTH`].
+    /// A scale factor of either sign: magnitude from 1e-15 to 1e8.
     Factor,
     /// A fraction, from 0 to 1.
     Fraction,
-    /// A number from 0 to 100, such as a metal's index of refraction.
+    /// A number from 0 to 100, such as a metal's index of refraction or a specular colour.
     MetalIndex,
     /// A number of 0 or more that stays finite as an `f32`.
     FromZero,
@@ -80,7 +80,7 @@ impl NumberRange {
 }
 
 impl<'a> Object<'a> {
-    /// Creates an object from the name that errors show and its slice of the scene's text.
+    /// Creates an object from the name that errors show and its unparsed text.
     pub(crate) fn new(name: impl Into<String>, raw: Raw<'a>) -> Self {
         Object {
             name: name.into(),
@@ -88,7 +88,8 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Creates the object of an entry of a list, named like `light 3 (Spot)`. `index` counts from 0.
+    /// Creates the object for an entry of a list, with a name such as `light 3 (Spot)`: `kind`, the entry's number, and
+    /// its type. `index` counts from 0, the name from 1.
     pub(crate) fn listed(kind: &str, index: usize, raw: Raw<'a>) -> Self {
         let text = raw.trim().get_ron();
         let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
@@ -103,7 +104,8 @@ impl<'a> Object<'a> {
 /// Reads a `.ron` file as text and removes a byte order mark.
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be opened or read, is not UTF-8, is empty, or is larger than 16 MiB.
+/// [`Error::File`] if the file cannot be opened or read, has another extension, is not UTF-8, is empty, or is larger
+/// than 16 MiB.
 pub(crate) fn read_scene_file(path: &Path) -> Result<String, Error> {
     let file_error = |problem| Error::File {
         file: display_path(path),
@@ -144,7 +146,7 @@ pub(crate) fn read_scene_file(path: &Path) -> Result<String, Error> {
 }
 
 impl<'a> SceneSource<'a> {
-    /// Creates a source from the whole text of a scene file and the file's path.
+    /// Creates a source from the path and the whole text of a scene file.
     pub(crate) fn new(path: &'a Path, text: &'a str) -> Self {
         SceneSource { path, text }
     }
@@ -154,10 +156,10 @@ impl<'a> SceneSource<'a> {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// Parses the whole text as `T`.
+    /// Parses the whole text as `T`, the fields of a scene.
     ///
     /// # Errors
-    /// [`Error::Scene`] at the place of the first syntax error.
+    /// [`Error::Scene`] at the place of the first syntax error or unknown, missing or repeated field.
     pub(crate) fn parse_all<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         ron::from_str(self.text).map_err(|error| self.structure_error("scene", self.text, &error))
     }
@@ -176,10 +178,10 @@ impl<'a> SceneSource<'a> {
             .map_err(|error| self.structure_error(&object.name, text, &error))
     }
 
-    /// Parses one field as a `T` for which `valid` returns `true`.
+    /// Parses the value `raw` of the field `field` as a `T` for which `valid` returns `true`.
     ///
     /// # Errors
-    /// [`Error::Scene`] at the field's value: found …, expected `expected`.
+    /// [`Error::Scene`] at the value, about `object`: "`field`: found …, expected `expected`".
     pub(crate) fn field<T: DeserializeOwned>(
         &self,
         object: &Object,
@@ -192,7 +194,8 @@ impl<'a> SceneSource<'a> {
         value.ok_or_else(|| self.unexpected(object, field, raw, expected))
     }
 
-    /// Parses an optional field that is `true` or `false`; returns `default` if it is missing.
+    /// Parses an optional field that is `true` or `false`; returns `default` if it is missing. Any other value is an
+    /// [`Error::Scene`].
     pub(crate) fn flag(
         &self,
         object: &Object,
@@ -205,7 +208,8 @@ impl<'a> SceneSource<'a> {
         })
     }
 
-    /// Parses the field `file`, a path relative to the scene's folder, and returns it with that folder.
+    /// Parses the field `file`, a path relative to the scene's folder. Returns that folder joined with the path. A path
+    /// that is empty or longer than 4096 bytes is an [`Error::Scene`].
     pub(crate) fn path(&self, object: &Object, raw: Raw) -> Result<PathBuf, Error> {
         let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
         let expected = "a path in quotes, up to 4096 bytes";
@@ -213,7 +217,8 @@ impl<'a> SceneSource<'a> {
         Ok(self.folder().join(file))
     }
 
-    /// Parses a field as a finite number for which `valid` returns `true`.
+    /// Parses a field as a finite number for which `valid` returns `true`. Any other value is an [`Error::Scene`],
+    /// whose message says what was `expected`.
     pub(crate) fn number(
         &self,
         object: &Object,
@@ -227,7 +232,7 @@ impl<'a> SceneSource<'a> {
         })
     }
 
-    /// Parses a field as a length in metres, in the range of [`NumberRange::Length`].
+    /// Parses a field as a length in metres from 1e-15 to 1e8. Any other value is an [`Error::Scene`].
     pub(crate) fn length(&self, object: &Object, field: &str, raw: Raw) -> Result<f64, Error> {
         self.number(
             object,
@@ -238,7 +243,8 @@ impl<'a> SceneSource<'a> {
         )
     }
 
-    /// Parses a field as three numbers, each in the range `extent`.
+    /// Parses a field as three numbers, each in the range `extent`. Any other value is an [`Error::Scene`], whose
+    /// message says what was `expected`.
     pub(crate) fn triple(
         &self,
         object: &Object,
@@ -252,7 +258,8 @@ impl<'a> SceneSource<'a> {
             .map(DVec3::from_array)
     }
 
-    /// Parses a field as a point or a direction, each coordinate in the range of [`NumberRange::Coordinate`].
+    /// Parses a field as a point in metres or a direction, each coordinate from -1e8 to 1e8. Any other value is an
+    /// [`Error::Scene`].
     pub(crate) fn position(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
         self.triple(
             object,
@@ -263,8 +270,8 @@ impl<'a> SceneSource<'a> {
         )
     }
 
-    /// Parses a field as one scale factor for all axes or as one per axis, each in the range of
-    /// [`NumberRange::Factor`].
+    /// Parses a field as one scale factor for all axes or as one per axis, of either sign and magnitude 1e-15 to 1e8.
+    /// Any other value is an [`Error::Scene`].
     pub(crate) fn scale(&self, object: &Object, field: &str, raw: Raw) -> Result<DVec3, Error> {
         let expected = "a factor or (x, y, z), of magnitude 1e-15 to 1e8 and either sign";
         match ron::from_str(raw.get_ron()) {
@@ -273,7 +280,8 @@ impl<'a> SceneSource<'a> {
         }
     }
 
-    /// Returns an [`Error::Scene`] at the value `raw` of a field: "found …, expected …".
+    /// Returns an [`Error::Scene`] about the value `raw` of a field of `object`: "`field`: found …, expected
+    /// `expected`".
     fn unexpected(&self, object: &Object, field: &str, raw: Raw, expected: &str) -> Error {
         let found = excerpt(raw.trim().get_ron());
         self.error(
@@ -283,24 +291,24 @@ impl<'a> SceneSource<'a> {
         )
     }
 
-    /// Returns an [`Error::Scene`] about `object`, at the line and column of the value `at`.
+    /// Returns an [`Error::Scene`] with the message `problem` about `object`, at the line and column of the value `at`.
     pub(crate) fn error(&self, object: &Object, at: Raw, problem: impl Display) -> Error {
         self.error_at(self.offset(at.trim().get_ron()), &object.name, problem)
     }
 
-    /// Returns the byte offset of a slice of the text. `slice` must point into the text.
+    /// Returns the byte offset in the scene's text of `slice`, which must be a slice of that text.
     fn offset(&self, slice: &str) -> usize {
         (slice.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
-    /// Returns the byte range of a value in the text, without surrounding white space and comments.
+    /// Returns the byte range of a value in the scene's text, without surrounding white space and comments.
     pub(crate) fn range_of(&self, raw: Raw) -> Range<usize> {
         let value = raw.trim().get_ron();
         let start = self.offset(value);
         start..start + value.len()
     }
 
-    /// Returns an [`Error::Scene`] at a byte offset; line and column count from 1, the column in characters.
+    /// Returns an [`Error::Scene`] about `object` at a byte offset in the scene's text.
     fn error_at(&self, offset: usize, object: &str, problem: impl Display) -> Error {
         let before = self.text.get(..offset).unwrap_or(self.text);
         Error::Scene {
@@ -312,9 +320,10 @@ impl<'a> SceneSource<'a> {
         }
     }
 
-    /// Converts an error of the RON parser in `text`, a slice of the scene, to an [`Error::Scene`].
+    /// Converts an error of the RON parser to an [`Error::Scene`]. `text` is the slice of the scene that was parsed.
     ///
-    /// `object` is the name used unless the error itself names a list entry.
+    /// The result is about the part named `object`. If the error arose in an entry of a list, it is about that entry,
+    /// whose name [`error_text::in_entry`] has stored in the error.
     fn structure_error(&self, object: &str, text: &str, error: &ron::error::SpannedError) -> Error {
         let place = error_text::error_offset(text, error);
         let (named, problem) = error_text::describe(&error.code, &text[place..]);

@@ -23,23 +23,24 @@ pub(crate) const SUN_DEGREES: f32 = 0.533;
 pub(crate) struct SunSky {
     /// Elevation of the sun above the horizon in degrees, 0..=90.
     pub(crate) elevation: f64,
-    /// Azimuth of the sun in degrees, from north (−z) over east (+x).
+    /// Azimuth of the sun in degrees: 0 is north (−z) and 90 is east (+x).
     pub(crate) azimuth: f64,
     /// Haze, from 1 (clean air) to 10 (thick).
     pub(crate) turbidity: f64,
-    /// Albedo of the ground, linear sRGB, 0..=1.
+    /// Albedo of the ground, linear sRGB, 0..=1 per channel.
     pub(crate) albedo: DVec3,
 }
 
 impl SunSky {
-    /// Returns the unit direction towards the sun.
+    /// Returns the unit direction from the ground to the sun.
     pub(crate) fn to_sun(self) -> DVec3 {
         let (sin, cos) = libm::sincos(self.elevation.to_radians());
         let (east, north) = libm::sincos(self.azimuth.to_radians());
         DVec3::new(east * cos, sin, -north * cos)
     }
 
-    /// Returns the sun's irradiance on a surface that faces it, in linear sRGB, W/m² weighted by the eye.
+    /// Returns the sun's irradiance on a surface that faces it, after it passed the atmosphere: linear sRGB, W/m²
+    /// weighted by the eye, so that 1 is 683 lux.
     pub(crate) fn irradiance(&self) -> DVec3 {
         let zenith = 90.0 - self.elevation;
         // Relative optical air mass (Kasten & Young 1989).
@@ -66,8 +67,11 @@ impl SunSky {
         xyz_to_rgb(sum).max(DVec3::ZERO)
     }
 
-    /// Computes an environment map of the sky without the sun, in latitude-longitude format. Below the horizon is the
-    /// ground, lit by sky and sun. Returns the texels per row, and the radiances row by row from the top.
+    /// Computes an environment map of the sky without the sun, in latitude-longitude format. The lower half shows the
+    /// ground, lit by sky and sun.
+    ///
+    /// Returns the texels per row, and the radiances row by row from the top: W·sr⁻¹·m⁻² weighted by the eye, linear
+    /// sRGB.
     pub(crate) fn radiances(&self) -> (u32, Vec<Vec3>) {
         let model = [0, 1, 2].map(|channel| Channel::new(self, channel));
         let to_sun = self.to_sun();
@@ -94,11 +98,11 @@ impl SunSky {
     }
 }
 
-/// Parameters of the sky's radiance in one colour channel.
+/// Coefficients of the sky's radiance in one colour channel for a given day.
 struct Channel {
-    /// Coefficients A to I of the model's distribution function.
+    /// Coefficients A to I of the sky model's distribution function.
     shape: [f64; 9],
-    /// Mean radiance of the channel; the distribution function is a factor to it.
+    /// Mean radiance of the channel, by which the distribution function is multiplied.
     radiance: f64,
 }
 
@@ -109,7 +113,7 @@ const SHAPES: [&[u8]; 3] = [
     include_bytes!("../../assets/hosek_wilkie/params-g.f32"),
     include_bytes!("../../assets/hosek_wilkie/params-b.f32"),
 ];
-/// Mean radiances by channel, in the order of `SHAPES` with one number per control point.
+/// Mean radiances by channel, as little-endian `f32`, in the order of `SHAPES` but with one number per control point.
 const RADIANCES: [&[u8]; 3] = [
     include_bytes!("../../assets/hosek_wilkie/radiances-r.f32"),
     include_bytes!("../../assets/hosek_wilkie/radiances-g.f32"),
@@ -117,7 +121,8 @@ const RADIANCES: [&[u8]; 3] = [
 ];
 
 impl Channel {
-    /// Interpolates the coefficients for a day: linearly by albedo and turbidity, by a Bézier curve for the elevation.
+    /// Interpolates the coefficients of a channel (0 to 2) for a day: linearly by albedo and turbidity, by a Bézier
+    /// curve for the elevation.
     fn new(day: &SunSky, channel: usize) -> Channel {
         let number = |data: &[u8], index: usize| -> f64 {
             let bytes = data.as_chunks::<4>().0[index];
@@ -150,8 +155,8 @@ impl Channel {
         }
     }
 
-    /// Returns the radiance in a direction above the horizon, given the cosines of its angles to the zenith and to the
-    /// sun.
+    /// Returns the radiance in a direction above the horizon. `zenith` and `sun` are the cosines of its angles to the
+    /// zenith and to the sun.
     fn radiance(&self, zenith: f64, sun: f64) -> f64 {
         let [a, b, c, d, e, f, g, h, i] = self.shape;
         let gamma = libm::acos(sun);
@@ -172,15 +177,16 @@ fn black_body(nanometres: f64, kelvin: f64) -> f64 {
     2.0 * planck * light * light / fifth / (libm::exp(exponent) - 1.0) * 1e-9
 }
 
-/// Returns a Gaussian with the value 1 at `middle`, and different standard deviations below and above it.
+/// Returns the value at `at` of a Gaussian that is 1 at `middle`. `before` and `behind` are its standard deviations
+/// below and above `middle`.
 fn gaussian(at: f64, middle: f64, before: f64, behind: f64) -> f64 {
     let width = if at < middle { before } else { behind };
     let off = (at - middle) / width;
     libm::exp(-0.5 * off * off)
 }
 
-/// Returns the CIE 1931 colour matching functions x, y and z at a wavelength, by the multi-lobe fit of C. Wyman, P.-P.
-/// Sloan and P. Shirley (2013).
+/// Returns the CIE 1931 colour matching functions x, y and z at a wavelength in nanometres, by the multi-lobe fit of C.
+/// Wyman, P.-P. Sloan and P. Shirley (2013).
 fn color_matching_functions(nanometres: f64) -> DVec3 {
     let lobe = |middle, before, behind| gaussian(nanometres, middle, before, behind);
     DVec3::new(
@@ -191,10 +197,10 @@ fn color_matching_functions(nanometres: f64) -> DVec3 {
     )
 }
 
-/// A date and time, and a place on Earth, which together determine the position of the sun.
+/// A time and a place on Earth, which together determine the position of the sun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
-    /// Year, month and day of the Gregorian calendar.
+    /// Year, month (1 to 12) and day of the Gregorian calendar, in universal time.
     pub(crate) date: (i32, u32, u32),
     /// Hours since midnight in universal time, 0..=24.
     pub(crate) hours: f64,
@@ -204,7 +210,8 @@ pub(crate) struct Moment {
     pub(crate) longitude: f64,
 }
 
-/// Returns elevation and azimuth of the sun's centre in degrees, the azimuth from north over east.
+/// Returns elevation and azimuth of the sun's centre in degrees. The elevation is below 0 at night, and the azimuth is
+/// 0 in the north and 90 in the east.
 ///
 /// From 1950 to 2050 they are accurate to 0.01°, without refraction (The Astronomical Almanac, low precision formulas
 /// for the sun).

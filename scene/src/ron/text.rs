@@ -16,6 +16,11 @@ use super::{
 /// A struct is followed by the name that a scene may write before its fields. A kind is followed by its fields, or by
 /// the struct that declares them.
 // `$never` matches nothing: it lets the expansion of a field depend on its `?`.
+/// Declares structs and enums that read the fields of an object, or of each variant of an enum, from a scene file. A
+/// field marked with `?` may be omitted.
+///
+/// A struct is followed by the name that a scene may write before its fields. A variant is followed by its fields, or
+/// by the struct that declares them.
 macro_rules! fields {
     (
         $(#[$meta:meta])*
@@ -57,14 +62,14 @@ macro_rules! fields {
 
 pub(super) use fields;
 
-/// Reads an optional field whose value is written directly, without RON's `Some(..)`.
+/// Reads the value of an optional field that is present. Scene files write it directly, without RON's `Some(..)`.
 pub(super) fn given<'de: 'a, 'a, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Raw<'a>>, D::Error> {
     Raw::deserialize(deserializer).map(Some)
 }
 
-/// The fields at the top level of a scene file, with unparsed values.
+/// The fields at the top level of a scene file, with unparsed values; `None` for those that the file omits.
 #[derive(Deserialize)]
 #[serde(rename = "Scene", deny_unknown_fields)]
 pub(crate) struct SceneText<'a> {
@@ -106,7 +111,7 @@ fields! {
 }
 
 fields! {
-    /// The field `filter` of a camera: its type and the unparsed values of its fields.
+    /// The field `filter` of a camera: the type of the filter and the unparsed values of its fields.
     enum FilterText {
         Box { radius? },
         Gaussian { radius?, sigma? },
@@ -145,12 +150,13 @@ fields! {
 }
 
 fields! {
-    /// The fields of `Instances`. Exactly one of `at`, `grid` and `scatter` must be given.
+    /// The fields of an `Instances` object, with unparsed values. Exactly one of `at`, `grid` and `scatter` must be
+    /// given, which is checked later.
     struct InstancesText = "Instances" { of, at?, grid?, scatter? }
 }
 
 fields! {
-    /// An entry of the field `at` of `Instances`: the transform and material of one instance.
+    /// An entry of the field `at` of `Instances`: the unparsed transform and material of one instance.
     struct PlaceText = "Place" { scale?, rotate?, translate?, material? }
 }
 

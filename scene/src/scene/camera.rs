@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 /// A perspective or orthographic camera, with or without a thin lens.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Camera {
-    /// Position of the pinhole or of the lens's centre, metres.
+    /// Position of the pinhole or of the lens's centre in world space, metres.
     #[serde(with = "numbers")]
     pub origin: Vec3,
-    /// Point at the centre of the image, metres; different from `origin`.
+    /// Point at the centre of the image in world space, metres; different from `origin`.
     #[serde(with = "numbers")]
     pub target: Vec3,
     /// Direction that points up in the image, of any length above 0; not parallel to the view.
     #[serde(with = "numbers")]
     pub up: Vec3,
-    /// Perspective or orthographic projection, with the field of view.
+    /// Perspective or orthographic projection, with the extent of the view.
     pub projection: Projection,
-    /// The thin lens; `None` for a pinhole camera, which shows everything sharp.
+    /// Thin lens, which blurs what is out of focus; `None` for a pinhole camera, which shows everything sharp.
     pub lens: Option<Lens>,
     /// Reconstruction filter, which weights the light that falls around a pixel's centre.
     pub filter: PixelFilter,
@@ -44,22 +44,23 @@ pub enum Projection {
 /// An orthographic camera has such a lens in front of every point of its film.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lens {
-    /// Radius of the aperture, metres.
+    /// Radius of the aperture in metres, above 0.
     pub radius: f32,
     /// Position of the plane of focus.
     pub focus: Focus,
     /// Number of corners of the aperture, which lie on the circle of its radius: 3..=16, or 0 for a round aperture.
     pub blades: u32,
-    /// Rotation of the aperture in degrees, counter-clockwise as the camera sees it. At 0 its first corner points up.
+    /// Rotation of the aperture in degrees, -360..=360, counter-clockwise as the camera sees it. At 0 its first corner
+    /// points up.
     pub rotation_degrees: f32,
 }
 
 /// Position of a lens's plane of focus, which is perpendicular to the view direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Focus {
-    /// Distance of the plane from the lens along the view direction, metres.
+    /// Distance of the plane from the lens along the view direction, metres, above 0.
     Distance(f32),
-    /// Point in the plane, metres. It stays in focus when the camera moves.
+    /// Point in the plane, in world space, metres. It stays in focus when the camera moves.
     Point(#[serde(with = "numbers")] Vec3),
 }
 
@@ -70,19 +71,19 @@ pub enum Focus {
 pub enum PixelFilter {
     /// Box filter: constant weight within `radius` of the pixel's centre along x and y.
     Box {
-        /// Half the side of the square in pixels; 0.5 covers exactly the pixel.
+        /// Half the side of the square in pixels, 0.01..=16; 0.5 covers exactly the pixel.
         radius: f32,
     },
     /// Gaussian filter, minus its value at `radius` so that it falls to 0 there.
     Gaussian {
-        /// Distance in pixels at which the weight is 0.
+        /// Distance in pixels, 0.01..=16, at which the weight is 0.
         radius: f32,
-        /// Standard deviation of the Gaussian before truncation, in pixels.
+        /// Standard deviation of the Gaussian before truncation, in pixels, `radius / 8` to `8 * radius`.
         sigma: f32,
     },
     /// Four-term Blackman-Harris window, a smooth bell that is 0 at `radius`.
     BlackmanHarris {
-        /// Distance in pixels at which the window ends.
+        /// Distance in pixels, 0.01..=16, at which the window ends.
         radius: f32,
     },
 }
@@ -94,7 +95,8 @@ impl Default for PixelFilter {
 }
 
 impl PixelFilter {
-    /// Returns half the filter's width in pixels; samples further from the centre along x or y have no weight.
+    /// Returns half the filter's width in pixels. Samples whose distance from the pixel's centre along x or y is larger
+    /// have no weight.
     pub fn radius(&self) -> f32 {
         match *self {
             PixelFilter::Box { radius }
@@ -105,7 +107,8 @@ impl PixelFilter {
 }
 
 impl Camera {
-    /// Returns the camera whose view is `times` as wide, measured from left to right at any fixed distance.
+    /// Returns the camera with a view that is `times` as wide, measured at any fixed distance; `times` is above 0. The
+    /// angle of view stays within 0.001° to 179.999°.
     pub fn with_width_scaled(self, times: f64) -> Camera {
         let projection = match self.projection {
             Projection::Perspective { fov_degrees: fov } => Projection::Perspective {

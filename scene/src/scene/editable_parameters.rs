@@ -45,7 +45,7 @@ impl EditableParameter {
         }
     }
 
-    /// Returns the index of the colour channel; 0 for parameters that are not a colour channel.
+    /// Returns the index of the colour channel: 0 for red, 1 for green, 2 for blue, and 0 for other parameters.
     fn channel(self) -> usize {
         match self {
             EditableParameter::Green => 1,
@@ -58,7 +58,8 @@ impl EditableParameter {
 }
 
 impl Surface {
-    /// Returns the value of a parameter, or `None` if this kind of surface does not have it.
+    /// Returns the value of a parameter in the unit that [`EditableParameter`] states, or `None` if this kind of
+    /// surface does not have it.
     pub fn parameter(&self, parameter: EditableParameter) -> Option<f32> {
         let mut surface = *self;
         let fields = surface.editable();
@@ -71,10 +72,11 @@ impl Surface {
         }
     }
 
-    /// Returns the surface with one parameter set to `value`, clamped to the parameter's range; NaN counts as 0.
+    /// Returns a copy of the surface with one parameter set to `value`, clamped to the parameter's range; NaN counts as
+    /// 0.
     ///
-    /// Returns `None` if this kind of surface does not have the parameter. A black emission becomes grey of that
-    /// strength.
+    /// Returns `None` if this kind of surface does not have the parameter. Setting the strength of a black emission
+    /// makes it grey.
     pub fn with_parameter(&self, parameter: EditableParameter, value: f32) -> Option<Surface> {
         let mut changed = *self;
         let fields = changed.editable();

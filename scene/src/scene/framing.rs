@@ -6,16 +6,16 @@ use super::{Camera, PixelFilter, Projection, camera::fov_degrees};
 
 /// Unit direction from the model to the camera: 35° to the right of +z and 20° above the horizon.
 const TO_CAMERA: DVec3 = DVec3::new(0.539, 0.342, 0.7698);
-/// Tangent of half the angle of view along the shorter side of the image, which is 14°.
+/// Tangent of half the angle of view along the shorter side of the image; that half is 14°.
 const TAN_HALF_FOV: f64 = 0.2493;
-/// Size of the visible region divided by the size of the model, so that a margin is left.
+/// Width of the visible region divided by that of the model: above 1, so that a margin is left.
 const MARGIN: f64 = 1.06;
 
 /// Rule that gives a model's camera for any image size, so that the same part of the model stays visible.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Framing {
-    /// Shows the whole model from 35° to the right of +z and 20° above. The model lies in the intersection of a box and
-    /// a sphere with the same centre.
+    /// Shows the whole model from 35° to the right of +z and 20° above. The model lies in both a box and a sphere with
+    /// the same centre.
     Around {
         /// Centre of the box and of the sphere in metres.
         center: Vec3,

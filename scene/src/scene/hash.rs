@@ -8,7 +8,8 @@ use super::{
 };
 
 impl Scene {
-    /// Returns a hash of the camera, lights, geometry, materials and textures: 128-bit XXH3 as 32 hexadecimal digits.
+    /// Returns a hash of everything that determines the image: 128-bit XXH3 as 32 hexadecimal digits. It covers camera,
+    /// lights, sky, `direct_light`, geometry, materials and textures.
     ///
     /// The order of objects matters. Names, comments, file paths, unused materials and the render settings (size,
     /// samples, bounces, seed, clamping, exposure and tone) do not.
@@ -16,7 +17,8 @@ impl Scene {
         scene_hash(self.surfaces_hash(), &self.camera)
     }
 
-    /// Returns the part of [`Scene::hash`] that does not depend on the camera.
+    /// Returns a 128-bit hash of everything in [`Scene::hash`] except the camera: lights, sky, `direct_light`,
+    /// geometry, materials and textures. [`scene_hash`] adds the camera.
     pub fn surfaces_hash(&self) -> u128 {
         let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
@@ -51,7 +53,8 @@ impl Scene {
         hash.finish()
     }
 
-    /// Replaces the hash of each textured material by one that includes its textures.
+    /// Replaces, in `materials` (the hashes of all materials by index), the hash of each textured material by one that
+    /// includes its textures.
     fn add_maps(&self, materials: &mut [[u8; 16]]) {
         if self.maps.is_empty() {
             return;
@@ -68,7 +71,8 @@ impl Scene {
         }
     }
 
-    /// Adds the instances to `hash`, each with its mesh. `materials` are the hashes of all materials by index.
+    /// Adds the instances, each with its mesh, to `hash`; adds nothing if there are none. `materials` are the hashes of
+    /// all materials by index.
     fn instances_hash(&self, materials: &[[u8; 16]], hash: &mut Hasher) {
         if self.instances.is_empty() {
             return;
@@ -96,7 +100,8 @@ impl Scene {
     }
 }
 
-/// Hashes a mesh with its vertex attributes and its materials, given the hashes of all materials by index.
+/// Returns the hash of a mesh with its vertex attributes and materials. `by_index` are the hashes of all materials by
+/// index.
 fn mesh_hash(mesh: &Mesh, by_index: &[[u8; 16]]) -> [u8; 16] {
     let Mesh {
         positions,
@@ -173,7 +178,8 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
     }
 }
 
-/// Combines [`Scene::surfaces_hash`] with a camera to the digits that [`Scene::hash`] returns.
+/// Combines the hash `surfaces`, from [`Scene::surfaces_hash`], with a camera. Returns the 32 hexadecimal digits of
+/// [`Scene::hash`].
 pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
     let &Camera {
         origin,
@@ -202,7 +208,7 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
     format!("{:032x}", hash.finish())
 }
 
-/// Hashes how a texture samples its image, given the image's hash.
+/// Returns the hash of a texture: its sampling parameters and `image`, the hash of its image.
 fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
     let &Texture {
         image: _,
@@ -222,7 +228,8 @@ fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
     hash.finish().to_le_bytes()
 }
 
-/// Combines the hash of a material with its textures, given the hashes of all textures by index.
+/// Returns the hash of a material with its textures. `material` is its hash without them, and `textures` are the hashes
+/// of all textures by index.
 fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]]) -> [u8; 16] {
     let mut hash = Hasher::default();
     let MaterialTextures {
@@ -248,7 +255,7 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
     hash.finish().to_le_bytes()
 }
 
-/// Adds the parameters of a lens. Callers skip this for a pinhole camera, which has no lens.
+/// Adds the parameters of a lens to `hash`. Callers skip this for a pinhole camera, which has no lens.
 fn lens_hash(lens: &Lens, hash: &mut Hasher) {
     let &Lens {
         radius,
@@ -265,7 +272,7 @@ fn lens_hash(lens: &Lens, hash: &mut Hasher) {
     hash.floats([radius, rotation_degrees]);
 }
 
-/// Adds a pixel filter. Callers leave out the default filter.
+/// Adds the parameters of a pixel filter to `hash`. Callers skip this for the default filter.
 fn filter_hash(filter: PixelFilter, hash: &mut Hasher) {
     hash.bytes(b"filter");
     match filter {

@@ -55,7 +55,8 @@ impl Image {
         hash.digest128()
     }
 
-    /// Returns the largest red, green or blue value, linear.
+    /// Returns the largest red, green or blue value of any texel, decoded to linear by `encoding`, and at least 0.
+    /// Floating-point texels are taken as they are.
     pub(crate) fn brightest(&self, encoding: Encoding) -> f32 {
         let mut max = Vec3::ZERO;
         self.each_color(encoding, |color| max = max.max(color));
@@ -71,7 +72,8 @@ impl Image {
         }
     }
 
-    /// Returns the mean of all texels' red, green and blue, linear; values below 0 count as 0.
+    /// Returns the mean of all texels' red, green and blue, decoded to linear by `encoding`; values below 0 count as 0.
+    /// Floating-point texels are taken as they are.
     pub fn mean(&self, encoding: Encoding) -> Vec3 {
         let mut sum = DVec3::ZERO;
         // A texture lookup clamps negative values to 0 as well.
@@ -79,7 +81,8 @@ impl Image {
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
     }
 
-    /// Calls `take` with the linear colour of every texel, in row order.
+    /// Calls `take` with the linear red, green and blue of every texel, in row order. `encoding` is that of integer
+    /// texels; floating-point texels are taken as they are.
     fn each_color(&self, encoding: Encoding, mut take: impl FnMut(Vec3)) {
         let decoded = |encoded: f64| match encoding {
             Encoding::Srgb => srgb_value(encoded),

@@ -6,36 +6,38 @@ use glam::Vec3;
 
 use crate::limits::MAX_VISIBLE_RADIANCE;
 
-/// A light that is not an object of the scene. Its colours are linear sRGB.
+/// A light that is not an object of the scene. Its colours are linear sRGB, 0 or more per channel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Light {
-    /// Emits from a point, equally in all directions.
+    /// A light that emits from a point, equally in all directions.
     Point {
-        /// Position in metres.
+        /// Position in world space, metres.
         position: Vec3,
-        /// Radiant intensity, W/sr per channel.
+        /// Radiant intensity, W/sr per channel, 0 to below 2²⁴.
         intensity: Vec3,
     },
-    /// Emits from a point into a cone.
+    /// A light that emits from a point into a cone.
     Spot {
-        /// Position in metres.
+        /// Position in world space, metres.
         position: Vec3,
-        /// Axis of the cone, of any length except 0.
+        /// Axis of the cone, from the light outwards, of any length except 0.
         direction: Vec3,
-        /// Radiant intensity on the axis, W/sr per channel.
+        /// Radiant intensity on the axis, W/sr per channel, 0 to below 2²⁴.
         intensity: Vec3,
-        /// Angle from the axis up to which the intensity is full, 0..=`outer_degrees`.
+        /// Angle from the axis in degrees, 0..=`outer_degrees`, up to which the intensity is full. From there it falls
+        /// to 0 at `outer_degrees`.
         inner_degrees: f32,
-        /// Angle from the axis at which the light ends, 0..=90.
+        /// Angle from the axis in degrees, 0..=90, at which the light ends.
         outer_degrees: f32,
     },
-    /// Emits from infinitely far away, in parallel rays or from a small disk.
+    /// A light that emits from infinitely far away, in parallel rays or from a small disk.
     Directional {
         /// Direction in which the light travels, of any length except 0.
         direction: Vec3,
-        /// Irradiance on a surface that faces the light, W/m² per channel.
+        /// Irradiance on a surface that faces the light, W/m² per channel, 0 to below 2²⁴.
         irradiance: Vec3,
-        /// Angular diameter of its disk: 0.01..=90, or 0 for a light that is invisible and casts hard shadows.
+        /// Angular diameter of the light's disk in degrees: 0.01..=90, or 0 for a light that is invisible and casts
+        /// hard shadows.
         angle_degrees: f32,
     },
     /// Emits from infinitely far away in all directions, with the radiance that an environment map gives.
@@ -48,17 +50,17 @@ pub enum Light {
 /// (sin 2πu sin πv, cos πv, −cos 2πu sin πv). Values belong to texel centres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Environment {
-    /// Texels per row; the number of rows is the number of texels divided by it.
+    /// Texels per row, at least 1. The number of rows is the length of `radiances` divided by it.
     pub width: u32,
-    /// Radiance of each texel, row by row from the top; finite and not negative.
+    /// Radiance of each texel, W·sr⁻¹·m⁻² in linear sRGB, row by row from the top; finite and not negative.
     pub radiances: Arc<[Vec3]>,
-    /// Rotation of the map about +y, counter-clockwise seen from above, in full turns, 0..1.
+    /// Rotation of the map about +y, counter-clockwise seen from above, as a fraction of a full turn, 0 to below 1.
     pub turns: f32,
 }
 
 impl Light {
-    /// Returns an upper bound, per channel, of the radiance that a camera sees directly. Lights without a size are
-    /// invisible, and the others are clamped to `MAX_VISIBLE_RADIANCE`.
+    /// Returns an upper bound, W·sr⁻¹·m⁻² per channel, of the radiance that a camera sees when it looks at the light.
+    /// It is 0 for lights without a size, which are invisible. For others it is at most `MAX_VISIBLE_RADIANCE`, 16,384.
     pub(crate) fn max_visible_radiance(&self) -> Vec3 {
         match self {
             Light::Environment(picture) => {

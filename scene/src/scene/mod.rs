@@ -35,7 +35,8 @@ pub use texture::{
 };
 pub use tone::Tone;
 
-/// A checked scene, ready to be rendered. Every number is finite and within its range, and every index is valid.
+/// A checked scene, ready to be rendered. A loaded scene has only finite numbers within their ranges, and valid
+/// indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {
     /// Path of the scene or model file, as the caller gave it.
@@ -48,8 +49,8 @@ pub struct Scene {
     pub max_bounces: u32,
     /// Seed of all random numbers of the render; any value is valid.
     pub seed: u32,
-    /// Upper limit, per channel, for each contribution of light that was scattered more than once, 1e-6 to 1e6. `None`
-    /// sets no limit.
+    /// Upper limit, W·sr⁻¹·m⁻² per channel, for each contribution of light that was scattered more than once, 1e-6 to
+    /// 1e6. `None` sets no limit.
     pub clamp_indirect: Option<f32>,
     /// Exposure of the displayed image in stops, -32 to 32; each stop doubles the brightness. It does not affect the
     /// rendered light.
@@ -58,10 +59,10 @@ pub struct Scene {
     pub tone: Tone,
     /// The camera, for an image of `size`.
     pub camera: Camera,
-    /// Rule that adapts the camera to the image size, for a model that was loaded without a scene file; otherwise
-    /// `None`.
+    /// Rule that adapts the camera to the image size, for a model that was loaded without a scene file. `None` for a
+    /// scene file, whose camera is fixed.
     pub framing: Option<Framing>,
-    /// Constant radiance from all directions, linear sRGB, in addition to `lights`.
+    /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB, added to that of `lights`; 0 or more.
     pub sky: Vec3,
     /// Sampling strategy for direct light.
     pub direct_light: DirectLight,
@@ -69,17 +70,18 @@ pub struct Scene {
     pub lights: Vec<Light>,
     /// Materials: those of the scene file in its order, then those of models. Objects refer to them by index.
     pub materials: Vec<Surface>,
-    /// Name of each entry of `materials`, for display; empty where it has none.
+    /// Name of each entry of `materials`, for display; an empty string for a material without a name.
     pub material_names: Vec<String>,
-    /// Textures and opacity of the materials that have any, by index into `materials`.
+    /// Textures, opacity and normal map scales of materials, by index into `materials`. Materials that are opaque and
+    /// have no textures have no entry.
     pub maps: BTreeMap<u32, MaterialTextures>,
-    /// Textures: an image with its mapping onto a surface.
+    /// Textures that `maps` refers to by index: each is an image with its mapping onto a surface.
     pub textures: Vec<Texture>,
     /// Images that `textures` refer to by index.
     pub images: Vec<Arc<Image>>,
-    /// Triangles of all objects that are not instances, in the order of the file.
+    /// Triangles of all objects that are not stored as instances, in the order of the file.
     pub triangles: Arc<Vec<Triangle>>,
-    /// Spheres in the order of the file.
+    /// Spheres of all objects, in the order of the file.
     pub spheres: Arc<Vec<Sphere>>,
     /// Triangle meshes that `instances` refer to by index, each stored once.
     pub meshes: Arc<Vec<Mesh>>,
@@ -87,7 +89,7 @@ pub struct Scene {
     pub instances: Arc<Vec<Instance>>,
     /// Warnings for the user, one line each: for example, features of a model that are not shown.
     pub notes: Vec<String>,
-    /// Every file that the scene was read from or that was looked for, so that changes can be detected.
+    /// Every file that the scene was read from, or that was looked for and is missing, so that changes can be detected.
     pub files: Vec<SceneFile>,
 }
 
@@ -98,15 +100,16 @@ pub enum DirectLight {
     /// (E. Veach 1997).
     #[default]
     Both,
-    /// Samples points on lights. BSDF samples count only for light that light sampling cannot find.
+    /// Samples points on lights. Paths that hit a light count only where light sampling cannot find it, as after a
+    /// mirror.
     Lights,
-    /// Samples directions of the BSDF. Light samples count only for light that BSDF sampling cannot find.
+    /// Samples directions of the BSDF. Light samples count only for lights that no path can hit, such as points.
     Bsdf,
 }
 
 impl Scene {
-    /// Sets the image size in pixels. A scene with [`Scene::framing`] also gets the camera that shows the model at
-    /// that size.
+    /// Sets the image size in pixels, without checking it. A scene with [`Scene::framing`] also gets the camera that
+    /// shows the model at that size.
     pub fn set_size(&mut self, size: (u32, u32)) {
         self.size = size;
         if let Some(framing) = &self.framing {

@@ -6,27 +6,28 @@ use crate::{
     limits::{check_brightness, check_max_bounces, check_size, check_spp},
 };
 
-/// Render settings that override those of a scene. `None` keeps the scene's own value.
+/// Render settings that replace those of a scene. `None` keeps the scene's own value.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SettingOverrides {
     /// Width and height of the image in pixels; replaces [`Scene::size`].
     pub size: Option<(u32, u32)>,
     /// Samples per pixel, at least 1; replaces [`Scene::spp`].
     pub spp: Option<u32>,
-    /// Largest number of times a path may scatter, 0..=1024; replaces [`Scene::max_bounces`].
+    /// Maximum number of times that a path may scatter, 0..=1024; replaces [`Scene::max_bounces`].
     pub max_bounces: Option<u32>,
-    /// Radiance that indirect light is clamped to; replaces [`Scene::clamp_indirect`]. An override cannot turn clamping
-    /// off.
+    /// Upper limit for indirect light, 1e-6..=1e6 W·sr⁻¹·m⁻² per channel; replaces [`Scene::clamp_indirect`]. `None`
+    /// cannot turn off a limit that the scene sets.
     pub clamp_indirect: Option<f32>,
-    /// Seed of the random numbers; replaces [`Scene::seed`].
+    /// Seed of the random numbers, any value; replaces [`Scene::seed`].
     pub seed: Option<u32>,
 }
 
 impl Scene {
-    /// Replaces every setting that `changes` contains, then validates all settings.
+    /// Replaces every setting that `changes` contains, then calls [`Scene::check_settings`]. The value of
+    /// `clamp_indirect` is not checked.
     ///
     /// # Errors
-    /// [`Error::Setting`] if a setting is out of range ([`Scene::check_settings`]); the changes remain applied.
+    /// [`Error::Setting`] if a setting is out of range; the changes remain applied.
     pub fn apply_overrides(&mut self, changes: &SettingOverrides) -> Result<(), Error> {
         self.set_size(changes.size.unwrap_or(self.size));
         self.spp = changes.spp.unwrap_or(self.spp);
@@ -38,7 +39,8 @@ impl Scene {
 }
 
 impl Scene {
-    /// Checks that size, sample count, bounces and radiances are within the limits. Call it again after changing one.
+    /// Checks that size, samples per pixel and bounces are in range, and that the film can accumulate the brightest
+    /// radiance of the scene. Call it again after changing one.
     ///
     /// # Errors
     /// [`Error::Setting`] that names the first setting out of range, or `spp` if a radiance is too bright for it.
@@ -67,7 +69,7 @@ impl Scene {
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))
     }
 
-    /// Returns the largest red, green or blue value in a texture's image, linear.
+    /// Returns the largest red, green or blue value, linear, in the image of the texture that `map` refers to.
     fn brightest(&self, map: &MaterialTexture) -> f32 {
         let texture = &self.textures[map.texture as usize];
         self.images[texture.image as usize].brightest(texture.encoding)

@@ -12,7 +12,7 @@ use super::Scene;
 pub struct Triangle {
     /// Vertices in metres, counter-clockwise seen from the front: the normal is (v1 − v0) × (v2 − v0).
     pub vertices: [Vec3; 3],
-    /// Index into [`Scene::materials`].
+    /// Index of the triangle's material in [`Scene::materials`].
     pub material: u32,
 }
 
@@ -23,7 +23,7 @@ pub struct Sphere {
     pub center: Vec3,
     /// Radius of the sphere in metres, above 0.
     pub radius: f32,
-    /// Index into [`Scene::materials`].
+    /// Index of the sphere's material in [`Scene::materials`].
     pub material: u32,
 }
 
@@ -31,17 +31,18 @@ pub struct Sphere {
 /// and all of its triangles have an area.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
-    /// Position of each vertex in mesh coordinates.
+    /// Position of each vertex in mesh coordinates, which each instance transforms to world space.
     pub positions: Vec<Vec3>,
-    /// Vertex indices of each triangle, counter-clockwise seen from the front.
+    /// Indices into `positions` of each triangle's vertices, counter-clockwise seen from the front.
     pub triangles: Vec<[u32; 3]>,
-    /// Index into [`Scene::materials`] for each triangle, or a single one for all.
+    /// Index into [`Scene::materials`] for each triangle, or a single index for all triangles.
     pub materials: Vec<u32>,
     /// Unit shading normal of each vertex; empty for flat shading.
     pub normals: Vec<Vec3>,
     /// Texture coordinates of each vertex, or empty; (0, 0) is the upper left corner of an image.
     pub uvs: Vec<[f32; 2]>,
-    /// Second set of texture coordinates, for the textures that select it; or empty.
+    /// Second set of texture coordinates of each vertex, used by textures with
+    /// [`Texture::uses_second_uvs`](crate::Texture::uses_second_uvs); or empty.
     pub second_uvs: Vec<[f32; 2]>,
     /// Tangent of each vertex as in glTF, or empty: a unit vector in the direction of growing u, and 1 or −1. That sign
     /// times `cross(normal, tangent)` points up in the image.
@@ -49,7 +50,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Returns whether both meshes are equal bit for bit.
+    /// Returns whether both meshes are equal bit for bit, so that 0 and −0 differ.
     fn is_same(&self, other: &Mesh) -> bool {
         let Mesh {
             positions,
@@ -70,7 +71,7 @@ impl Mesh {
     }
 }
 
-/// Returns whether two lists have equal lengths and `is_same` holds for each pair of entries.
+/// Returns whether both lists are one allocation, or have equal lengths and `is_same` holds for each pair of entries.
 fn same<T: Sync>(
     one: &Arc<Vec<T>>,
     other: &Arc<Vec<T>>,
@@ -98,18 +99,20 @@ fn same_floats<const N: usize>(one: &[[f32; N]], other: &[[f32; N]]) -> bool {
 pub struct Instance {
     /// Index into [`Scene::meshes`].
     pub mesh: u32,
-    /// Images of the mesh's x, y and z axes, linearly independent. If they are left-handed, the mesh is mirrored, and
-    /// its front stays outside.
+    /// Images of the mesh's x, y and z axes in world space, linearly independent: the columns of the transform. If they
+    /// are left-handed, the mesh is mirrored, and its front stays outside.
     pub axes: [Vec3; 3],
-    /// Position of the mesh's origin in metres.
+    /// Position of the mesh's origin in world space, metres.
     pub position: Vec3,
-    /// Index into [`Scene::materials`] of a material that replaces the mesh's own; `None` keeps those.
+    /// Index into [`Scene::materials`] of a material that replaces all materials of the mesh; `None` keeps the mesh's
+    /// own.
     pub material: Option<u32>,
 }
 
 impl Scene {
-    /// Shares the shapes of `other` if they are equal, so that both scenes hold one copy and identity shows the
-    /// equality.
+    /// Makes this scene share the triangles, spheres, meshes and instances of `other`, if [`Scene::has_equal_shapes`]
+    /// holds for both. The four `Arc`s then point to the same data, so later comparisons need only compare pointers.
+    /// Otherwise nothing changes.
     pub fn share_equal_shapes(&mut self, other: &Scene) {
         if self.has_equal_shapes(other) {
             self.triangles = other.triangles.clone();
@@ -119,8 +122,8 @@ impl Scene {
         }
     }
 
-    /// Returns whether both scenes have equal shapes with equal material indices, bit for bit. Then an acceleration
-    /// structure of one is valid for the other.
+    /// Returns whether triangles, spheres, meshes and instances of both scenes are equal bit for bit, with their
+    /// material indices. Then an acceleration structure of one is valid for the other.
     pub fn has_equal_shapes(&self, other: &Scene) -> bool {
         same(&self.triangles, &other.triangles, |one, other| {
             same_vectors(&one.vertices, &other.vertices) && one.material == other.material
@@ -135,7 +138,8 @@ impl Scene {
         }) && same(&self.meshes, &other.meshes, Mesh::is_same)
     }
 
-    /// Returns the indices of the instances that have an emissive material on any triangle.
+    /// Returns the indices into `instances`, in increasing order, of those that have an emissive material on any
+    /// triangle.
     pub fn emissive_instances(&self) -> Vec<u32> {
         let shines: Vec<bool> = self
             .materials
@@ -161,7 +165,8 @@ impl Scene {
             .collect()
     }
 
-    /// Returns the total number of triangles of the instances that [`Scene::emissive_instances`] returns.
+    /// Returns the total number of triangles of the instances that [`Scene::emissive_instances`] returns, including
+    /// triangles that do not emit.
     pub fn emissive_triangle_count(&self) -> u64 {
         let triangles = |&instance: &u32| {
             let mesh = self.instances[instance as usize].mesh;

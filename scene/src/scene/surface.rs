@@ -26,37 +26,37 @@ pub enum Surface {
         /// Whether the back side absorbs all light; otherwise it reflects like the front.
         one_sided: bool,
     },
-    /// A smooth boundary of a transparent body such as glass, which reflects and refracts.
+    /// A smooth boundary of a transparent body such as glass, which reflects and refracts without blurring.
     Dielectric {
-        /// Index of refraction behind the surface, divided by that in front of it.
+        /// Index of refraction behind the surface, divided by that in front of it, 0.1..=10.
         ior: f32,
-        /// Absorption coefficient of the body behind the surface, 1/m per channel; 0 is clear.
+        /// Absorption coefficient of the body behind the surface, 1/m per channel, 0 or more; 0 is clear.
         #[serde(with = "numbers")]
         absorption: Vec3,
     },
     /// A metal with a smooth surface.
     Conductor {
-        /// The metal's reflectance, as a complex index of refraction or a colour.
+        /// Reflectance of the metal, as a complex index of refraction or a colour.
         metal: Metal,
         /// Whether the back side absorbs all light; otherwise it reflects like the front.
         one_sided: bool,
     },
     /// A metal with a rough surface of GGX microfacets.
     RoughConductor {
-        /// The metal's reflectance.
+        /// Reflectance of the metal, as a complex index of refraction or a colour.
         metal: Metal,
-        /// The microfacet distribution.
+        /// Parameters of the GGX microfacet distribution.
         roughness: Roughness,
         /// Whether the back side absorbs all light; otherwise it reflects like the front.
         one_sided: bool,
     },
     /// A rough boundary of a transparent body: GGX microfacets that reflect and refract.
     RoughDielectric {
-        /// Index of refraction behind the surface, divided by that in front of it.
+        /// Index of refraction behind the surface, divided by that in front of it, 0.1..=10.
         ior: f32,
-        /// The microfacet distribution.
+        /// Parameters of the GGX microfacet distribution.
         roughness: Roughness,
-        /// Absorption coefficient of the body behind the surface, 1/m per channel; 0 is clear.
+        /// Absorption coefficient of the body behind the surface, 1/m per channel, 0 or more; 0 is clear.
         #[serde(with = "numbers")]
         absorption: Vec3,
     },
@@ -65,7 +65,7 @@ pub enum Surface {
         /// Fraction of the light that the base reflects, 0..=1 per channel.
         #[serde(with = "numbers")]
         albedo: Vec3,
-        /// Index of refraction of the coat, divided by that of the outside.
+        /// Index of refraction of the coat, divided by that of the outside, 0.1..=10.
         ior: f32,
         /// GGX alpha of the coat, 0..=1; 0 is smooth.
         alpha: f32,
@@ -76,7 +76,7 @@ pub enum Surface {
     Principled(Principled),
     /// A light source that emits from its front and also reflects like `Diffuse`.
     Emissive {
-        /// Emitted radiance, W·sr⁻¹·m⁻² per channel, the same in all directions.
+        /// Emitted radiance, W·sr⁻¹·m⁻² per channel, 0 or more, the same in all directions.
         #[serde(with = "numbers")]
         radiance: Vec3,
         /// Fraction of the light that is reflected, 0..=1 per channel.
@@ -84,8 +84,8 @@ pub enum Surface {
         albedo: Vec3,
         /// Whether the back side absorbs all light that reaches it; otherwise it reflects like the front.
         one_sided: bool,
-        /// Whether the back emits the same radiance. Renderers sample only the front; rays that hit the back find its
-        /// light.
+        /// Whether the back emits the same radiance as the front. Light sampling covers only the front; the light of
+        /// the back is found by paths that hit it.
         both_sides: bool,
     },
 }
@@ -97,35 +97,35 @@ pub struct Principled {
     /// Colour: reflectance of the metallic part, albedo of the diffuse part, and tint of transmitted light; 0..=1.
     #[serde(with = "numbers")]
     pub base_color: Vec3,
-    /// Blend from dielectric (0) to metal (1).
+    /// Blend from dielectric (0) to metal (1), 0..=1.
     pub metallic: f32,
     /// Perceptual roughness, 0..=1: the square root of the GGX alpha.
     pub roughness: f32,
-    /// Index of refraction of the dielectric part.
+    /// Index of refraction of the dielectric part, divided by that of the outside, 0.1..=10.
     pub ior: f32,
     /// Strength of the dielectric part's specular reflection, 0..=1. Transmission ignores it.
     pub specular: f32,
-    /// Tint of the dielectric part's specular reflection at normal incidence, 0 or more per channel.
+    /// Tint of the dielectric part's specular reflection at normal incidence, 0..=100 per channel, linear sRGB.
     #[serde(with = "numbers")]
     pub specular_color: Vec3,
     /// Fraction of the dielectric part that transmits light instead of reflecting it diffusely, 0..=1.
     pub transmission: f32,
-    /// Whether the surface is a thin sheet without a volume behind it: transmitted light is not refracted.
+    /// Whether the surface is a thin sheet without a volume behind it, so that transmitted light is not refracted.
     pub thin: bool,
     /// Strength of a clear coat with index of refraction 1.5 over the other layers, 0..=1.
     pub clearcoat: f32,
     /// Perceptual roughness of the clear coat, 0..=1: the square root of its GGX alpha.
     pub clearcoat_roughness: f32,
-    /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel.
+    /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel, 0 or more.
     #[serde(with = "numbers")]
     pub emission: Vec3,
-    /// Whether the back emits the same radiance. Renderers sample only the front; rays that hit the back find its
-    /// light.
+    /// Whether the back emits the same radiance as the front. Light sampling covers only the front; the light of the
+    /// back is found by paths that hit it.
     pub both_sides: bool,
-    /// Whether the back side absorbs all light that reaches it; otherwise it scatters too.
+    /// Whether the back side absorbs all light that reaches it; otherwise it scatters light like the front.
     pub one_sided: bool,
-    /// Absorption coefficient of the volume behind the front, 1/m per channel. Ignored if `thin`, or without
-    /// transmission.
+    /// Absorption coefficient of the volume behind the front, 1/m per channel, 0 or more. It has no effect if `thin` is
+    /// set or `transmission` is 0.
     #[serde(with = "numbers")]
     pub absorption: Vec3,
 }
@@ -156,10 +156,10 @@ impl Default for Principled {
 pub enum Metal {
     /// A complex index of refraction η + ik, evaluated with the Fresnel equations.
     Index {
-        /// Real part η, 0 or more per channel.
+        /// Real part η per channel, 0..=100.
         #[serde(with = "numbers")]
         eta: Vec3,
-        /// Imaginary part k, 0 or more per channel.
+        /// Imaginary part k per channel, 0..=100.
         #[serde(with = "numbers")]
         k: Vec3,
     },
@@ -172,9 +172,10 @@ pub enum Metal {
 pub struct Roughness {
     /// GGX alpha, 0.001..=1; larger is rougher.
     pub alpha: f32,
-    /// The form of Smith's masking-shadowing function.
+    /// Form of Smith's masking-shadowing function.
     pub masking: Masking,
-    /// Whether light that hits several facets is added back. Otherwise it is lost, and rough surfaces become darker.
+    /// Whether light that hits several facets is added back. Otherwise that light is lost, and rough surfaces become
+    /// darker.
     pub energy_compensation: bool,
 }
 
@@ -188,23 +189,23 @@ pub enum Masking {
     HeightCorrelated,
 }
 
-/// The values of a surface that users can edit interactively, each with the name of its field in a scene file. `None`
-/// means that the surface does not have the value.
+/// The values of a surface that users can edit interactively, each as a tuple that begins with the name of its field in
+/// a scene file. `None` means that the surface does not have the value.
 #[derive(Default)]
 pub(crate) struct EditableFields<'a> {
-    /// Colour, 0..=1 per channel.
+    /// Field name and colour, linear sRGB, 0..=1 per channel.
     pub(crate) color: Option<(&'static str, &'a mut Vec3)>,
-    /// Roughness up to 1, and its smallest valid value.
+    /// Field name, roughness (at most 1), and smallest valid roughness.
     pub(crate) roughness: Option<(&'static str, &'a mut f32, f32)>,
-    /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel.
+    /// Field name and radiance emitted from the front, W·sr⁻¹·m⁻² per channel, 0 or more.
     pub(crate) emission: Option<(&'static str, &'a mut Vec3)>,
 }
 
 impl Surface {
-    /// Returns the absorption coefficient, 1/m per channel, for which the fraction `transmittance` remains after
-    /// `distance`.
+    /// Returns the absorption coefficient, 1/m per channel, of a body in which the fraction `transmittance` of the
+    /// light remains after `distance` metres.
     ///
-    /// `transmittance` lies in 0..=1 per channel; below e⁻²⁰⁰ it counts as e⁻²⁰⁰. `distance` is in metres, above 0.
+    /// `transmittance` lies in 0..=1 per channel; below e⁻²⁰⁰ it counts as e⁻²⁰⁰. `distance` is above 0.
     pub fn absorption(transmittance: Vec3, distance: f64) -> Vec3 {
         // The bound keeps the coefficient of an opaque channel finite.
         let coefficient =
@@ -216,14 +217,15 @@ impl Surface {
         )
     }
 
-    /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for kinds that do not emit.
+    /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for variants that do not emit.
     pub fn radiance(&self) -> Vec3 {
         let mut surface = *self;
         let emission = surface.editable().emission;
         emission.map_or(Vec3::ZERO, |(_, radiance)| *radiance)
     }
 
-    /// Returns the values that users can edit interactively, with their fields in a scene file.
+    /// Returns mutable references to the values that users can edit interactively, with the names of their fields in a
+    /// scene file.
     pub(crate) fn editable(&mut self) -> EditableFields<'_> {
         let mut fields = EditableFields::default();
         match self {
@@ -256,7 +258,7 @@ impl Surface {
         fields
     }
 
-    /// Returns a hash of the kind and its parameters, without its textures.
+    /// Returns a 128-bit hash of the kind and its parameters, without its textures.
     ///
     /// Checkpoints store hashes of scenes. So a new kind gets an unused first byte, and a parameter that is added to a
     /// kind is left out at its default.
@@ -359,7 +361,8 @@ impl Principled {
 }
 
 impl Metal {
-    /// Returns the colour with the name of its field in a scene file, or `None` for an index of refraction.
+    /// Returns the name `color` of the field in a scene file, and the colour. Returns `None` if the metal has an index
+    /// of refraction instead.
     fn color(&mut self) -> Option<(&'static str, &mut Vec3)> {
         match self {
             Metal::Index { .. } => None,
@@ -396,14 +399,16 @@ impl Roughness {
     }
 }
 
-/// Adds the flag to a hash if it is set, so that materials without it keep the hash they had before the flag existed.
+/// Adds the flag `both_sides` to a hash if it is set. If it is not, nothing is added, so that hashes made before the
+/// flag existed stay valid.
 fn add_both_sides(both_sides: bool, hash: &mut Hasher) {
     if both_sides {
         hash.bytes(b"both sides");
     }
 }
 
-/// Adds an absorption coefficient to a hash unless it is 0, so that clear materials keep their earlier hash.
+/// Adds an absorption coefficient to a hash. A coefficient of 0 adds nothing, so that hashes made before the parameter
+/// existed stay valid.
 fn add_absorption(absorption: Vec3, hash: &mut Hasher) {
     if absorption != Vec3::ZERO {
         hash.bytes(b"absorption");

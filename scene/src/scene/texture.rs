@@ -12,18 +12,18 @@ pub struct Texture {
     pub image: u32,
     /// Encoding of 8-bit and 16-bit images. Float images are always linear.
     pub encoding: Encoding,
-    /// Wrap modes of the horizontal and the vertical image coordinate.
+    /// Wrap modes of the horizontal and the vertical image coordinate, in this order.
     pub wrap: [Wrap; 2],
     /// Interpolation between the texels of the image.
     pub filter: Filter,
-    /// Transform from surface coordinates to image coordinates, where (0, 0) is the image's upper left corner and (1,
-    /// 1) its lower right one.
+    /// Transform from the texture coordinates of a surface to image coordinates, where (0, 0) is the image's upper left
+    /// corner and (1, 1) its lower right one.
     pub transform: Affine2,
     /// Whether to use a mesh's second set of texture coordinates, if it has one, instead of the first.
     pub uses_second_uvs: bool,
 }
 
-/// Encoding of an image's red, green and blue. Alpha is always linear.
+/// Encoding of the red, green and blue values of an image. Alpha is always linear.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// Encoded with the sRGB transfer function; decoded to linear on lookup.
@@ -35,11 +35,11 @@ pub enum Encoding {
 /// Wrap mode: the continuation of a texture beyond the edges of its image.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash)]
 pub enum Wrap {
-    /// The image repeats.
+    /// The image repeats endlessly.
     Repeat,
     /// The image repeats, with every second copy mirrored.
     Mirror,
-    /// The texels at the edge extend outwards.
+    /// Coordinates outside the image take the value of the nearest texel at its edge.
     Clamp,
 }
 
@@ -48,7 +48,7 @@ pub enum Wrap {
 pub enum Filter {
     /// Bilinear interpolation of the four nearest texels.
     Bilinear,
-    /// The value of the nearest texel, without interpolation.
+    /// Value of the nearest texel, without interpolation.
     Nearest,
 }
 
@@ -57,9 +57,9 @@ pub enum Filter {
 pub enum Channel {
     /// The red channel, the default. In a grey image all colour channels have its value.
     Red,
-    /// The green channel.
+    /// The green channel of the image.
     Green,
-    /// The blue channel.
+    /// The blue channel of the image.
     Blue,
     /// The alpha channel, the default for opacity.
     Alpha,
@@ -71,53 +71,58 @@ pub enum Channel {
 pub enum Parameter {
     /// The colour of the material: albedo, reflectance or base colour, depending on its type.
     Color,
-    /// Radiance that the material emits.
+    /// Radiance that the material emits, W·sr⁻¹·m⁻².
     Emission,
     /// Shading normal, replaced by a tangent-space normal map: red points right in the image, green up, blue away from
     /// the surface; values 0 to 1 encode −1 to 1.
     Normal,
-    /// Perceptual roughness of a principled material.
+    /// Perceptual roughness of a principled material: the square root of the GGX alpha.
     Roughness,
-    /// Metallic fraction of a principled material.
+    /// Metallic fraction of a principled material, 0 to 1.
     Metallic,
-    /// Transmissive fraction of a principled material.
+    /// Fraction of a principled material's dielectric part that transmits light, 0 to 1.
     Transmission,
-    /// Clear coat strength of a principled material.
+    /// Strength of the clear coat of a principled material, 0 to 1.
     Clearcoat,
-    /// Perceptual roughness of the clear coat of a principled material.
+    /// Perceptual roughness of the clear coat of a principled material: the square root of its GGX alpha.
     ClearcoatRoughness,
-    /// Strength of the dielectric specular reflection of a principled material.
+    /// Strength of the dielectric specular reflection of a principled material, 0 to 1.
     Specular,
     /// Tint of the dielectric specular reflection of a principled material at normal incidence.
     SpecularColor,
-    /// Opacity of any material: 0 lets all light pass unchanged, 1 none.
+    /// Opacity of any material, 0 to 1: 0 lets all light pass unchanged, 1 none.
     Opacity,
     /// Shading normal of the clear coat of a principled material, encoded like `Normal`. Without it the coat uses the
     /// shading normal of the layers below.
     ClearcoatNormal,
 }
 
-/// A texture assigned to a material parameter. The parameter is the texture's value times the material's own value.
+/// A texture assigned to a material parameter. Except for normals, the parameter is the texture's value times the
+/// material's own value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MaterialTexture {
-    /// Index into [`Scene::textures`](crate::Scene::textures), or into the library of a model while it is read.
+    /// Index into [`Scene::textures`](crate::Scene::textures). While a model is read, index into the textures of the
+    /// model.
     pub texture: u32,
-    /// Channel to read if the parameter is a single number; ignored for colours and normals.
+    /// Channel to read if the parameter is a single number; without effect for colours and normals.
     pub channel: Channel,
 }
 
-/// The textures of a material, by parameter, with its opacity, alpha cutoff and normal map scales.
+/// The textures of a material by parameter, with its opacity, alpha cutoff and normal map scales.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaterialTextures {
     /// The texture of each material parameter that has one.
     pub textures: BTreeMap<Parameter, MaterialTexture>,
-    /// Factor of the normal map's x and y components (glTF's `scale`): 1 applies it as it is, 0 not at all.
+    /// Factor of the normal map's x and y components (glTF's `scale`), -100..=100: 1 applies the map as it is, and 0
+    /// disables it.
     pub normal_scale: f32,
-    /// Factor of the x and y components of the clear coat's normal map; see `normal_scale`.
+    /// Factor of the x and y components of the clear coat's normal map, -100..=100: 1 applies the map as it is, and 0
+    /// disables it.
     pub coat_normal_scale: f32,
-    /// Opacity, 0..=1, by which the opacity texture is multiplied: 0 lets all light pass unchanged, 1 none.
+    /// Opacity, 0..=1, which multiplies the opacity texture: 0 lets all light pass unchanged, 1 none.
     pub opacity: f32,
-    /// Alpha cutoff. If above 0, the surface is fully opaque where its opacity reaches it and absent elsewhere.
+    /// Alpha cutoff, 0..=1. Above 0, the surface is opaque where its opacity is at least the cutoff, and absent
+    /// elsewhere. 0 disables it: opacities between 0 and 1 are then partly transparent.
     pub cutoff: f32,
 }
 
@@ -135,8 +140,8 @@ impl Default for MaterialTextures {
 }
 
 impl Texture {
-    /// Creates a texture with an identity transform, repeating, with bilinear filtering and the first set of
-    /// coordinates.
+    /// Creates a texture of the image with this index. It repeats, is filtered bilinearly, and uses the first texture
+    /// coordinates without a transform.
     pub fn new(image: u32, encoding: Encoding) -> Texture {
         Texture {
             image,
@@ -148,7 +153,8 @@ impl Texture {
         }
     }
 
-    /// Replaces the transform: coordinates are scaled, then rotated counter-clockwise by `angle` radians, then offset.
+    /// Returns the texture with another transform: coordinates are scaled, then rotated counter-clockwise by `angle`
+    /// radians, then moved by `offset`.
     ///
     /// This is the transform of glTF's `KHR_texture_transform`.
     pub fn transformed(self, scale: Vec2, angle: f64, offset: Vec2) -> Texture {

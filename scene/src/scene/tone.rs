@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A tone curve: how light beyond the range of a screen is brought into it. The film never depends on it.
+/// A tone curve: how linear light beyond the range of a screen is compressed into it for display. The rendered light
+/// never depends on it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub enum Tone {
     /// No curve: each linear channel is clipped to 0..=1.

@@ -28,7 +28,7 @@ fn a_perspective_camera_keeps_its_vertical_angle_at_any_size() {
     }
 }
 
-/// Returns the tangent of half the horizontal angle of view.
+/// Returns the tangent of half the horizontal angle of view of a scene's camera. Panics if it is orthographic.
 fn tan_half_width(scene: &Scene) -> f32 {
     let Projection::Perspective { fov_degrees } = scene.camera.projection else {
         panic!("{:?}", scene.camera);

@@ -93,13 +93,13 @@ impl Gltf {
         path
     }
 
-    /// Writes the model and loads it.
+    /// Writes the model like [`Gltf::write`] and loads it.
     fn load(&self, test: &str) -> Scene {
         load(&self.write(test))
     }
 }
 
-/// The triangle of [`Gltf::triangle`].
+/// The vertex positions of the model that [`Gltf::triangle`] makes.
 const TRIANGLE: [[[f32; 3]; 3]; 1] = [[SQUARE[0], SQUARE[1], SQUARE[2]]];
 
 /// Writes a PNG of 8 × 8 different texels and returns its bytes. Different seeds give different images.
@@ -116,7 +116,8 @@ fn pixels(folder: &Path, name: &str, seed: u32) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Gives the first primitive a material with a base colour texture. `info` is its JSON, and texture 0 is valid.
+/// Gives the first primitive a new material with a base colour texture. `info` is the JSON of the texture's use, such
+/// as `{"index": 0}`; texture 0 exists.
 fn textured(model: &mut Gltf, info: serde_json::Value) {
     let view = model.view(&pixels(&folder("textured"), "texels.png", 7));
     model.json["images"] = json!([{ "bufferView": view, "mimeType": "image/png" }]);
@@ -125,7 +126,7 @@ fn textured(model: &mut Gltf, info: serde_json::Value) {
     model.primitive()["material"] = json!(0);
 }
 
-/// Returns a unit square with the vertices and texture coordinates of a `Quad`, of material 0.
+/// Returns a model of a unit square with material 0, and the texture coordinates that a `Quad` has.
 fn square() -> Gltf {
     let mut model = Gltf::new();
     let [a, b, d, c] = SQUARE;
@@ -138,7 +139,7 @@ fn square() -> Gltf {
     model
 }
 
-/// Writes and loads a scene with a camera, a sky and the given fields.
+/// Writes `scene.ron` with a camera, a white sky and the given fields into `folder`, and loads it.
 fn scene_of(folder: &Path, fields: &str) -> Scene {
     let path = folder.join("scene.ron");
     let text = format!(
@@ -148,7 +149,8 @@ fn scene_of(folder: &Path, fields: &str) -> Scene {
     load(&path)
 }
 
-/// Samples the colour texture of the first mesh on a triangle, at the barycentric coordinates (1 − b − c, b, c).
+/// Returns the value of the first mesh's colour texture at a point of a triangle, given by the barycentric coordinates
+/// (1 − b − c, b, c).
 fn sample_color(scene: &Scene, triangle: usize, [b, c]: [f32; 2]) -> Vec3 {
     let mesh = &scene.meshes[0];
     let corners = mesh.triangles[triangle].map(|vertex| mesh.uvs[vertex as usize]);

@@ -135,7 +135,7 @@ fn fixture() -> Gltf {
     model
 }
 
-/// Sets a value, whose object must exist.
+/// Sets the JSON value at a JSON pointer. Panics unless the object or array that contains it exists.
 fn set(json: &mut Value, pointer: &str, value: Value) {
     let (parent, key) = pointer.rsplit_once('/').unwrap();
     let parent = json.pointer_mut(parent);

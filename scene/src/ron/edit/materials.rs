@@ -14,14 +14,15 @@ use crate::{
     scene::Surface,
 };
 
-/// The problem of a material whose definition in the file no longer matches the loaded one.
+/// Error text for a material whose definition in the file no longer matches the loaded one.
 const CHANGED: &str = "has changed in the file; load the scene again";
 
-/// Returns the scene text with the given materials, by name, changed to the given values.
+/// Returns the scene text `text` in which the materials of `wanted`, by name, have the given values. Only colour,
+/// emission and roughness can differ.
 ///
 /// # Errors
-/// [`Error::File`] if the text does not define a material, or if its new value needs another definition than the one in
-/// the text; [`Error::Scene`] if the text is not a valid scene.
+/// [`Error::File`] if the text does not define a material, or its fields cannot express the new value; [`Error::Scene`]
+/// if the text is not a valid scene.
 pub(super) fn with_materials(
     path: &Path,
     text: &str,
@@ -69,8 +70,11 @@ pub(super) fn with_materials(
     Ok(text)
 }
 
-/// Returns the definitions of the named materials, copied from a scene's text, one per line. The values of `names` are
-/// ignored.
+/// Returns the definitions of the materials in `names`, copied from a scene's text, one per line. The values of `names`
+/// are ignored, and names that the text does not define are left out.
+///
+/// # Errors
+/// [`Error::Scene`] if the text is not a valid scene.
 pub(super) fn written(
     path: &Path,
     text: &str,
@@ -88,7 +92,7 @@ pub(super) fn written(
     Ok(lines.join("\n"))
 }
 
-/// Returns the error of a material that cannot be edited in the file at `path`.
+/// Returns an [`Error::File`] for a material that cannot be edited in the scene file at `path`.
 fn not_editable(path: &Path, name: &str, problem: &str) -> Error {
     Error::File {
         file: display_path(path),
@@ -96,7 +100,11 @@ fn not_editable(path: &Path, name: &str, problem: &str) -> Error {
     }
 }
 
-/// Adds the edits that turn the material `current`, defined by `object`, into `wanted`, a surface of the same kind.
+/// Adds the edits that give the material defined by `object` the colour, emission and roughness of `wanted`, where they
+/// differ from `current`. Both are the same variant of [`Surface`], which the caller has checked.
+///
+/// # Errors
+/// [`Error::Scene`] if the text of `object` is not a valid material.
 fn edit<'a>(
     edits: &mut Edits<'_, 'a>,
     object: &Object<'a>,
@@ -130,7 +138,10 @@ fn edit<'a>(
     Ok(())
 }
 
-/// Replaces a parameter's value; for a texture, replaces or adds its `factor`.
+/// Replaces the value `raw` of a parameter by `value`. If it is a `Texture(..)`, replaces or adds its `factor` instead.
+///
+/// # Errors
+/// [`Error::Scene`] if the text of the texture is invalid.
 fn replace<'a>(
     edits: &mut Edits<'_, 'a>,
     object: &Object<'a>,

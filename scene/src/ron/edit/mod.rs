@@ -23,17 +23,19 @@ use crate::{
 /// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept.
 ///
 /// # Errors
-/// [`Error::File`] if `path` is a model, cannot be read, or has a camera of another kind; [`Error::Scene`] if the file
-/// is not a valid scene; [`Error::Write`] if it cannot be written. The file is unchanged after an error.
+/// [`Error::File`] if `path` is a model, cannot be read, or has a camera that cannot be edited into `camera`, such as
+/// one with the other projection. [`Error::Scene`] if the file is not a valid scene; [`Error::Write`] if it cannot be
+/// written. The file is unchanged after an error.
 pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
     save_view(path, camera, &BTreeMap::new())
 }
 
-/// Replaces the camera and the given materials, by name, in the scene file at `path`. The pixel filter is kept.
+/// Replaces the camera and the given materials, by name, in the scene file at `path`. The pixel filter is kept, and of
+/// a material only colour, emission and roughness can change.
 ///
 /// # Errors
 /// Every error of [`save_camera`], and [`Error::File`] if the file does not define one of the materials, or defines it
-/// as another kind. The file is unchanged after an error.
+/// as another variant of [`Surface`]. The file is unchanged after an error.
 pub fn save_view(
     path: &Path,
     camera: &Camera,
@@ -56,12 +58,12 @@ pub fn save_view(
 
 /// Returns the given materials as scene text with their new values, one per line: `"gold": RoughConductor(..),`.
 ///
-/// Everything but the changed values is copied from the scene file at `path`, which is not written. The
-/// text is empty if no material is given.
+/// Everything but the changed values is copied from the scene file at `path`, which is not written. The text is empty
+/// if no material is given.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, does not define one of the materials, or defines it as another kind;
-/// [`Error::Scene`] if it is not a valid scene.
+/// [`Error::File`] if the file cannot be read, does not define one of the materials, or defines it as another variant
+/// of [`Surface`]; [`Error::Scene`] if it is not a valid scene.
 pub fn materials_to_ron(
     path: &Path,
     materials: &BTreeMap<String, Surface>,
@@ -117,7 +119,8 @@ impl Camera {
     }
 }
 
-/// Returns the scene text with the values of its camera replaced by those of `wanted`, except for the filter.
+/// Returns the scene text `text` with the values of its camera replaced by those of `wanted`, except for the pixel
+/// filter. `path` is for error messages.
 ///
 /// # Errors
 /// [`Error::Scene`] if the text is not a valid scene, [`Error::File`] if its camera cannot be edited into `wanted`.
@@ -190,21 +193,21 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     Ok(text)
 }
 
-/// Replacements and insertions to be made in a scene's text, by byte range.
+/// A list of replacements and insertions to be made in a scene's text, by byte range.
 struct Edits<'s, 'a> {
     source: &'s SceneSource<'a>,
     edits: Vec<(Range<usize>, String)>,
 }
 
 impl Edits<'_, '_> {
-    /// Replaces the value `raw` by the text that `by` returns, if `differs`.
+    /// Adds the replacement of the value `raw` by the text that `by` returns. Does nothing if `differs` is `false`.
     fn replace(&mut self, raw: Raw, differs: bool, by: impl FnOnce() -> String) {
         if differs {
             self.edits.push((self.source.range_of(raw), by()));
         }
     }
 
-    /// Inserts `text` directly after the opening parenthesis of `value`, before its first field.
+    /// Adds an insertion of `text` after the opening parenthesis of `value`, before its first field.
     fn insert_first(&mut self, value: Raw, text: String) {
         let place = self.source.range_of(value);
         let opened = value.trim().get_ron().find('(').map_or(0, |open| open + 1);
@@ -212,13 +215,13 @@ impl Edits<'_, '_> {
         self.edits.push((start..start, text));
     }
 
-    /// Inserts `text` directly after the value `preceding`.
+    /// Adds an insertion of `text` directly after the value `preceding`.
     fn insert_after(&mut self, preceding: Raw, text: String) {
         let end = self.source.range_of(preceding).end;
         self.edits.push((end..end, text));
     }
 
-    /// Returns `text` with all edits made; `text` must be the source that the edits refer to.
+    /// Returns `text` with all edits made. `text` must be the text of the source that the edits refer to.
     fn apply(mut self, text: &str) -> String {
         self.edits
             .sort_by_key(|(place, _)| (place.start, place.end));
@@ -235,7 +238,7 @@ fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
 }
 
-/// Returns the focus of a lens as scene text: a field of `lens`, such as `focus_distance: 3`.
+/// Returns the focus of a lens as a field of `lens` in a scene file: `focus_distance: 3` or `focus_point: (0, 1, 0)`.
 fn focus(lens: &Lens) -> String {
     match lens.focus {
         Focus::Distance(metres) => format!("focus_distance: {metres}"),
