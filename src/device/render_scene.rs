@@ -242,7 +242,7 @@ impl RenderScene {
             textures: texture_buffers.textures,
             texels: texture_buffers.texels,
             lights: light_tables.table,
-            light_params: light_params,
+            light_params,
             light_nodes: light_tables.nodes,
             light_places: light_tables.places,
             lamps: light_tables.lamps,

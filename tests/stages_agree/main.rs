@@ -317,9 +317,7 @@ fn whole_loop(compiler: &HostCompiler) {
         };
         let mut host = Host::new(compiler, &setting);
         let black = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
-        let film = steps(setting.max_bounces)
-            .into_iter()
-            .fold(black, |before, step| host.run(step, &before));
+        let film = steps(setting.max_bounces).fold(black, |before, step| host.run(step, &before));
         let (picture, stats) = render(&scene, &on_cpu());
         assert_eq!(
             film_hash(width, height, &film.sums),
