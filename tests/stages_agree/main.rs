@@ -21,7 +21,7 @@ use common::{
     sized,
 };
 use compaction::select::Strategy;
-use harness::{Gpu, Tests};
+use harness::Tests;
 use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
 use raysieve::{
@@ -34,69 +34,69 @@ use raysieve::{
     wavefront::{Step, steps},
 };
 
-/// Names of the stages under test.
-const STAGES: [&str; 10] = [
-    "generate",
-    "intersect",
-    "compact",
-    "shade",
-    "shadow",
-    "accumulate",
-    "gather",
-    "resolve",
-    "denoise",
-    "test_convergence",
-];
+/// Returns the names of the stages that are compared step by step: those of the loop, and those that run on its film.
+fn stages() -> Vec<&'static str> {
+    let mut stages = Vec::new();
+    for step in steps(0) {
+        // It does nothing in these waves.
+        let is_new = !stages.contains(&stage_name(step));
+        if is_new && !matches!(step, Step::SortHits(_)) {
+            stages.push(stage_name(step));
+        }
+    }
+    stages.extend(["gather", "resolve"]);
+    stages
+}
+
+/// The reason to skip a test.
+const NO_COMPILER: &str = "no C++ compiler";
 
 fn main() {
     let compiler = HostCompiler::find();
-    let on_host: [fn(&HostCompiler); 10] = [
-        |compiler| agrees_on_host(compiler, STAGES[0]),
-        |compiler| agrees_on_host(compiler, STAGES[1]),
-        |compiler| agrees_on_host(compiler, STAGES[2]),
-        |compiler| agrees_on_host(compiler, STAGES[3]),
-        |compiler| agrees_on_host(compiler, STAGES[4]),
-        |compiler| agrees_on_host(compiler, STAGES[5]),
-        |compiler| agrees_on_host(compiler, STAGES[6]),
-        |compiler| agrees_on_host(compiler, STAGES[7]),
-        |compiler| {
-            previews::agree(|setting| Box::new(Host::new(compiler, setting)));
-            rounds::previews_agree(|setting| Box::new(Host::new(compiler, setting)));
-        },
-        |compiler| rounds::agree(|setting| Box::new(Host::new(compiler, setting))),
-    ];
-    let on_cuda: [fn(&Gpu); 10] = [
-        |_| agrees_on_cuda(STAGES[0]),
-        |_| agrees_on_cuda(STAGES[1]),
-        |_| agrees_on_cuda(STAGES[2]),
-        |_| agrees_on_cuda(STAGES[3]),
-        |_| agrees_on_cuda(STAGES[4]),
-        |_| agrees_on_cuda(STAGES[5]),
-        |_| agrees_on_cuda(STAGES[6]),
-        |_| agrees_on_cuda(STAGES[7]),
-        |_| {
-            previews::agree(|setting| Box::new(Cuda::new(setting, 1)));
-            rounds::previews_agree(|setting| Box::new(Cuda::new(setting, 1)));
-        },
-        |_| rounds::agree(|setting| Box::new(Cuda::new(setting, 1))),
-    ];
+    let host = |stage: &str| format!("{stage}_agrees_by_a_host_compiler");
+    let cuda = |stage: &str| format!("{stage}_agrees_on_cuda");
     let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
-    for (stage, body) in STAGES.iter().zip(on_host) {
-        let name = format!("{stage}_agrees_by_a_host_compiler");
-        tests = tests.needs("no C++ compiler", compiler.clone(), &name, body);
-    }
-    for (stage, body) in STAGES.iter().zip(on_cuda) {
-        tests = tests.gpu(&format!("{stage}_agrees_on_cuda"), body);
+    for stage in stages() {
+        tests = tests
+            .needs(
+                NO_COMPILER,
+                compiler.clone(),
+                &host(stage),
+                move |compiler| agrees_on_host(compiler, stage),
+            )
+            .gpu(&cuda(stage), move |_| agrees_on_cuda(stage));
     }
     tests
         .needs(
-            "no C++ compiler",
+            NO_COMPILER,
+            compiler.clone(),
+            &host("denoise"),
+            |compiler| {
+                previews::agree(|setting| Box::new(Host::new(compiler, setting)));
+                rounds::previews_agree(|setting| Box::new(Host::new(compiler, setting)));
+            },
+        )
+        .gpu(&cuda("denoise"), |_| {
+            previews::agree(|setting| Box::new(Cuda::new(setting, 1)));
+            rounds::previews_agree(|setting| Box::new(Cuda::new(setting, 1)));
+        })
+        .needs(
+            NO_COMPILER,
+            compiler.clone(),
+            &host("test_convergence"),
+            |compiler| rounds::agree(|setting| Box::new(Host::new(compiler, setting))),
+        )
+        .gpu(&cuda("test_convergence"), |_| {
+            rounds::agree(|setting| Box::new(Cuda::new(setting, 1)));
+        })
+        .needs(
+            NO_COMPILER,
             compiler.clone(),
             "whole_paths_by_a_host_compiler_have_the_cpus_film",
             whole_paths,
         )
         .needs(
-            "no C++ compiler",
+            NO_COMPILER,
             compiler,
             "a_wave_by_a_host_compiler_has_the_cpus_film",
             whole_loop,

@@ -135,7 +135,7 @@ impl Tests {
         lacks: &'static str,
         found: Result<T, String>,
         name: &str,
-        body: fn(&T),
+        body: impl Fn(&T) + Send + 'static,
     ) -> Self {
         match found {
             Ok(tool) => self.trials.push(Trial::test(name, move || {
@@ -155,11 +155,7 @@ impl Tests {
     }
 
     /// Adds a test that runs kernels.
-    pub(crate) fn gpu(self, name: &str, body: fn(&Gpu)) -> Self {
-        self.gpu_with(name, body)
-    }
-
-    fn gpu_with(mut self, name: &str, body: impl Fn(&Gpu) + Send + 'static) -> Self {
+    pub(crate) fn gpu(mut self, name: &str, body: impl Fn(&Gpu) + Send + 'static) -> Self {
         match self.gpu.clone() {
             Ok(context) => self.trials.push(Trial::test(name, move || {
                 let stream = context.new_stream().map_err(|error| error.to_string())?;
@@ -180,7 +176,7 @@ impl Tests {
     pub(crate) fn huge(mut self, name: &str, body: fn(&Gpu)) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let known = self.trials.len();
-        self = self.gpu_with(name, move |gpu| {
+        self = self.gpu(name, move |gpu: &Gpu| {
             let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
             body(gpu);
         });
