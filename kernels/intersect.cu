@@ -18,7 +18,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && !ALPHA_
             continue;
         }
         u32 from = INSTANCED ? paths.instances[path] : NO_INSTANCE;
-        InstanceHit found = nearest_hit(scene, paths.rays[path], from, path_sampler(paths, path), bounce);
+        // Without a copy, the traversal would read the ray again and again.
+        Ray ray = paths.rays[path];
+        InstanceHit found = nearest_hit(scene, ray, from, path_sampler(paths, path), bounce);
         bool missed = found.hit.primitive == NO_PRIMITIVE;
         // If there is more than a constant sky, intersect_sky adds its light.
         if (missed && scene.light_params.far_lights == 0) {

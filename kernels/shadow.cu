@@ -16,8 +16,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && !ALPHA_
         u32 from = INSTANCED ? paths.instances[path] : NO_INSTANCE;
         u32 to = INSTANCED ? paths.light_instances[entry] : NO_INSTANCE;
         if (is_blocked(scene, ray, from, to, path_sampler(paths, path), bounce)) continue;
-        // Read again instead of kept in registers during the traversal of instances.
-        if (INSTANCED) path = paths.queue[entry];
+        // Read again instead of kept in registers during the traversal.
+        path = paths.queue[entry];
         Vec3 light = INSTANCED ? paths.shadow_rays[entry].light : ray.light;
         paths.radiances[path].rgb = paths.radiances[path].rgb + light;
     }

@@ -321,7 +321,8 @@ impl Arguments {
             && self.checkpoint.is_none()
     }
 
-    /// Returns whether the run writes an image: if `--output` is given, or if there is neither a window nor a page.
+    /// Returns whether the options select an image: if `--output` is given, or if they select neither a window nor a
+    /// page. A run whose window cannot be opened writes an image too, although this returns `false`.
     pub(crate) fn writes_picture(&self) -> bool {
         self.output.is_some() || self.serve.is_none() && !self.wants_window()
     }

@@ -184,7 +184,8 @@ pub(crate) fn print_notes(renderer: &mut Renderer, print: impl Fn(&str)) {
 /// Writes checkpoints. If that fails, it prints the error, and the render continues.
 struct CheckpointWriter {
     file: Checkpoint,
-    /// The error of the last write, or `None` if it succeeded. The same error is not printed twice in a row.
+    /// The error message of the last write of the checkpoint, or `None` if it succeeded or there was none. The same
+    /// message is not printed twice in a row.
     last_problem: Option<String>,
 }
 

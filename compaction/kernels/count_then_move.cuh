@@ -4,7 +4,6 @@
 // Tasks are assigned by tickets, all counts before all moves, and each block runs two tasks. A move waits only for
 // counts. When the first move is drawn, every count has been drawn by a running block, which counts without waiting. So
 // nothing is assumed about the order in which blocks start, nor about how many run at once.
-// nothing before it has counted. So nothing is assumed of the order in which blocks start, nor of how many run at once.
 #pragma once
 
 #include "order.cuh"

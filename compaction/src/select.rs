@@ -393,7 +393,7 @@ impl Select {
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
     ) -> Result<Call<'a, W>> {
-        let room = workspace.capacity_for(self.strategy);
+        let room = workspace.capacity_for::<W>(self.strategy);
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || format!("the items of select by {}", self.strategy);

@@ -60,7 +60,8 @@ shared! {
         pub corners: u32,
         /// Second column of `axes`: the image of the object-space y axis.
         pub axis_y: Vec3,
-        /// Constant part of the error of points on the surface, from `position`, metres.
+        /// Bound of the rounding error of points on the surface, metres: the part that `position` causes, equal for
+        /// all triangles. [`instance_error`] adds the part that depends on the triangle.
         pub error: f32,
         /// Third column of `axes`: the image of the object-space z axis.
         pub axis_z: Vec3,

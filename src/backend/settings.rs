@@ -12,7 +12,7 @@ use compaction::select::Strategy;
 /// The devices to render on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BackendChoice {
-    /// The first usable GPU, else the CPU.
+    /// The first GPU of the machine, or the CPU if that GPU cannot be used. Other GPUs are not tried.
     #[default]
     Auto,
     /// The CPU.

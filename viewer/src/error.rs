@@ -35,7 +35,8 @@ pub enum Error {
         /// Cause of the error, and what to do about it.
         problem: String,
     },
-    /// A page that could not be served.
+    /// A page that could not be served, for example because the system has no free thread. An address that cannot be
+    /// used is an [`Error::Setting`].
     #[error("page: {problem}")]
     Serve {
         /// Cause of the error, and what to do about it.
@@ -44,7 +45,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the message on one line. Only the log of a failed kernel compilation has more lines.
+    /// Returns the message on one line, with control characters escaped. Messages of GPUs are returned unchanged,
+    /// because the log of a failed kernel compilation has several lines.
     pub fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),

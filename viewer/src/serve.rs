@@ -41,7 +41,8 @@ pub enum Outcome {
     Stopped(Box<Renderer>, Arc<Scene>),
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
-        /// The renderer with the part of the film that was saved in host memory.
+        /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
+        /// which lacks the samples rendered since that copy.
         renderer: Box<Renderer>,
         /// The error that ended the render.
         error: Error,

@@ -131,7 +131,8 @@ impl Method {
         strategies.chain([Method::SortHits, Method::Megakernel])
     }
 
-    /// Returns the name of the method in options, tables and files, such as `look-back`.
+    /// Returns the name of the method in options, tables and files: the name of a compaction strategy, such as
+    /// `look-back`, or `sort-hits` or `megakernel`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Method::Compact(strategy) => strategy.name(),

@@ -162,13 +162,16 @@ pub(crate) enum Engine {
 }
 
 impl Farm {
-    /// Loads the scene at `path` and applies the options of the command line.
+    /// Loads the scene at `path`, and overrides the settings that the command line gives: size, samples per pixel,
+    /// maximum number of bounces, clamping and seed.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
         self.settings.load(path, self.spp)
     }
 
-    /// Returns [`Error::Usage`] for options that do not apply: render options without a scene, or options of the other
-    /// engine.
+    /// Returns [`Error::Usage`] for options that do not apply.
+    ///
+    /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`] and [`Machine`]
+    /// are errors. Options of Slurm are errors with `--engine kubernetes`, and options of Kubernetes without it.
     pub(super) fn check(&self) -> Result<(), Error> {
         let given = self.changed.iter().chain(&self.machine).next();
         match (&self.scene, given) {

@@ -32,7 +32,7 @@ pub(crate) struct Machine {
 /// The options of the backend, such as `--backend` and `--threads`, shared by all commands that render.
 #[derive(Args, Clone, Debug)]
 pub(super) struct Device {
-    /// Backend: auto (the first usable GPU, otherwise the CPU), cpu, cuda (GPU 0), cuda:N (GPU N), cuda:N,N (several
+    /// Backend: auto (GPU 0 if it can be used, otherwise the CPU), cpu, cuda (GPU 0), cuda:N (GPU N), cuda:N,N (several
     /// GPUs) or cuda:all (all GPUs)
     #[arg(long, value_name = "BACKEND", value_parser = str::parse::<BackendChoice>, default_value = "auto", help_heading = "Rendering")]
     backend: BackendChoice,
@@ -46,9 +46,10 @@ pub(super) struct Device {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
     threads: Option<u16>,
 
-    /// Minimum time, such as 30s or 2m, after which a GPU that does not finish a wave counts as hung; other GPUs continue
-    /// without it. The limit grows to 100 times the duration of the last wave, and to 1 s per million rays for the first
-    /// one. Also applies to each step of opening a GPU [default: 30s]
+    /// Minimum time, such as 30s or 2m, after which a GPU that does not finish a wave counts as hung; the render then
+    /// ends with an error, even if other GPUs work. The limit grows to 100 times the expected duration of the wave, but
+    /// at most to 1 s per million rays, which is also the limit of the first wave. Also applies to each step of opening
+    /// a GPU [default: 30s]
     #[arg(long, alias = "patience", value_name = "TIME", value_parser = timeout, help_heading = "Rendering")]
     timeout: Option<Duration>,
 

@@ -76,7 +76,8 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Returns an error if the image could not be written at its path. Called before a long render.
+    /// Returns an error if no file could be written at the image's path, for example because its folder does not exist.
+    /// Called before a long render. The file's extension is not checked here, but when the command line is parsed.
     pub(crate) fn check_picture(&self) -> Result<(), Error> {
         Ok(atomic_file::check_place(&self.picture)?)
     }

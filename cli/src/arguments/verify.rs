@@ -11,8 +11,8 @@ use super::{
 
 /// Renders the samples of an image again and compares every bit
 ///
-/// Exit code 0: identical. 1: different; the first pixel that differs is printed. 2: the image or the scene cannot be
-/// read, or the scene has changed.
+/// Exit code 0: identical. 1: different, damaged, or the render failed; the first pixel that differs, or the cause, is
+/// printed. 2: the image or the scene cannot be read for another reason, or the scene has changed.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "raysieve verify PICTURE [SCENE] [OPTIONS]",

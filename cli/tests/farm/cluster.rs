@@ -19,7 +19,7 @@ use crate::raysieve;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(150);
 pub(crate) const NODES: [&str; 3] = ["node1", "node2", "node3"];
 
-/// FilmSamples by each test that starts a cluster, because clusters would compete for the cores.
+/// Held by each test that starts a cluster, because clusters would compete for the cores.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub(crate) struct Cluster {

@@ -185,8 +185,8 @@ impl<T: Shared> PeerCopy<T> {
             .map_err(Error::driver("ask for the state of a copy between GPUs"))
     }
 
-    /// Waits for the last post's copy and returns its items, for use on the destination stream. The view is empty
-    /// before the first post.
+    /// Blocks the calling thread until the last post's copy has finished, and returns the copied items, for use on the
+    /// destination stream. No stream waits. The view is empty before the first post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, PeerCopy};

@@ -137,8 +137,10 @@ fn libraries(folder: PathBuf) -> Vec<PathBuf> {
     children(&folder, |name| name.starts_with("libnvrtc.so"))
 }
 
-/// Returns the paths in a folder whose file names satisfy `name`, in descending order, so that the highest version
-/// comes first.
+/// Returns the paths in a folder whose file names satisfy `name`, in descending alphabetical order.
+///
+/// Of versions with equally many digits, the highest comes first. Others may be out of order: `3.9` comes before
+/// `3.12`.
 fn children(folder: &Path, name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let mut children: Vec<_> = fs::read_dir(folder)
         .into_iter()

@@ -8,7 +8,8 @@ use crate::{
     monoid::{Item, Monoid, Operator, with_monoid},
 };
 
-/// Number of items from which an input is processed in parallel instead of on the calling thread.
+/// Number of items from which an input is processed in parallel instead of on the calling thread. Sums of floats do not
+/// depend on it: [`tree::scan`] processes their tiles in parallel for any number of items.
 const PARALLEL_FROM: usize = 1 << 16;
 
 /// Bytes of items per chunk of a parallel scan. A thread reads a chunk twice, the second time from its cache.

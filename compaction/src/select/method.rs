@@ -73,8 +73,8 @@ pub(super) type FindHoles<W> = (
     InOut<u64>,
 );
 /// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
-/// count, extent, befores, holes, out, selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`]
-/// states the range of items.
+/// count, extent, befores, holes, out, selected)`. `select_find_holes` has written the number of survivors before each
+/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items.
 type FillHoles<W> = (
     In<u8>,
     In<u8>,

@@ -16,7 +16,7 @@ const PORTION_ITEMS: u32 = 1 << 31;
 /// Scratch device memory for [`Select`](super::Select) and [`SelectIf`](super::SelectIf).
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. A larger capacity never takes fewer bytes. For n items:
+/// clearing. For n items:
 ///
 /// | strategy | bytes |
 /// |---|---|
@@ -24,6 +24,9 @@ const PORTION_ITEMS: u32 = 1 << 31;
 /// | `count-scan-scatter` | additionally 4 for every 512 items |
 /// | `sequences` | additionally 32 KiB |
 /// | `scan-scatter`, `hole-filling` | additionally about 4n |
+///
+/// From 2³² items on, a call processes 2³¹ items at a time in the same memory. Then n counts as 2³¹ in this table,
+/// except in the 4n of `hole-filling`. So a workspace for 2³² items takes fewer bytes than one for 2³² - 1.
 ///
 /// ```no_run
 /// use compaction::{cuda, select::{Strategy, Workspace}};
@@ -185,14 +188,21 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that `strategy` can
-    /// process with this workspace.
-    pub(super) fn capacity_for(&self, strategy: Strategy) -> usize {
+    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with
+    /// counts of type `W` can process with this workspace.
+    pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> usize {
         let whole = scratch_words(strategy, self.capacity);
-        if self.scratch.len() >= whole {
-            return self.capacity;
+        let room = if self.scratch.len() >= whole {
+            self.capacity
+        } else {
+            (self.scratch.len() as u128 * self.capacity as u128 / whole as u128) as usize
+        };
+        // A workspace of this size has memory for launches of a portion each, and a call that counts by `u32` has one
+        // launch.
+        if self.capacity > u32::MAX as usize && self.portion::<W>() == u32::MAX {
+            return room.min(PORTION_ITEMS as usize);
         }
-        (self.scratch.len() as u128 * self.capacity as u128 / whole as u128) as usize
+        room
     }
 }
 

@@ -447,8 +447,11 @@ fn read_camera(
     }))
 }
 
-/// Reads the light with this index, at a node with `transform`. Its strength is the file's number, in candela or lux;
-/// see [`convert_photometric_lights`]. Fails if the light does not exist or is invalid.
+/// Reads the light with this index, at a node with `transform`. Fails if the light does not exist or is invalid.
+///
+/// Its strength is the file's colour times intensity, unconverted. Later, [`convert_photometric_lights`] divides it by
+/// 683 if a light of the model is so bright that all must be in candela or lux. Otherwise the number counts as W/sr or
+/// W/m².
 fn read_light(
     file: &File,
     index: usize,

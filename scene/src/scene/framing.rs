@@ -21,7 +21,8 @@ pub enum Framing {
         center: Vec3,
         /// Half the lengths of the box's edges along x, y and z, in metres.
         half_size: Vec3,
-        /// Radius of the sphere in metres.
+        /// Radius of the sphere in metres. The camera shows the whole box or the whole sphere, whichever lets it stand
+        /// closer to the model.
         radius: f32,
     },
     /// Shows the view of the model's own camera. The height of the view does not depend on the image size.

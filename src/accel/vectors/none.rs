@@ -21,7 +21,11 @@ impl SimdLevel {
     }
 }
 
-/// Runs a closure compiled for the vector instructions that `pulp` finds, so that the compiler can vectorise it.
+/// Runs a closure compiled for the vector instructions that the crate `pulp` detects, such as NEON, so that the
+/// compiler can vectorise it.
+///
+/// The closure needs no [`SimdLevel`], because it is not written with explicit vectors. If `pulp` detects no vector
+/// instructions, it runs as compiled for the target.
 pub(crate) fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     pulp::Arch::new().dispatch(work)
 }

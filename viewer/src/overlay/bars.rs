@@ -11,7 +11,8 @@ use raysieve::render::stats::BounceStats;
 
 /// Background colour of bars.
 const TRACK: Colour = [62, 68, 80];
-/// Height of bars in pixels at scale 1.
+/// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner, and the bars of times
+/// depend on the line height instead.
 pub(super) const BAR_HEIGHT: f32 = 3.0;
 /// Gap below a row with a bar, in pixels at scale 1.
 pub(super) const ROW_GAP: f32 = 4.0;

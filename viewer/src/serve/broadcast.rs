@@ -208,7 +208,12 @@ impl Broadcaster {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Encodes pictures until the render ends. While there are no viewers it only keeps the newest frame.
+    /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths and
+    /// materials. Without viewers it makes no pictures or status messages, but still handles events and keeps the
+    /// newest frame.
+    ///
+    /// Stops the server and returns once the render thread has ended or [`end`](Self::end) is called. A complete render
+    /// alone does not end it.
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {

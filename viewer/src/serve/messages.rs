@@ -140,7 +140,10 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A message with the list of materials, sent when it or the selected material has changed.
+/// A message with the materials that the page can edit: those with a name and an editable parameter. Each contains its
+/// index in the scene, which can differ from its place in the list.
+///
+/// Sent when the scene has been loaded or edited, and when the selected material has changed.
 #[derive(Serialize)]
 pub(super) struct Materials<'a> {
     pub(super) materials: Vec<MaterialInfo<'a>>,

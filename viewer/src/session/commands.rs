@@ -17,7 +17,9 @@ pub(super) enum Command {
         camera: Camera,
         size: (u32, u32),
     },
-    /// Replaces the renderer, to render this many samples per pixel; a `View` command follows.
+    /// Replaces the renderer. The number is its target in samples per pixel, for display only: the renderer itself
+    /// decides when the render is complete. A `View` command must follow; it sets camera and size, and starts the
+    /// render.
     Renderer(Box<Renderer>, u32),
     Strategy(Strategy),
     Pause(bool),

@@ -114,7 +114,8 @@ const MAX_UNDO_STEPS: usize = 1000;
 /// Change of the exposure per key press, in stops.
 const EXPOSURE_STEP: f32 = 0.5;
 
-/// Maximum absolute value of the exposure in stops.
+/// Maximum absolute value, in stops, to which keys and buttons set the exposure. Scenes and the command line may set up
+/// to 32 stops; the next key press clamps the exposure to this maximum.
 const MAX_STOPS: f32 = 20.0;
 
 /// Factor by which a notch of the mouse wheel multiplies the distance to the target.

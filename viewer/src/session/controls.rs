@@ -289,7 +289,7 @@ pub(crate) static CONTROLS: [Control; 25] = [
 pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     let keys = || CONTROLS.iter().flat_map(|control| control.keys);
     let flies = |action: Action| matches!(action, Fly(_));
-    // FilmSamples with Shift, these keys arrive as capital letters and move faster.
+    // Held with Shift, these keys arrive as capital letters and move faster.
     let way = keys().find(|(key, action)| flies(*action) && key.eq_ignore_ascii_case(pressed));
     let other = || keys().find(|(key, action)| !flies(*action) && *key == pressed);
     let found = way.filter(|_| flying).or_else(other);

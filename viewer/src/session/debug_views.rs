@@ -86,8 +86,11 @@ impl DebugViewThread {
         Ok(())
     }
 
-    /// Returns the newest debug image of the requested debug view; `None` before the first. `film_samples`, the film's
-    /// sample count per pixel, scales later noise images.
+    /// Returns the newest image of the requested debug view, perhaps of an earlier camera position; `None` before the
+    /// first image.
+    ///
+    /// Also stores `film_samples`, the number of samples that every pixel of the film has. Noise images computed later
+    /// display the estimated error of that many samples.
     pub(super) fn image(&self, film_samples: u32) -> Option<Arc<DebugImage>> {
         let mut state = self.shared.lock();
         state.film_samples = film_samples;
@@ -149,7 +152,12 @@ fn work(shared: &SharedState, on_event: impl Fn(RenderEvent)) {
     }
 }
 
-/// Computes the image of a request, and sends each improvement, until it is complete or outdated.
+/// Computes the image of request number `changes`, until it has [`MAX_SAMPLES`] samples per pixel or the request is
+/// outdated.
+///
+/// Stores the image in `shared` and sends `RenderEvent::DebugImage` after a first, coarse pass and at sample counts
+/// that are powers of two. A noise view begins at two samples. Once complete, it is sent again whenever the film's
+/// sample count has changed, until the request is outdated.
 fn compute(
     shared: &SharedState,
     request: &DebugViewRequest,

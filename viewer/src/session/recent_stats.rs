@@ -179,7 +179,7 @@ pub(super) struct Recorder {
     intervals: VecDeque<Interval>,
     /// Seconds and rays collected for the next point of the rate history.
     point: (f64, f64),
-    /// Rays per second in steps of a tenth of a second, the newest last.
+    /// Rays per second, the newest last. Each value is the average over at least a tenth of a second of rendering.
     rate_history: VecDeque<f32>,
     /// Speeds of the compaction strategies on the current view.
     strategies: StrategySpeeds,
@@ -309,7 +309,8 @@ mod tests {
 
     const SIZE: (u32, u32) = (100, 10);
 
-    /// Statistics after `seconds` at a rate of `samples` per pixel; compaction takes `compact_us` µs per sample.
+    /// Returns the statistics of a film that has `samples` per pixel after `seconds` of rendering with this compaction
+    /// strategy. Compaction took `compact_us` µs for one sample of every pixel.
     fn stats(strategy: &str, seconds: f64, samples: f64, compact_us: f64) -> Stats {
         let rays = (1000.0 * samples) as u64;
         let mut stats = Stats {

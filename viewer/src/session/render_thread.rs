@@ -38,7 +38,8 @@ pub(crate) enum RenderEvent {
     DebugImage,
     /// An event that the window or page must pass on to `Session::handle`.
     Session(SessionEvent),
-    /// The render thread has ended.
+    /// The end of the render thread: on request, after an error or after a panic. No frames follow, and
+    /// `Session::finish` returns the result.
     Ended,
 }
 

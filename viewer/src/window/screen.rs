@@ -41,8 +41,8 @@ const MONITOR_SHARE: f64 = 0.9;
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
-    /// Opens a window of size `wanted` in logical pixels, or else one that fits the picture. Returns the reason on
-    /// failure.
+    /// Opens a window of size `wanted` in logical pixels. `None` stands for one logical pixel per pixel of a picture of
+    /// size `picture`, scaled down to fit the monitor. Returns the reason on failure.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
