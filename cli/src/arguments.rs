@@ -1,7 +1,7 @@
 //! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
 //!
-//! This module imports nothing of the program but its error type and, to show progress while a scene is read,
-//! `headless`.
+//! This module imports nothing of the program but its error type and, to show progress while a scene is read and its
+//! BVH is built, `headless`.
 
 mod bench;
 mod farm;
@@ -62,8 +62,9 @@ use self::{
 /// Each bounce traces a batch of rays and compacts it: rays that missed and paths that ended leave the batch. The image
 /// is refined while you watch, and an overlay shows the counts and times of each bounce.
 ///
-/// It renders on an NVIDIA GPU if there is one and on the CPU otherwise, with identical results. It opens a window if
-/// there is a display. Otherwise it writes a PNG named after the scene to the current folder and prints the statistics.
+/// It renders on an NVIDIA GPU if one can be used and on the CPU otherwise, with identical results. It opens a window
+/// if there is a display. Otherwise it writes a PNG named after the scene to the current folder and prints the
+/// statistics.
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "raysieve",
@@ -88,7 +89,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
     spp: Option<u32>,
 
-    /// Sample adaptively: stop at each pixel once its estimated relative error is below this target, from 0.0001 to 1
+    /// Sample adaptively: stop at each pixel once its estimated relative error is at most this, from 0.0001 to 1
     /// (such as 0.01 for 1 %), and after --spp samples at the latest [default: every pixel gets --spp samples]
     #[arg(long, value_name = "ERROR", value_parser = noise, allow_negative_numbers = true, conflicts_with = "samples",
         help_heading = "Rendering")]
@@ -113,8 +114,8 @@ pub(crate) struct Arguments {
     headless: bool,
 
     /// Serve the render as a web page at this address and port, such as 127.0.0.1:8080, and open no window. To allow
-    /// other machines, use an address such as 0.0.0.0:8080; they need the token in the printed URL [default: a free
-    /// port that only this machine can reach]
+    /// other machines, use an address such as 0.0.0.0:8080; they need the token in the printed URL. Without ADDR, a
+    /// free port that only this machine can reach [default: serve no page]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
         conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
     pub(crate) serve: Option<Address>,
@@ -125,7 +126,8 @@ pub(crate) struct Arguments {
         help_heading = "Output")]
     debug_view: DebugView,
 
-    /// Image to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: ./SCENE.png]
+    /// Image to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: none with
+    /// a window or a page, otherwise ./SCENE.png]
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
     output: Option<PathBuf>,
 
@@ -147,7 +149,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, where it is labelled as such; an .exr is never
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; an .exr is never
     /// denoised
     #[arg(long, help_heading = "Output")]
     denoise: bool,
@@ -156,7 +158,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
     checkpoint: Option<PathBuf>,
 
-    /// Time between checkpoints, such as 30s, 5m or 2h
+    /// Minimum time between checkpoints, such as 30s, 5m or 2h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "checkpoint",
         help_heading = "Output")]
     every: Duration,
@@ -250,7 +252,8 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
 /// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
 /// `64x64`.
 ///
-/// `farm` passes these words on to the commands of its jobs.
+/// `farm` repeats those of [`Machine`] in the commands that render its parts. Those of [`SceneArguments`] serve only to
+/// refuse them without a scene.
 fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
     let group = Group::augment_args(clap::Command::new("group"));
     let mut words = Vec::new();
@@ -349,7 +352,8 @@ impl Arguments {
         Ok((scene, samples))
     }
 
-    /// Returns the path of `--checkpoint` and the time between two writes of that file, or `None` without the option.
+    /// Returns the path of `--checkpoint` and the minimum time between two writes of that file, or `None` without the
+    /// option.
     pub(crate) fn checkpoint(&self) -> Option<(&Path, Duration)> {
         self.checkpoint.as_deref().map(|path| (path, self.every))
     }
@@ -382,7 +386,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the exposure, tone curve, overlay and denoising for the scene: its own, overridden by the command line.
+    /// Returns the look for the scene. Exposure and tone curve are the scene's unless the command line gives them;
+    /// overlay and denoising come from the command line alone.
     pub(crate) fn look(&self, scene: &Scene) -> Look {
         self.look.look(Look {
             exposure_stops: scene.exposure_stops,
@@ -398,7 +403,7 @@ impl Arguments {
     }
 
     /// Returns the files to write for the scene at the path `scene`. Their look ignores the scene's settings, which are
-    /// not loaded yet.
+    /// not loaded yet, and `--denoise`; [`Arguments::look`] replaces it.
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
@@ -411,7 +416,8 @@ impl Arguments {
     }
 }
 
-/// Returns the section of the long help that lists the keys and mouse actions of the window and the page.
+/// Returns the section of the long help that lists the keys and mouse actions of the window and the page, and the
+/// settings that the window saves.
 fn controls_help() -> String {
     let mut text = "Controls in the window and on the page of --serve:".to_owned();
     for (key, action) in session::controls() {
@@ -442,7 +448,7 @@ fn one_line(message: &str) -> String {
         if part.starts_with("Usage:") {
             break;
         }
-        // The tip on values that begin with a dash does not apply: no option takes one.
+        // The tip on values that begin with a dash does not apply: the options that take such values need no `--`.
         let is_irrelevant = part.starts_with("tip: to pass") || part.starts_with("For more");
         if part.is_empty() || is_irrelevant {
             continue;

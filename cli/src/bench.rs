@@ -25,10 +25,12 @@ const SCENES: [&str; 3] = [
 /// Measures the scenes, or reads earlier results. Then prints the tables, writes the files, and compares with the
 /// baseline.
 ///
-/// After a signal, tables, files and comparison contain the rounds completed so far.
+/// After a signal, tables, files and comparison contain the rounds completed so far. After an error in a later scene,
+/// tables and files contain the scenes before it, and nothing is compared.
 ///
 /// # Errors
-/// [`Error::Slower`] if a strategy is slower than in the baseline, and errors of the render and of files.
+/// [`Error::Slower`] if a strategy is slower than in the baseline, also after a signal. [`Error::VerificationFailed`]
+/// if strategies disagree. Errors of the render and of files.
 pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     for path in [&arguments.json, &arguments.plot].into_iter().flatten() {
         atomic_file::check_place(path)?;

@@ -8,7 +8,7 @@ pub(crate) enum Error {
     /// The command line is wrong.
     #[error("{0}")]
     Usage(String),
-    /// A file that is missing, cannot be read, or is not of the expected type.
+    /// A file or farm folder that is missing, cannot be read, or cannot be used for this command.
     #[error("{file}: {problem}")]
     File {
         /// Path of the file as the user gave it.
@@ -16,10 +16,11 @@ pub(crate) enum Error {
         /// What is wrong with the file, and the remedy.
         problem: String,
     },
-    /// Rendering the same samples again gave another result, or a file to be verified is damaged.
+    /// Rendering the same samples again gave another result, in `verify` or `bench`, or a file to be verified is
+    /// damaged.
     #[error("{file}: verification failed: {problem}")]
     VerificationFailed {
-        /// Path of the file as the user gave it.
+        /// Path of the image to be verified, or of the scene that `bench` measured, as the user gave it.
         file: String,
         /// The expected and the actual result, or the damage.
         problem: String,
@@ -40,7 +41,7 @@ pub(crate) enum Error {
         /// What is wrong with the value, and the remedy.
         problem: String,
     },
-    /// A file that cannot be written.
+    /// A file, a folder or the standard output that cannot be written.
     #[error("{}: {problem}", path.display())]
     Write {
         /// Path of the file as the user gave it.
@@ -59,7 +60,7 @@ pub(crate) enum Error {
     /// The handler for Ctrl-C could not be installed. The text is the message of the operating system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
-    /// The scene cannot be read or saved.
+    /// The scene cannot be read or saved, or an output file cannot be written or has an unusable path.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
     /// The render failed.
@@ -90,7 +91,8 @@ impl Error {
         }
     }
 
-    /// Returns the exit code: 2 for wrong usage or an invalid scene or file, and 1 for other failures.
+    /// Returns the exit code: 2 for wrong usage, an invalid scene or file, a missing GPU, or an output path that cannot
+    /// be used, and 1 for other failures.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Error::Usage(_) | Error::File { .. } | Error::Setting { .. } => 2,

@@ -1,7 +1,8 @@
 //! Handling of a render whose GPUs have all failed: saves the safe film, and adds to the error the command that
 //! continues the render.
 //!
-//! The safe film is the last copy of the film in host memory.
+//! The safe film is the last copy of the film in host memory. Only a render on several GPUs has one. One GPU that hangs
+//! counts as a failure of all.
 
 use std::{env, path::Path};
 
@@ -18,7 +19,8 @@ use crate::{arguments::Outputs, error::Error};
 /// part.
 ///
 /// In a window or on a page, `shown` is the scene of the command line; users may have changed the view since, and no
-/// command continues a changed view. Errors other than the failure of all GPUs are returned unchanged.
+/// command continues a changed view. Without a safe sample, nothing is saved, and the command starts again. Errors
+/// other than the failure of all of several GPUs are returned unchanged, also the failure of a render's only GPU.
 pub(crate) fn saved(
     error: Error,
     renderer: &mut Renderer,
@@ -53,9 +55,11 @@ pub(crate) fn saved(
     }
 }
 
-/// Saves the safe film in the checkpoint, and returns the error with the command that continues from the checkpoint.
+/// Saves the safe film in the checkpoint if it has more samples, and returns the error with the command that continues
+/// from the checkpoint.
 ///
 /// A render on a single GPU has no safe film. It continues from the last checkpoint or, without one, starts again.
+/// Errors other than failures of GPUs are returned unchanged.
 pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpoint) -> Error {
     // The safe film can be older than the last checkpoint.
     let is_behind = |(_, paths): &(Samples, u64)| *paths < renderer.stats().paths;

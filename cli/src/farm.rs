@@ -30,7 +30,8 @@ use crate::{
 };
 
 /// Runs the command: submits the missing parts of the render, shows their progress (`--status`), or prints the scripts
-/// (`--dry-run`). For Kubernetes, prints the manifest instead of submitting.
+/// (`--dry-run`). For Kubernetes, writes the folder and prints the manifest instead of submitting. If the image is
+/// complete, only says so.
 ///
 /// Returns [`Ending::Interrupted`] if a signal cancelled the submission, and otherwise [`Ending::Done`].
 pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
@@ -75,6 +76,7 @@ pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
 ///
 /// # Errors
 /// If the folder contains another render than the command line asks for, or if there is neither a scene nor a plan.
+/// Also with `--status` before the first submission, and if the scene of the stored plan has changed.
 fn plan(arguments: &Farm, folder: &Folder) -> Result<Plan, Error> {
     let path = folder.path().display();
     match (&arguments.scene, folder.plan()?) {
@@ -126,8 +128,8 @@ fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the numbers of the parts to render: the incomplete ones. If all are complete although they were submitted
-/// before, returns the damaged ones.
+/// Returns the numbers of the parts to render: the incomplete ones. If all are complete and jobs were submitted before,
+/// returns the damaged ones.
 ///
 /// # Errors
 /// If a file in the folder is not a part of this render.

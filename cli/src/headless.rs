@@ -37,8 +37,12 @@ use crate::{
 
 /// Renders all samples, or stops early at a signal. Then writes the files and prints the table.
 ///
+/// After a signal before the first sample, nothing is written. If image and checkpoint are the same file, an
+/// interrupted render leaves the checkpoint there. A checkpoint that cannot be written is only reported.
+///
 /// # Errors
-/// If the render fails or a file cannot be written. When all GPUs have failed, the error names the command that continues.
+/// If the render fails or a file cannot be written. When all of several GPUs have failed, or one with a checkpoint, the
+/// error names the command that continues or starts again.
 pub(crate) fn render(
     mut renderer: Renderer,
     scene: &Scene,
@@ -151,8 +155,8 @@ fn so_far(stats: &Stats, spp: u32) -> String {
     }
 }
 
-/// Renders wave after wave until all samples are done or `interrupted` is set. Writes checkpoints when due. Returns
-/// whether all samples are done.
+/// Renders in steps of about 50 ms until all samples are done or `interrupted` is set. Writes checkpoints when due.
+/// Returns whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
@@ -252,7 +256,7 @@ pub(crate) fn finish(
 
 /// Writes the image and the statistics. Prints the table in any case, even if a file cannot be written.
 ///
-/// If there is a `debug_image`, it is written instead of the film.
+/// If there is a `debug_image`, it is written instead of the film. The path must then be that of a PNG.
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,

@@ -50,7 +50,7 @@ use signals::Signals;
 /// The outcome of a run without an error. The discriminant is the exit code of the process: 0 or 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// Everything that the command line asked for was done.
+    /// Everything that the command line asked for was done, or the user closed the window or ended the page.
     Done = 0,
     /// A signal ended the run early. Shells report 130 for a process that Ctrl-C ended.
     Interrupted = 130,
@@ -139,7 +139,10 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     headless::render(renderer, &scene, layers, &outputs, checkpoint, &signals)
 }
 
-/// Renders in a window, or headless if no window can be opened.
+/// Renders in a window, or headless if no window can be opened. After the user has closed the window, prints the table
+/// and writes the statistics, but no image.
+///
+/// An open window handles no signals, so that Ctrl-C on the terminal ends the program at once.
 #[cfg(feature = "window")]
 fn show_window(
     renderer: Renderer,
@@ -182,6 +185,8 @@ fn backend_line(renderer: &Renderer) -> String {
 }
 
 /// Opens the checkpoint at `path`, loads its film into the renderer if the file exists, and prints where it continues.
+///
+/// A damaged checkpoint is renamed, and the render starts from the beginning.
 fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkpoint, Error> {
     atomic_file::check_place(path)?;
     let (checkpoint, beginning) = Checkpoint::begin(path, every, renderer)?;

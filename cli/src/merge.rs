@@ -21,7 +21,8 @@ use crate::{
 /// Merges the parts, writes the files and prints the table. With `--wait`, waits for missing parts first.
 ///
 /// # Errors
-/// If the parts belong to different renders, overlap, have gaps that are not allowed, or have other samples than expected.
+/// If a part cannot be read, or a file cannot be written. Also if the parts belong to different renders, overlap, have
+/// gaps that are not allowed, or have other samples than expected.
 pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     let outputs = arguments.outputs();
     outputs.check_picture()?;
@@ -112,7 +113,7 @@ fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<
 }
 
 /// Waits until all parts exist and no sample is missing, and returns the headers of the parts. Reads the headers
-/// repeatedly.
+/// repeatedly, without a time limit; a signal ends the process.
 ///
 /// # Errors
 /// If a part is wrong. A damaged file is not an error, because the job of that part replaces it.

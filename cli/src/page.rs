@@ -21,7 +21,11 @@ use crate::{
 };
 
 /// Serves the render as a web page until a signal arrives, also after the render is complete. Then writes the image
-/// with the samples so far if `writes_picture`, and prints the table.
+/// with the samples so far if `writes_picture`, writes the statistics, and prints the table. The image shows the scene
+/// and camera as last displayed, with the look of the command line.
+///
+/// # Errors
+/// If the render fails, also before a signal, or a file cannot be written.
 pub(crate) fn show(
     server: Server,
     renderer: Renderer,

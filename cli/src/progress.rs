@@ -24,13 +24,13 @@ pub(crate) struct Progress {
     /// The time, and the progress from 0 to 1, when the progress was first known. The remaining time is computed from
     /// these, because samples from a checkpoint took no time in this process.
     start: Option<(Instant, f64)>,
-    /// The time at which the table or line was last printed.
+    /// The time at which the table or line was last printed, at first that of the start.
     last_output: Instant,
 }
 
-/// Time between two updates of the table.
+/// Minimum time between two updates of the table.
 const TABLE_INTERVAL: Duration = Duration::from_millis(250);
-/// Time between two lines if standard error is not a terminal.
+/// Minimum time between two lines if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 impl Progress {
@@ -64,7 +64,8 @@ impl Progress {
         }
     }
 
-    /// Updates the bar, the noise estimate and, if due, the table or line. Must be called after each wave.
+    /// Updates the bar, the noise estimate and, if due, the table or line. Must be called after each
+    /// [`Renderer::advance`].
     ///
     /// # Errors
     /// If the image cannot be read back for the noise estimate.

@@ -32,8 +32,8 @@ pub(crate) fn survive_file_size_limit() {
 /// the process and its group.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
 
-/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. A later one exits at once with
-/// 130.
+/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. One that arrives more than
+/// [`REPEAT_WINDOW`] later exits at once with 130, and those in between are ignored.
 #[derive(Default)]
 pub(crate) struct Signals {
     received: Arc<AtomicBool>,

@@ -5,9 +5,10 @@ use raysieve::{
     stages::Stage,
 };
 
-/// Returns the table that a finished render prints: a row per bounce, a row of totals, and a summary of the render.
+/// Returns the table that a finished render prints: a row per bounce with rays, a row of totals, and a summary of the
+/// render.
 ///
-/// Times are in milliseconds, summed over the whole render.
+/// Times are in milliseconds, summed over the whole render and divided by the number of threads or GPUs at work.
 pub(crate) fn final_table(stats: &Stats) -> String {
     let total = stats.total();
     let mut rows = vec![head()];

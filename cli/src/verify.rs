@@ -101,7 +101,7 @@ fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
 /// recorded in the image.
 ///
 /// # Errors
-/// If the scene does not exist or has another hash than the image's scene.
+/// If the scene does not exist, cannot be read, or has another hash than the image's scene.
 fn scene(arguments: &Verify, header: &PartHeader) -> Result<Scene, Error> {
     let picture = arguments.picture.display();
     let path = match &arguments.scene {

@@ -18,7 +18,7 @@ use super::{
 /// Each round renders one frame with each strategy, so that disturbances of the machine affect all strategies alike. A
 /// megakernel, which traces each path in one kernel without stages, is measured too. The output is Markdown tables: the
 /// time per frame and its spread, the speedup over no compaction (off), and for each bounce the live paths and the time
-/// of each stage. All frames of a scene must have the same film hash.
+/// of each stage. All frames of a scene must have the same film hash and ray counts.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "raysieve bench [SCENE...] [OPTIONS]\n       raysieve bench --from FILE [OPTIONS]",
@@ -57,7 +57,7 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "WxH", value_parser = size, conflicts_with = "from")]
     pub(crate) size: Option<(u32, u32)>,
 
-    /// Samples per pixel [default: enough for about 4 million paths per frame on the CPU, 256 million per GPU]
+    /// Samples per pixel [default: enough for about 4 million paths per frame on the CPU, 270 million per GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "from")]
     pub(crate) spp: Option<u32>,
 

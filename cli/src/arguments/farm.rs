@@ -17,10 +17,11 @@ use super::{
 
 /// Renders a scene in parts on many machines, with Slurm or Kubernetes
 ///
-/// Each part is a render of some --samples with a checkpoint, and continues from it when its job is killed, moved or out
-/// of time. A last job merges the parts; the image is identical to that of a single render. The scripts, parts and logs
-/// are in a folder next to the image, box.farm for box.exr. All machines must have access to this folder and to the
-/// scene. Running the command again submits only the missing parts.
+/// Each part is a render of some --samples with a checkpoint, from which it continues when its job is queued again:
+/// after its time limit, a preemption, or a few failures. A last job merges the parts; the image is identical to that
+/// of a single render. The scripts, parts and logs are in a folder next to the image, box.farm for box.exr. All
+/// machines must have access to this folder and to the scene. With Slurm, running the command again submits only the
+/// missing parts.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "raysieve farm SCENE -o FILE [OPTIONS]\n       raysieve farm -o FILE [--status]",
@@ -53,7 +54,7 @@ pub(crate) struct Farm {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_PARTS), requires = "scene")]
     pub(crate) parts: Option<u32>,
 
-    /// Time between checkpoints of a part, such as 30s, 5m or 2h
+    /// Minimum time between checkpoints of a part, such as 30s, 5m or 2h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "scene")]
     pub(crate) every: Duration,
 
@@ -66,7 +67,8 @@ pub(crate) struct Farm {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Show the progress of the submitted jobs until the image is complete or no remaining job can complete it
+    /// Show the progress of the submitted jobs until the image is complete, or a job has failed and none is left; failed
+    /// pods of Kubernetes are not noticed
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) status: bool,
 
@@ -81,11 +83,10 @@ pub(crate) struct Farm {
     #[command(flatten)]
     on: Machine,
 
-    /// The explicitly set options of `Machine`, as command-line words that the commands of the jobs repeat.
+    /// The explicitly set options of `Machine`, as command-line words that the command of each part repeats.
     #[arg(skip)]
     pub(crate) machine: Vec<String>,
-    /// The explicitly set options of `SceneArguments`, as command-line words. An error when a submitted render is
-    /// continued.
+    /// The explicitly set options of `SceneArguments`, as command-line words. They are an error without a scene.
     #[arg(skip)]
     pub(super) changed: Vec<String>,
 
@@ -114,8 +115,8 @@ pub(crate) struct Farm {
         help_heading = "Jobs")]
     pub(crate) cpus_per_task: Option<u32>,
 
-    /// Time limit of a job, such as 30m or 2h; a part that needs longer is queued again and continues [default: Slurm's
-    /// default]
+    /// Time limit of the job of a part, such as 30m or 2h; a part that needs longer is queued again and continues
+    /// [default: Slurm's default]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "scene", help_heading = "Jobs")]
     pub(crate) time: Option<Duration>,
 
@@ -253,8 +254,7 @@ impl Engine {
     }
 }
 
-/// Parses a word that is written into scripts, in quotes where necessary. Rejects an empty word, spaces and control
-/// characters.
+/// Parses a word that is written into scripts. Rejects an empty word, spaces and control characters.
 fn text(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(|letter: char| letter.is_control() || letter == ' ') {
         Err("expected a name without spaces".to_owned())

@@ -22,7 +22,7 @@ pub(crate) struct Machine {
         help_heading = "Rendering")]
     pub(super) compaction: Strategy,
 
-    /// Sort hits by kind of material before shading: auto (on a GPU, if that makes the first waves faster), on or off;
+    /// Sort hits by kind of material before shading: auto (on a GPU, if trial waves show that it is faster), on or off;
     /// does not change the image
     #[arg(long, alias = "order-hits", value_name = "WHEN", value_parser = sort_hits(), default_value = SortHits::default().name(),
         help_heading = "Rendering")]
@@ -42,7 +42,7 @@ pub(super) struct Device {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Rendering")]
     wave_size: Option<u32>,
 
-    /// Number of CPU threads, 1 to 1024 [default: the number of hardware threads]
+    /// Number of threads that render on the CPU, 1 to 1024 [default: the number of hardware threads]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = "Rendering")]
     threads: Option<u16>,
 
@@ -53,8 +53,8 @@ pub(super) struct Device {
     #[arg(long, alias = "patience", value_name = "TIME", value_parser = timeout, help_heading = "Rendering")]
     timeout: Option<Duration>,
 
-    /// Time, such as 2s, between copies of the film from several GPUs to host memory; when a GPU fails, at most this much
-    /// work is repeated [default: 2s, or longer if a copy is slow]
+    /// Minimum time, such as 2s, between copies of the film from several GPUs to host memory; when a GPU fails, at most
+    /// the work since the last copy is repeated [default: 2s, or longer for a large film]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
     keep_every: Option<Duration>,
 }
@@ -76,7 +76,8 @@ impl Device {
     /// Creates a renderer for the scene with these options. A progress line appears if that takes over a second.
     ///
     /// # Errors
-    /// If the backend cannot be used; a missing GPU is a usage error that suggests `--backend cpu`.
+    /// If the scene's BVH is too deep, or the backend cannot be used. A missing GPU is an [`Error::Setting`], with exit
+    /// code 2, that suggests `--backend cpu`. With `auto`, the CPU replaces a GPU that cannot be used.
     pub(super) fn renderer(
         &self,
         scene: &Scene,

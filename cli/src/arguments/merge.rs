@@ -20,7 +20,8 @@ use super::{
 
 /// Merges parts of a render; the result is identical to that of a single render
 ///
-/// A part is an .exr that raysieve wrote: a render with --samples, an interrupted render, a checkpoint, or a merged file.
+/// A part is any .exr that raysieve wrote: a render, also an interrupted one, a checkpoint, or a merged file. A render
+/// with --noise cannot be merged with others.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "raysieve merge PART... -o FILE [OPTIONS]",
@@ -54,7 +55,7 @@ pub(crate) struct Merge {
     #[arg(long, value_name = "HASH", value_parser = scene_hash)]
     pub(crate) scene_hash: Option<String>,
 
-    /// Wait until all parts exist and contain the samples of --samples
+    /// Wait, without a limit, until all parts exist and contain the samples of --samples
     #[arg(long, requires = "samples")]
     pub(crate) wait: bool,
 

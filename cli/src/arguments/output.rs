@@ -13,7 +13,8 @@ use raysieve_scene::{Scene, atomic_file};
 
 use super::values::{exposure, tone};
 
-/// Options for the conversion of linear radiance to the colors of a PNG or a window.
+/// Options for the conversion of linear radiance to the colors of a PNG, a window or a page, and for the overlay of a
+/// PNG.
 #[derive(Args, Clone, Debug)]
 pub(super) struct LookArguments {
     /// Draw the statistics on the PNG too
@@ -21,12 +22,13 @@ pub(super) struct LookArguments {
     overlay: bool,
 
     /// Exposure of the window and the PNG in stops, -32 to 32; one more stop doubles the brightness [default: the
-    /// scene's]
+    /// scene's; 0 for merge]
     #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
         help_heading = "Output")]
     exposure: Option<f32>,
 
-    /// Tone curve of the window and the PNG, which maps radiance above the display's white [default: the scene's]
+    /// Tone curve of the window and the PNG, which maps radiance to the range of a display [default: the scene's; srgb
+    /// for merge]
     #[arg(long, value_name = "CURVE", value_parser = tone(), help_heading = "Output")]
     tone: Option<Tone>,
 }
@@ -65,7 +67,8 @@ impl LookArguments {
 /// The files to write, and the look of an image in a PNG.
 #[derive(Clone, Debug)]
 pub(crate) struct Outputs {
-    /// Path of the image. A run with a window or a page writes the image only with `--output`.
+    /// Path of the image. A run with a page writes it only with `--output`, and one with a window never. If all GPUs
+    /// fail, the film is saved next to it.
     pub(crate) picture: PathBuf,
     /// Path of the statistics in JSON, or `None` to write none.
     pub(crate) stats: Option<PathBuf>,

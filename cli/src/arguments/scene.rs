@@ -17,12 +17,13 @@ pub(super) struct SceneArguments {
     #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
     pub(super) size: Option<(u32, u32)>,
 
-    /// Maximum number of bounces (scatterings) of a path; 0 shows only directly visible emission [default: the scene's]
+    /// Maximum number of bounces (scatterings) of a path, 0 to 1024; 0 shows only directly visible emission [default:
+    /// the scene's]
     #[arg(long, value_name = "N", help_heading = "Rendering")]
     max_bounces: Option<u32>,
 
-    /// Maximum radiance that indirect light adds to a sample, to remove fireflies; makes the image darker [default: the
-    /// scene's, otherwise no limit]
+    /// Maximum radiance, 1e-6 to 1e6, of each contribution of indirect light to a sample, to remove fireflies; makes
+    /// the image darker [default: the scene's, otherwise no limit]
     #[arg(long, value_name = "RADIANCE", value_parser = clamp, help_heading = "Rendering")]
     clamp_indirect: Option<f32>,
 
@@ -66,7 +67,7 @@ impl SampleRange {
     /// Returns the samples of the range in an image of `pixel_count` pixels.
     ///
     /// # Errors
-    /// If the range is empty or exceeds the possible sample numbers.
+    /// If the range is empty, or exceeds the possible sample numbers or the pixels of the image.
     pub(super) fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
         let place = |sample| SamplePosition { sample, pixel: 0 };
         samples_between(
@@ -80,7 +81,7 @@ impl SampleRange {
 /// Returns the samples from `start`, inclusive, to `end`, exclusive, in an image of `pixel_count` pixels.
 ///
 /// # Errors
-/// If the range is empty or exceeds the possible sample numbers.
+/// If the range is empty, or exceeds the possible sample numbers or the pixels of the image.
 pub(super) fn samples_between(
     start: SamplePosition,
     end: SamplePosition,

@@ -154,7 +154,8 @@ pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
     pixel.ok_or_else(|| "expected column and row from the upper left, such as 256,300".to_owned())
 }
 
-/// Parses a range of samples such as `0..16`. Either end may be omitted, as in `16..`.
+/// Parses a range of samples such as `0..16`. Either or both ends may be omitted, as in `16..`. An end such as
+/// `37+1234` is before pixel 1234 of sample 37.
 pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
     let place = |text: &str| match text {
         "" => Some(None),
@@ -201,7 +202,7 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage above 0% and up to 100%, such as 10%".to_owned())
 }
 
-/// Parses a duration of at most a year: a number with the unit `ms`, `s`, `m` or `h`, such as `30s`.
+/// Parses a duration from 0 to a year: a number with the unit `ms`, `s`, `m` or `h`, such as `30s`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let of_unit = |(unit, seconds): (&str, f64)| {
@@ -236,7 +237,7 @@ pub(super) fn noise(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Parses the radiance to which indirect light is clamped, from 10⁻⁶ to 10⁶.
+/// Parses the radiance to which each contribution of indirect light is clamped, from 10⁻⁶ to 10⁶.
 pub(super) fn clamp(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(max) if (1e-6..=1e6).contains(&max) => Ok(max),

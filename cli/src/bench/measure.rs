@@ -57,8 +57,8 @@ impl Progress {
     }
 }
 
-/// Measures a scene. A signal ends the measurement after the last complete round. Returns `None` if no round is
-/// complete.
+/// Measures a scene. A signal ends the measurement within a frame, and the incomplete round is dropped. Returns `None`
+/// if no measured round is complete.
 ///
 /// `refuse` receives the description of the scene, without times, before the first frame. It can return an error to
 /// prevent the measurement.
@@ -142,7 +142,8 @@ fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
 /// Renders the frames and returns the statistics of the measured ones, as one list per method in the order of
 /// `methods`. Omits incomplete rounds.
 ///
-/// Each round begins with another method, so that no method always follows the same one.
+/// The methods take turns in a fixed cyclic order. Each round begins one method later than the round before, so that
+/// none is always the first.
 fn frames(
     renderer: &mut Renderer,
     methods: &[Method],

@@ -16,7 +16,7 @@ use crate::table::samples_per_pixel;
 const WITHOUT: &str = ENDED;
 /// Color of the bars for times with compaction.
 const WITH: &str = SURVIVORS;
-/// Color of the bars for the fraction of live paths.
+/// Color of the bars for the fraction of live paths, and of the speed of strategies without stages.
 const LIVE: &str = MISSES;
 
 /// Height of the panel of one scene in pixels.

@@ -159,7 +159,7 @@ fn frames(scene: &SceneResults) -> String {
 /// Returns the Markdown table of bounces: the fraction of live paths, the time with each strategy, and the time of each
 /// stage, in milliseconds.
 ///
-/// The times of stages are those of the fastest strategy, next to those of `off` if it was measured. Without times of
+/// The times of stages are those of [`fastest_compaction`], next to those of `off` if it was measured. Without times of
 /// stages, the result is empty.
 fn bounces(scene: &SceneResults) -> String {
     let Some(fastest) = fastest_compaction(scene) else {

@@ -32,8 +32,8 @@ pub(super) struct Jobs {
     pub(super) merges: Vec<Vec<Array>>,
 }
 
-/// A Slurm job array. Parts, or merges of one level, that exceed the cluster's limit for an array are split into
-/// several arrays.
+/// A Slurm job array, or the single job of the last merge. Parts, or merges of one level, that exceed the cluster's
+/// limit for an array are split into several arrays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Array {
@@ -88,7 +88,7 @@ impl Folder {
     /// Reads the plan stored in the folder. Returns `None` if the folder does not exist or is blank.
     ///
     /// # Errors
-    /// If the folder contains other files but no plan.
+    /// If the folder contains other files but no plan, or if the plan is damaged.
     pub(super) fn plan(&self) -> Result<Option<Plan>, Error> {
         match (self.read(PLAN)?, fs::symlink_metadata(&self.path)) {
             (None, Ok(_)) if !self.is_blank() => {
@@ -139,7 +139,7 @@ impl Folder {
         self.read(JOBS)
     }
 
-    /// Reads the JSON file `name` in the folder. Returns `None` if it does not exist.
+    /// Reads the JSON file `name` in the folder. Returns `None` if the file or the folder does not exist.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let path = self.path.join(name);
         let refused = |problem: String| Error::File {

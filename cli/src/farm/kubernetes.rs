@@ -34,8 +34,8 @@ pub(super) fn manifest(
     Ok(text)
 }
 
-/// Returns `name` with a hash of the folder and the render, so that different farms in one namespace have different
-/// names.
+/// Returns `name` with a 32-bit hash of the volume, the folder and the render, so that different farms in one namespace
+/// have different names.
 ///
 /// The same farm always gets the same name.
 fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
@@ -105,7 +105,8 @@ spec:
     )
 }
 
-/// Number of times that Kubernetes repeats a failed part or merge: `backoffLimit`.
+/// Number of times that Kubernetes repeats a failed part, unless it ended with exit code 2, and the failed merges of a
+/// level together: `backoffLimitPerIndex` and `backoffLimit`.
 const RETRIES: u32 = 5;
 
 /// Returns the Job of one level of merging. `here` is shell code that changes to the folder, and `set_merge` shell code

@@ -18,8 +18,8 @@ use crate::{
     headless::with_reading_line,
 };
 
-/// The plan of a farm. The fields up to and including `parts` define the render and must not change while it continues;
-/// later ones may.
+/// The plan of a farm. The fields up to and including `parts`, except the path `scene`, define the render and must not
+/// change while it continues; later ones may.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
@@ -42,13 +42,13 @@ pub(super) struct Plan {
     /// Number of parts, at most `spp`.
     pub(super) parts: u32,
 
-    /// Time between checkpoints of a part in seconds.
+    /// Minimum time between checkpoints of a part in seconds.
     pub(super) every_seconds: f64,
     /// Maximum number of files that a job merges.
     pub(super) fan_in: u32,
     /// Path of raysieve on the machines of the jobs.
     pub(super) program: String,
-    /// Words of the command line that do not change the image, such as `--backend cpu`.
+    /// Words of the command line of each part that do not change the image, such as `--backend cpu`.
     pub(super) machine: Vec<String>,
     /// The system that runs the jobs: Slurm or Kubernetes.
     pub(super) engine: Engine,
@@ -56,7 +56,8 @@ pub(super) struct Plan {
     pub(super) gpus_per_task: Option<u32>,
     /// CPU cores to request for each part; `None` is the engine's default.
     pub(super) cpus_per_task: Option<u32>,
-    /// Time limit of a part in seconds, for Slurm; `None` is the cluster's default.
+    /// Time limit of the job of a part in seconds, for Slurm; `None` is the cluster's default. Merges always have the
+    /// default.
     pub(super) time_seconds: Option<u64>,
     /// Options that sbatch receives for all jobs.
     pub(super) sbatch: Vec<String>,
@@ -84,7 +85,7 @@ pub(super) enum Progress {
     /// The file contains this number of the part's (pixel, sample) pairs. The number is 0 if the file is missing or
     /// damaged.
     Begun(u64),
-    /// The file does not belong to this part of this render. The text is the error message.
+    /// The file does not belong to this part of this render, or cannot be read. The text is the error message.
     Wrong(String),
 }
 
@@ -92,7 +93,8 @@ impl Plan {
     /// Creates the plan that the command line describes, for the scene at `path`. Reads the scene, but writes no files.
     ///
     /// # Errors
-    /// If the scene is invalid, there are more parts than samples, or paths cannot be used in scripts or containers.
+    /// If the scene is invalid or the image would overwrite it, there are more parts than samples per pixel, or paths
+    /// cannot be used in scripts or containers.
     pub(super) fn new(arguments: &Farm, path: &Path) -> Result<Plan, Error> {
         let scene = arguments.load_scene(path)?;
         output::check_apart(&arguments.output, &scene)?;

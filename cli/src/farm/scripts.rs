@@ -22,10 +22,10 @@ pub(super) fn part_file(part: u32) -> String {
     format!("parts/{part:05}.exr")
 }
 
-/// Maximum number of tasks of a job array on any cluster. It is limited because the names of logs have [`LOG_DIGITS`]
-/// digits.
+/// Maximum number of tasks of a job array, also where the cluster allows more. It is limited because the names of logs
+/// have [`LOG_DIGITS`] digits.
 pub(super) const MAX_TASKS: u32 = 10_u32.pow(LOG_DIGITS);
-/// Number of decimal digits in the name of a log.
+/// Minimum number of decimal digits in the name of a log. Numbers from 100,000 on have six.
 const LOG_DIGITS: u32 = 5;
 
 /// Returns the pattern of log paths, for sbatch's `--output`, of an array whose first task has the number `first` in
@@ -137,7 +137,7 @@ pub(super) fn quoted(word: &str) -> String {
 /// file.
 ///
 /// The code must run with the folder as working directory. It exits with 2 if the program's version is not that of the
-/// plan.
+/// plan, and with another code if the program cannot be run.
 pub(super) fn set_render(plan: &Plan) -> String {
     let Plan {
         software,
@@ -235,8 +235,8 @@ pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Err
     Ok(scripts)
 }
 
-/// Returns the script that renders a part. It requeues its own job after the time limit, and after failures that a
-/// retry may fix.
+/// Returns the script that renders a part. It requeues its own job shortly before the time limit, if the part has a
+/// file, and after failures that a retry may fix.
 fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     let Plan {
         parts,
@@ -293,7 +293,8 @@ exit \"$code\"
     })
 }
 
-/// Maximum number of times that a part is queued again after it failed or was killed.
+/// Number of restarts of a job from which on its part is not queued again after it failed or was killed. Restarts after
+/// the time limit or a preemption count too, but are not limited themselves.
 const MAX_RESTARTS: u32 = 5;
 
 /// Returns the script of the jobs of one level of merging.

@@ -152,12 +152,13 @@ fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
     Ok(job.to_owned())
 }
 
-/// Returns the maximum number of tasks of a job array: the largest power of ten that the cluster allows.
+/// Returns the maximum number of tasks of a job array: the largest power of ten that the cluster allows, at most
+/// [`MAX_TASKS`].
 ///
 /// Because it is a power of ten, the logs of several arrays have the same names as those of a single array.
 ///
 /// # Errors
-/// If the cluster does not allow job arrays.
+/// If the cluster does not allow job arrays, or scontrol fails.
 fn max_tasks() -> Result<u32, Error> {
     let config = run(&["scontrol", "show", "config"], None)?;
     let max = config.lines().find_map(|line| {
@@ -276,6 +277,7 @@ const FAILED: [&str; 9] = [
 ];
 
 /// Returns an error if jobs of the last submission are waiting or running, because two jobs would render the same part.
+/// Also if squeue fails.
 pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     let Some(jobs) = folder.jobs()? else {
         return Ok(());
@@ -291,7 +293,7 @@ pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
 }
 
 /// Runs a program of Slurm and returns its standard output. `words` are the program and its arguments, and `folder` is
-/// the working directory, if any.
+/// the working directory; `None` keeps that of this process.
 ///
 /// # Errors
 /// If the program is missing or fails; the message is its standard error on one line.

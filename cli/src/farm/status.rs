@@ -1,4 +1,4 @@
-//! The progress of a farm, read from its files and from Slurm's queue.
+//! The progress of a farm, read from its files, the logs of Slurm's jobs, and Slurm's queue.
 
 use std::{
     fs,
@@ -31,7 +31,9 @@ const PAUSE_FACTOR: u32 = 9;
 /// Shows the progress of the farm on standard error until the image is complete.
 ///
 /// # Errors
-/// If a part or merge has failed and no job is left that could complete the image.
+/// If a part or merge has failed and no job is waiting or running. Where the queue is unknown, because squeue
+/// fails or the jobs were submitted by hand, the first error at the end of a log counts, even if its job would be
+/// repeated. Failed pods of Kubernetes are not noticed, because they write no logs to the folder.
 pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     let bar = progress_bar(PROGRESS_STEPS);
     let total = plan.samples(0..plan.parts).len() as f64;
@@ -201,7 +203,7 @@ impl Survey {
     }
 
     /// Returns the failures of the missing parts, according to Slurm's queue. If no part is missing, returns the first
-    /// failure of a merge.
+    /// failure of a merge. The task of a missing part counts as failed if Slurm has forgotten it.
     fn failed_jobs(&self, plan: &Plan, folder: &Folder, queue: &Queue, jobs: &Jobs) -> Failures {
         let failed = |task: Option<Task>, log: &Path| match task {
             Some(Task::Failed(state)) => Some(format!("{state}: {}", log_end(log))),
