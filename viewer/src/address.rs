@@ -22,7 +22,8 @@ impl fmt::Display for Address {
     }
 }
 
-/// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or a port alone, which means 127.0.0.1.
+/// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or a port alone; the last two mean 127.0.0.1. Other host
+/// names are errors.
 impl FromStr for Address {
     type Err = &'static str;
 

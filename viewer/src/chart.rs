@@ -13,7 +13,8 @@ pub const MISSES: &str = "#56b4e9";
 
 /// Colours of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`]; see [`SURVIVORS`].
 ///
-/// A new stage needs only a colour here. All tables, bars and legends iterate over the stages.
+/// In this crate, a new stage whose time is measured needs only a colour here: bars and legends iterate over the
+/// stages.
 pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
 
 /// Returns the colour of a stage from [`STAGES`].
@@ -132,9 +133,9 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Returns an SVG file of 640 × 200 pixels with one bar per bounce, titled `name`. A bar's height is the fraction of
-/// all camera rays that entered the bounce. Its parts are the rays that survived, ended at a surface, or left the
-/// scene.
+/// Returns an SVG file of 640 × 200 pixels with one bar per bounce that has rays. Its title is `name`, size, samples
+/// and rays per path. A bar's height is the number of rays in the bounce, as a fraction of the camera rays. Its parts
+/// are the rays that survived, ended at a surface, or left the scene.
 pub fn survival(name: &str, stats: &Stats) -> String {
     const LEFT: f64 = 44.0;
     const TOP: f64 = 40.0;

@@ -1,16 +1,16 @@
-//! Errors of the live views, each in one line: the object, the cause, the remedy.
+//! Errors of the live views. A message names the object and the cause, and the remedy where there is one.
 
 use std::io::{self, Write};
 
 use raysieve_scene::escaped;
 
-/// The error that ended a live view, or kept it from starting.
+/// An error of a live view: it ended the view, kept it from starting, or made one action fail.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The render failed.
+    /// The renderer failed, or a picture could not be written.
     #[error(transparent)]
     Render(#[from] raysieve::Error),
-    /// The scene cannot be read or saved.
+    /// The scene cannot be read or saved, or its settings are invalid.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
     /// A setting that cannot be used.
@@ -21,7 +21,7 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
-    /// A file that cannot be written.
+    /// A picture for whose name no file could be created.
     #[error("{}: {problem}", path.display())]
     Write {
         /// Path of the file.
@@ -29,17 +29,18 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
-    /// A window that failed while it was open.
+    /// A window that failed after it had begun to open, or a thread that panicked. The thread is the render thread,
+    /// also that of the page, or one that saves a picture.
     #[error("window: {problem}")]
     Window {
-        /// Cause of the error, and what to do about it.
+        /// Cause of the error, usually as text of the system or of a panic.
         problem: String,
     },
     /// A page that could not be served, for example because the system has no free thread. An address that cannot be
     /// used is an [`Error::Setting`].
     #[error("page: {problem}")]
     Serve {
-        /// Cause of the error, and what to do about it.
+        /// Cause of the error, usually as text of the system or of a panic.
         problem: String,
     },
 }
@@ -54,7 +55,7 @@ impl Error {
         }
     }
 
-    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene or setting, 1 otherwise.
+    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene, file or setting, 1 otherwise.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Render(error) => error.exit_code(),

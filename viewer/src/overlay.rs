@@ -1,8 +1,8 @@
 //! The overlay: panels with statistics, messages, a legend or a path, drawn over a picture.
 //!
 //! It is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects the rows
-//! of the statistics panel; `columns` and `bars` draw them. Imports `session` for the data to display, and `chart` for
-//! colours.
+//! of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. Imports `session` for
+//! the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -34,7 +34,8 @@ use raysieve::{
 
 /// Draws the statistics of a completed render onto its picture: RGBA bytes, rows from the top, any size.
 ///
-/// Omits what does not fit: columns first, then late bounces, whose number is stated.
+/// Omits columns that do not fit the width, and late bounces that do not fit the height, whose number is stated. If no
+/// bounce fits, only lines of text remain, and in a tiny picture none.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
     let pixels = stats.size.map(f64::from).iter().product();
     let recent = Recent::of(stats, pixels);
@@ -73,9 +74,10 @@ pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
 pub(crate) enum Detail {
     /// No statistics.
     None,
-    /// The settings and speed of the render, and one bar per bounce.
+    /// The settings, speed, noise and progress of the render, warnings, and one bar per bounce.
     Short,
-    /// The settings, devices and speed of the render, a graph of its speed, and a table of bounces and stages.
+    /// The same with a table of bounces and stages instead of the bars, the devices, a graph of the speed, and a
+    /// comparison of compaction strategies.
     #[default]
     Full,
 }
@@ -125,7 +127,8 @@ impl Overlay {
         self.scale
     }
 
-    /// Draws the statistics panel in the upper left corner of a picture of `size`; `detail` selects the rows.
+    /// Draws the statistics panel in the upper left corner of a picture of `size`; `detail` selects the rows. Omits
+    /// what does not fit, and draws nothing if no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
@@ -222,8 +225,8 @@ impl Overlay {
         }
     }
 
-    /// Removes rows until they fit into `room` pixels: the graph first, then late bounces, the table, and the last
-    /// lines.
+    /// Removes rows until they fit into `room` pixels. Removes the graph first, then late bounces of the table, and the
+    /// last rows at the end. If no bounce of the table fits, only rows of text are kept.
     fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
         let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
         if height_of(&rows) > room {
@@ -397,7 +400,7 @@ struct Table {
     longest: f64,
 }
 
-/// Truncates a text to `length` characters, the last of which is an ellipsis.
+/// Truncates a text to `length` characters, the last of which is an ellipsis; returns no text if `length` is below 1.
 fn cut(text: &str, length: i32) -> String {
     let Some(kept) = usize::try_from(length)
         .ok()

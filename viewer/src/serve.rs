@@ -1,9 +1,10 @@
 //! The web page: displays the render in browsers, for example from a GPU server.
 //!
-//! One render thread (`session`) serves any number of viewers. A thread of `broadcast` tone-maps and encodes each
-//! picture once for all of them (`encode`). Each viewer receives the newest picture after it has displayed the previous
-//! one (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
-//! authorisation, and `connections` the connection limit. Imports `session`, `overlay` and `chart`, but not `window`.
+//! One render thread (`session`) serves up to 64 viewers. A thread of `broadcast` tone-maps and encodes each picture
+//! once for all of them (`encode`). Each viewer receives the newest picture while it has at most one that it has not
+//! displayed (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
+//! authorisation, and `connections` the limits of connections. Imports `session`, `overlay` and `chart`, but not
+//! `window`.
 
 mod access;
 mod notifier;
@@ -36,8 +37,8 @@ pub struct Server {
 
 /// The reason why a server ended, with the renderer.
 pub enum Outcome {
-    /// The server was stopped. The scene is the last one displayed, and the renderer's film may be a smaller preview of
-    /// it.
+    /// The server was stopped. The scene is the last one, with the viewers' material edits. The renderer's film may be
+    /// a smaller preview of it, or lack edits that were made just before.
     Stopped(Box<Renderer>, Arc<Scene>),
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
@@ -63,14 +64,15 @@ impl Stopper {
 /// Minimum average interval between pictures: every second frame of a 60 Hz display.
 const INTERVAL: Duration = Duration::from_millis(33);
 
-/// Maximum time for viewers to receive the closing message.
+/// Maximum time for all viewers to receive the closing message and disconnect.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Server {
     /// Binds the address. Addresses other than loopback require an access token, which is part of the URL.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the address is in use or does not belong to this machine.
+    /// [`Error::Setting`] if the address cannot be used, for example because its port is taken or privileged, or if no
+    /// access token can be created.
     pub fn bind(address: Address) -> Result<Server, Error> {
         let refused = |problem: String| Error::Setting {
             setting: format!("--serve {address}"),
@@ -118,10 +120,12 @@ impl Server {
         self.stopper.clone()
     }
 
-    /// Renders the scene and serves the page until the server is stopped, even after the render is complete.
+    /// Renders the scene and serves the page until the server is stopped or the render fails. A complete render does
+    /// not end it.
     ///
     /// # Errors
-    /// The error that ended the renderer; [`Error::Serve`] if the system has no free threads.
+    /// The error that ended the render, except for [`Outcome::AllGpusFailed`]; [`Error::Window`] if the render thread
+    /// panicked. [`Error::Serve`] if the page cannot be served, for example because the system has no free threads.
     pub fn run(
         self,
         renderer: Renderer,
@@ -172,7 +176,8 @@ impl Server {
     }
 }
 
-/// Serves the pages on the current thread until the server is stopped. One thread suffices, as tasks only do I/O.
+/// Serves the pages on the current thread until the server is stopped, and then waits for viewers to leave, for at most
+/// `CLOSE_TIMEOUT`. One thread suffices, as other threads render and encode.
 fn serve_pages(
     listener: TcpListener,
     access: Access,

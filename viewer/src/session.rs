@@ -1,8 +1,8 @@
 //! An interactive render: what the window and the web page have in common.
 //!
 //! The renderer works on a thread of its own (`render_thread`). Keys and buttons map to actions through one table
-//! (`controls`). Actions go through the `controller`, which holds the camera, the look and the renderer's settings.
-//! The window and the page display the resulting frames.
+//! (`controls`). Actions on the render go through the `controller`, which holds the camera, the look and the compaction
+//! strategy. The window and the page display the resulting frames.
 //!
 //! Imports no other module of this crate except `error`: neither the window nor the page.
 
@@ -49,22 +49,25 @@ use raysieve::{
 };
 use raysieve_scene::SettingOverrides;
 
-/// Initial settings of an interactive render, for the window and the web page.
+/// Settings with which an interactive render begins, for the window and the web page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ViewOptions {
-    /// Exposure, tone curve and denoising with which the picture is displayed.
+    /// Exposure, tone curve and denoising with which the picture is displayed at first. `overlay` is ignored.
     pub look: Look,
     /// Debug view displayed at first; `DebugView::Light` displays the picture itself.
     pub debug_view: DebugView,
-    /// Compaction strategy with which the renderer was created.
+    /// Compaction strategy with which the renderer was created. Renderers of later scenes use it until the user selects
+    /// another.
     pub strategy: Strategy,
-    /// Command-line overrides of the scene, applied again whenever a scene file is reloaded.
+    /// Command-line overrides of the scene, applied to each scene that is reloaded or opened later.
     pub changes: SettingOverrides,
-    /// Target error at which the renderer stops (see `Renderer::set_noise`); `None` renders the scene's sample count.
+    /// Target error of adaptive sampling (see `Renderer::set_noise`) in renderers of later scenes; `None` gives every
+    /// pixel the scene's sample count. The first renderer must have it already.
     pub noise: Option<f32>,
     /// Whether to watch the scene's files and reload them when they change.
     pub watches: bool,
-    /// Whether to keep the picture's size when the window is resized; otherwise the picture follows the window's size.
+    /// Whether the window renders the picture in the scene's size; otherwise the picture has the window's size. The
+    /// page ignores this and keeps the scene's size.
     pub keep_size: bool,
 }
 
@@ -74,7 +77,8 @@ pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
     /// Sample count of each pixel, row by row; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Arc<Vec<u32>>>,
-    /// Denoised picture; `None` if denoising is off or was not ready in time.
+    /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
+    /// slow for a moving view.
     pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
@@ -143,7 +147,8 @@ impl From<Frame> for DisplayFrame {
 /// Maximum number of threads that convert pictures; more threads do not shorten the few milliseconds it takes.
 const MAX_THREADS: usize = 4;
 
-/// Creates a thread pool for tone mapping. The global pool is busy rendering, so a job there would wait for a wave.
+/// Creates a thread pool for tone mapping, scaling and encoding pictures. On the CPU backend the global pool is busy
+/// rendering, so a job there would wait for a wave.
 pub(crate) fn tone_mapping_pool() -> Result<ThreadPool, ThreadPoolBuildError> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     ThreadPoolBuilder::new().num_threads(threads).build()

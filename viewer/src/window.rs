@@ -1,8 +1,8 @@
 //! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
 //!
-//! The event loop never waits for the renderer, which works on a thread of its own (`session`). The `viewer` handles
-//! the events of both and updates the `view`, which is drawn to the `screen`. Imports `session` and `overlay`, but not
-//! `serve`.
+//! Until the window closes, the event loop does not wait for the renderer, which works on a thread of its own
+//! (`session`). The `viewer` handles the events of both and updates the `view`, which is drawn to the `screen`. Imports
+//! `session` and `overlay`, but not `serve`.
 
 mod save;
 mod screen;
@@ -32,12 +32,14 @@ use raysieve_scene::{Scene, catch_panics::catch_panics};
 pub enum Outcome {
     /// The user closed the window.
     Closed {
-        /// The renderer with the film at that time.
+        /// The renderer with the film at that time, which may be a smaller preview. Its scene is the last one
+        /// displayed, which the user may have opened or edited.
         renderer: Renderer,
     },
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
-        /// The renderer with the part of the film that was saved in host memory.
+        /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
+        /// which lacks the samples rendered since that copy.
         renderer: Renderer,
         /// The error that ended the render.
         error: Error,
@@ -51,10 +53,12 @@ pub enum Outcome {
     },
 }
 
-/// Renders the scene in a window until the user closes it. Must be called from the main thread, at most once.
+/// Renders the scene in a window until the user closes it or the render fails. A complete render does not close it.
+/// Must be called from the main thread, at most once.
 ///
 /// # Errors
-/// The error that ended the renderer, or [`Error::Window`] if the open window was lost.
+/// The error that ended the render, except for [`Outcome::AllGpusFailed`], or that of a picture that was being saved.
+/// [`Error::Window`] if the open window was lost, or the render thread or a saving thread panicked.
 pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
@@ -107,7 +111,7 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
 
 /// An event that a background thread sends to the event loop.
 enum Wake {
-    /// An event from the render thread.
+    /// An event from a background thread of the session.
     Render(RenderEvent),
     /// The thread with this id has finished saving a picture, successfully or not.
     Saved(ThreadId),
@@ -228,7 +232,8 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 }
 
-/// Returns the key's name in the table of controls; `None` for keys that it never contains.
+/// Returns the key as the table of controls names it; `None` for named keys that the table does not use. Text keys are
+/// always returned.
 fn chord(key: &Key, shift: bool) -> Option<String> {
     let name = match key {
         Key::Character(letter) => return Some(letter.to_string()),

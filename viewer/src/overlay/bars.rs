@@ -75,7 +75,8 @@ impl Overlay {
         );
     }
 
-    /// Draws a graph of rays per second over the last ten seconds, from zero to the peak.
+    /// Draws a graph of the rate history in rays per second, from zero to the peak. A point stands for at least a tenth
+    /// of a second; fewer than 100 points are right-aligned.
     pub(super) fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
         let heading = Area {
             height: self.line_height(),

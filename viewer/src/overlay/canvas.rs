@@ -36,7 +36,8 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// Moves the area up until it is a margin apart from all `taken` areas; returns it unchanged if there is no room.
+    /// Moves the area up until it overlaps none of the `taken` areas, to a margin above the last one in the way.
+    /// Returns it unchanged if nothing overlaps or there is no room.
     pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
         let mut free = self;
         while let Some(other) = taken.iter().find(|other| free.meets(other)) {
@@ -171,7 +172,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell.
+    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell. Omits characters that
+    /// the left or right edge would cut.
     pub(super) fn text(
         &mut self,
         type_face: &mut TypeFace,

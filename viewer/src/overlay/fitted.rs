@@ -1,4 +1,4 @@
-//! The rectangle that a picture occupies in a larger target.
+//! The rectangle that a picture occupies in a window of another size.
 
 /// The area of a window that a picture occupies: centred, and scaled to fit. Lengths are in window pixels unless stated
 /// otherwise.

@@ -1,4 +1,5 @@
-//! Number formats of the overlay: three significant digits and a unit, at most six characters.
+//! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
+//! six characters.
 
 /// Formats a count: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
@@ -17,7 +18,7 @@ pub(super) fn count(count: u64) -> String {
     three_digits(value) + prefix
 }
 
-/// Formats a duration: `7.25µs`, `1.50ms`, `12.0s`.
+/// Formats a duration, given in microseconds: `7.25µs`, `1.50ms`, `12.0s`.
 pub(super) fn microseconds(microseconds: f64) -> String {
     let mut value = microseconds;
     let mut unit = "µs";
@@ -41,7 +42,7 @@ pub(crate) fn millions(per_second: f64) -> String {
     three_digits(per_second / 1e6)
 }
 
-/// Formats an elapsed time: `9.5 s`, `2:05`, `1:02:05`.
+/// Formats an elapsed time, given in seconds: `9.5 s`, `2:05`, `1:02:05`.
 pub(super) fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");
@@ -55,7 +56,7 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Values from here on are displayed as 1000 when rounded to three digits.
+/// Smallest value that rounds to at least 1000 with three significant digits, so that it needs the next larger unit.
 const ROUNDS_TO_1000: f64 = 999.5;
 
 fn three_digits(value: f64) -> String {

@@ -7,14 +7,14 @@ use super::{
 };
 use raysieve::inspect::debug_view::Legend;
 
-/// Minimum width of the legend in characters.
+/// Minimum width of the legend in characters, unless the picture is narrower.
 const CELLS: i32 = 44;
 /// Height of the colour bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// Draws the legend in the lower left corner, or higher if it would overlap the `taken` areas. Returns its panel,
-    /// or `None` if the picture is too narrow.
+    /// Draws the legend in the lower left corner, or higher if it would overlap the `taken` areas and there is room.
+    /// Returns its panel, or `None` if the picture is too narrow.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],

@@ -61,8 +61,8 @@ impl Overlay {
         KeyPage { page, pages, panel }
     }
 
-    /// Draws messages at the lower edge, or higher if they would overlap the `taken` areas. Each has a flag that marks
-    /// it as an error.
+    /// Draws messages at the lower edge, or higher if they would overlap the `taken` areas and there is room. Each has
+    /// a flag that marks it as an error.
     pub(crate) fn draw_messages(
         &mut self,
         rgba: &mut [u8],
@@ -132,7 +132,8 @@ impl Overlay {
     }
 }
 
-/// Formats each key and its description as lines of at most `cells` characters.
+/// Formats each key and its description as lines of at most `cells` characters, or more if a description would
+/// otherwise be narrower than `MIN_ROOM`.
 fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
     let left = keys.iter().map(|(key, _)| key.chars().count()).max();
     let left = left.unwrap_or(0);
@@ -148,7 +149,8 @@ fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
     keys.iter().map(entry).collect()
 }
 
-/// Distributes entries over columns of at most `max_lines` lines, without splitting an entry.
+/// Distributes entries over columns of at most `max_lines` lines, without splitting an entry. A longer entry has a
+/// longer column of its own.
 fn into_columns(entries: &[Vec<Line>], max_lines: usize) -> Vec<Vec<Line>> {
     let mut columns: Vec<Vec<Line>> = Vec::new();
     for entry in entries {
@@ -177,7 +179,7 @@ fn side_by_side(columns: &[Vec<Line>], width: i32) -> Vec<Line> {
     (0..height).map(line).collect()
 }
 
-/// Wraps a text into lines of at most `room` characters, at spaces if possible.
+/// Wraps a text into lines of at most `room` characters, at spaces if possible; `room` is at least 1.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

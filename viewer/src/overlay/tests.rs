@@ -6,7 +6,7 @@ use super::{Detail, Overlay};
 use crate::session::{Comparison, Recent, RecentBounce, StageTimes, State, StrategyComparison};
 use raysieve::render::stats::{BounceStats, Stats};
 
-/// Statistics that fill every part of the overlay, with nine bounces.
+/// Statistics of one device that fill graph, table and comparison of strategies, with nine bounces.
 fn full() -> (Stats, Recent) {
     let stats = |bounce: u32| BounceStats {
         bounce,

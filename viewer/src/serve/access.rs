@@ -1,9 +1,9 @@
 //! Access control of the web page.
 //!
 //! On a loopback address, everybody who can reach it has access. The risk there is a browser that forwards requests of
-//! other sites. Against DNS rebinding, a request's `Host` must be `localhost` or a loopback address, and a WebSocket's
-//! `Origin` must be the page itself. Other addresses require a token, which the printed URL contains and a cookie
-//! then keeps.
+//! other sites. Against DNS rebinding, a request's `Host` must be `localhost` or a loopback address there. Other
+//! addresses require a token, which the printed URL contains and a cookie then keeps. On all addresses, the `Origin` of
+//! a WebSocket must be the page itself or absent, as in clients that are no browsers.
 
 use std::{
     fmt,
@@ -53,7 +53,8 @@ impl Access {
         }
     }
 
-    /// Checks a request. Returns the cookie to set if the token was in the URL, or the reason for refusing the request.
+    /// Checks a request. Returns the cookie to set if the token was in the URL but not in a cookie; `None` if there is
+    /// no cookie to set. The error is the reason for refusing the request.
     pub(super) fn check(
         &self,
         headers: &HeaderMap,
@@ -105,7 +106,8 @@ fn new_token() -> Result<String, getrandom::Error> {
 }
 
 impl Token {
-    /// Returns whether `given` is the token. Takes constant time, so that the duration reveals nothing about the token.
+    /// Returns whether `given` is the token. The duration reveals at most whether the length is right, which is no
+    /// secret.
     fn is(&self, given: &str) -> bool {
         self.text.as_bytes().ct_eq(given.as_bytes()).into()
     }
@@ -119,7 +121,7 @@ impl Token {
     }
 }
 
-/// Security headers of every response: only the page's own files, no framing by other pages, no caching.
+/// Security headers of every response: only the page's own files, no framing, no referrer, no caching.
 pub(super) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -163,7 +165,8 @@ fn is_own(name: &str) -> bool {
             .is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Returns an address under which other machines reach this one, if `bound` is the unspecified address.
+/// Returns the address for the URL: `bound` itself, unless it is unspecified. Then returns the address from which this
+/// machine reaches the internet, or loopback if there is no route.
 fn reached_at(bound: IpAddr) -> IpAddr {
     // Documentation addresses: connecting a UDP socket selects a route and sends nothing.
     let (any, far): (IpAddr, IpAddr) = match bound {

@@ -56,10 +56,11 @@ pub(super) struct Broadcaster {
     pub(super) saving: tokio::sync::Mutex<()>,
 }
 
-/// Minimum interval between status messages, so that people can read them.
+/// Minimum interval between status messages that only new frames cause, so that people can read them. Changes are
+/// reported at once.
 const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time without change after which a picture is sent again losslessly.
+/// Time without change after which the picture of a complete or paused render is sent again losslessly.
 const SETTLE_TIME: Duration = Duration::from_millis(250);
 
 impl Broadcaster {
@@ -86,7 +87,7 @@ impl Broadcaster {
     /// Executes a viewer's request.
     ///
     /// # Errors
-    /// A message if the request names something that does not exist.
+    /// A message if the request names something that does not exist. The viewer is then disconnected.
     pub(super) fn handle(&self, request: ViewerRequest) -> Result<(), &'static str> {
         let mut session = lock(&self.session);
         let message = match request {
@@ -144,8 +145,8 @@ impl Broadcaster {
         subscribe(&self.paths)
     }
 
-    /// Returns the newest picture for saving, without denoising and with the legend of a debug view, and its
-    /// statistics; `None` before the first picture.
+    /// Returns the newest picture for saving, without denoising, and its statistics; `None` before the first picture.
+    /// In a debug view whose image is ready, returns that image with its legend instead.
     pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
         let frame = lock(&self.frame).clone()?;
         let session = lock(&self.session);
@@ -196,7 +197,7 @@ impl Broadcaster {
         let _ = self.stop.subscribe().wait_for(|&stop| stop).await;
     }
 
-    /// Ends the broadcaster's thread.
+    /// Makes the broadcaster's thread end soon; does not wait for it.
     pub(super) fn end(&self) {
         self.notifier.notify(|pending| pending.ended = true);
     }
@@ -370,7 +371,8 @@ impl Broadcaster {
         }
     }
 
-    /// Returns the newest statistics, in the form that `--stats` writes; `None` before the first picture.
+    /// Returns the newest statistics, in the form that `--stats` writes but without the film's hash; `None` before the
+    /// first picture.
     pub(super) fn stats(&self) -> Option<Stats> {
         let look = lock(&self.session).look();
         lock(&self.frame)

@@ -41,7 +41,7 @@ pub(super) fn lossy(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String
         .map_err(|error| error.to_string())
 }
 
-/// Encodes a final picture losslessly, as one PNG strip.
+/// Encodes a picture losslessly, as one PNG strip: one that stays for a while, or is too wide for JPEG.
 pub(super) fn lossless(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String> {
     png(image, stats).map(|png| joined(&[png]))
 }

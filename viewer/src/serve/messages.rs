@@ -23,7 +23,8 @@ pub(super) enum ViewerRequest {
     Displayed,
     /// Applies a change of the table of controls.
     Act(Change),
-    /// Orbits the camera by a pointer motion to the right and down, in units of the picture's shorter side.
+    /// Turns the camera by a pointer motion to the right and down, in units of the picture's shorter side. Fly mode
+    /// matters; see [`Motion::Turn`](crate::session::Motion::Turn).
     Turn(f32, f32),
     /// Moves camera and target by a pointer motion to the right and down, in units of the picture's shorter side.
     Pan(f32, f32),
@@ -35,9 +36,10 @@ pub(super) enum ViewerRequest {
     /// Moves camera and target to the right, up and forward, in seconds of flight; see
     /// [`Motion::Fly`](crate::session::Motion::Fly).
     Fly(f32, f32, f32),
-    /// Focuses the camera on the surface in a pixel, given by column and row from the upper left.
+    /// Focuses a camera with a lens on the surface in a pixel, given by column and row from the upper left.
     Focus(u32, u32),
-    /// Displays the path of the last sample of a pixel, given by column and row from the upper left.
+    /// Displays the path of the last sample of a pixel to all viewers. The pixel is given by column and row from the
+    /// upper left.
     Inspect(u32, u32),
     /// Selects the compaction strategy of this name.
     Strategy(String),
@@ -52,7 +54,7 @@ pub(super) enum ViewerRequest {
 /// The first message to a page: the program version and the choices that the page offers.
 #[derive(Serialize)]
 pub(super) struct Greeting {
-    /// Program version; a page of another version reloads itself.
+    /// Program version; a page that has connected to another version before reloads itself.
     version: &'static str,
     controls: Vec<&'static Control>,
     strategies: Vec<&'static str>,
@@ -84,7 +86,8 @@ impl Greeting {
     }
 }
 
-/// A status message, sent several times a second: statistics as written by `--stats`, and the current settings.
+/// A status message: statistics in the form that `--stats` writes, without the film's hash, and the current settings.
+/// Sent after each change, and with new frames at most five times a second.
 #[derive(Serialize)]
 pub(super) struct Status<'a> {
     pub(super) stats: &'a Stats,

@@ -23,14 +23,14 @@ pub(super) struct PendingEvents {
     pub(super) frame: bool,
     /// A new debug image is available.
     pub(super) debug_image: bool,
-    /// Viewers have come or gone, or changed a setting.
+    /// A viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
-    /// The last message to display.
+    /// The last message to display; earlier ones are dropped.
     pub(super) note: Option<String>,
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Session events in order of arrival; none may be dropped, because a later scene may rely on an earlier renderer.
     pub(super) session_events: Vec<SessionEvent>,
-    /// The render thread has ended.
+    /// The render thread has ended, or the server is ending.
     pub(super) ended: bool,
 }
 
@@ -57,7 +57,8 @@ impl Notifier {
         self.changed.notify_one();
     }
 
-    /// Waits for an event, but no longer than `until` if it is given, and takes all pending events.
+    /// Waits for an event, but no longer than `until` if it is given, and takes all pending events. There are none if
+    /// `until` has passed without an event.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
             let has_messages = pending.note.is_some() || pending.inspected.is_some();

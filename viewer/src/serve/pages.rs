@@ -116,7 +116,8 @@ async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> 
         .on_upgrade(|socket| viewer::serve(socket, broadcaster, guard))
 }
 
-/// Returns the current picture as a PNG to download.
+/// Returns the current picture, or the debug image with its legend, as a PNG to download; never denoised. The status is
+/// 404 before the first picture.
 async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     let turn = broadcaster.saving.lock().await;
     let of = broadcaster.clone();
@@ -152,7 +153,7 @@ async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     }
 }
 
-/// Returns the current statistics as JSON.
+/// Returns the current statistics as JSON. The status is 404 before the first picture.
 async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     match broadcaster
         .stats()

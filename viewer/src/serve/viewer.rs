@@ -24,7 +24,8 @@ use super::{
 /// Maximum number of pictures sent to a viewer but not yet displayed: one is transferred while the other is displayed.
 const MAX_IN_FLIGHT: u64 = 2;
 
-/// Maximum time for a viewer to display a picture; slower ones are disconnected, and the page reconnects by itself.
+/// Maximum time for a viewer to display a picture, and for sending a message to it. Slower viewers are disconnected,
+/// and the page reconnects by itself.
 const DISPLAY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Interval between pings to an idle viewer, so that proxies keep the connection open.
@@ -36,7 +37,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum length of a message from a viewer in bytes; the page sends none longer.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// Serves a viewer until it disconnects, stalls, or the server stops.
+/// Serves a viewer until it disconnects, stalls or sends an invalid request, or the server stops.
 pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guard: ViewerGuard) {
     let (mut sink, stream) = socket.split();
     let displayed = watch::Sender::new(0);

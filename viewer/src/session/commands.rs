@@ -106,7 +106,8 @@ impl Drop for CommandSender {
 pub(super) struct CommandReceiver(Arc<SharedCommands>);
 
 impl CommandReceiver {
-    /// Takes all pending commands. Waits for one if `idle`. Returns `None` once the sender has been dropped.
+    /// Takes all pending commands. Waits for one if `idle`. Returns `None` once the sender has been dropped, even if
+    /// commands are pending.
     pub(super) fn collect(&self, idle: bool) -> Option<PendingCommands> {
         let nothing = |commands: &mut PendingCommands| idle && !commands.any && !commands.closed;
         let mut commands = self

@@ -51,7 +51,8 @@ pub(crate) struct Session {
     materials: Materials,
     /// Undo steps, the most recent last.
     past: Vec<Step>,
-    /// The kind of the last gesture and the time of its last change; `None` after a change that is not a gesture.
+    /// The kind of the last gesture and the time of its last change; `None` before the first, and after an undo or a
+    /// change of the focus, which end the gesture.
     gesture: Option<(Gesture, Instant)>,
     /// Width and height of the requested picture in pixels.
     size: (u32, u32),
@@ -63,13 +64,14 @@ pub(crate) struct Session {
 
 /// A change that can be undone.
 enum Step {
-    /// A camera movement: the camera before it.
+    /// A camera movement or a change of the focus: the camera before it.
     View(Camera),
     /// A material edit: the index of the material in the scene, and the material before the edit.
     Material(usize, Surface),
 }
 
-/// A kind of continuous change. Changes of one kind within half a second of each other form a single undo step.
+/// A kind of continuous change. Changes of one kind form a single undo step if each follows the previous one within
+/// half a second. Key presses count too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gesture {
     View,
@@ -80,16 +82,20 @@ enum Gesture {
 /// y down. The scene follows the pointer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Motion {
-    /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead.
+    /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead, by
+    /// its horizontal angle of view per unit (90 degrees if orthographic).
     Turn(f32, f32),
-    /// Pans: moves camera and target sideways, so that the target stays under the pointer.
+    /// Pans: moves camera and target sideways, so that the target follows the pointer. See [`Orbit::pan`] for the
+    /// limit.
     Pan(f32, f32),
-    /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away.
+    /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away. See
+    /// [`Orbit::dolly`] for the limits and for orthographic cameras.
     Dolly(f32),
-    /// Moves the camera towards the target until objects there appear enlarged by this factor, which is above 0.
+    /// Moves the camera towards the target until objects there appear enlarged by this factor; a factor below 1 moves
+    /// it away. The factor is above 0, and the limits are those of `Dolly`.
     Zoom(f32),
     /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to
-    /// its target takes two seconds.
+    /// its target takes two seconds. See [`Orbit::fly`] for the limit.
     Fly(Vec3),
 }
 
@@ -118,7 +124,7 @@ const EXPOSURE_STEP: f32 = 0.5;
 /// to 32 stops; the next key press clamps the exposure to this maximum.
 const MAX_STOPS: f32 = 20.0;
 
-/// Factor by which a notch of the mouse wheel multiplies the distance to the target.
+/// Factor by which a notch of the mouse wheel towards the target, or a key press, multiplies the distance to it.
 const DOLLY_FACTOR: f32 = 0.9;
 
 /// Maximum length of a single dolly motion in notches; larger values come from faulty input.
@@ -128,15 +134,18 @@ const MAX_NOTCHES: f32 = 100.0;
 const MAX_SIDES: f32 = 100.0;
 /// Zoom factors are clamped to this value and its inverse; larger values come from faulty input.
 const MAX_ZOOM: f32 = 1000.0;
-/// Maximum duration of a single flight in seconds; larger values come from faulty input.
+/// Maximum of each component of a single fly motion, in seconds of flight; larger values come from faulty input.
 const MAX_SECONDS: f32 = 10.0;
 
 /// Pointer motion that equals one key press, in shorter sides of the picture: 7.5 degrees of orbit.
 const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
-    /// Starts the render thread, which publishes at most one frame per `interval`. Events are passed to `on_event` on
-    /// background threads. Returns the renderer if no thread can be started.
+    /// Starts the render thread, which publishes at most one frame per `interval` on average. Events are passed to
+    /// `on_event` on background threads.
+    ///
+    /// Returns the renderer and the error of the operating system if the render thread cannot be started. Without a
+    /// thread for loading, scenes can be neither reloaded nor opened nor edited.
     pub(crate) fn start(
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
@@ -191,8 +200,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the effect is
-    /// visible in the picture.
+    /// Applies a change that a key or button requested. Returns a message to display, or `None` if the picture or the
+    /// state of the render shows the effect.
     pub(crate) fn act(&mut self, change: Change) -> Option<String> {
         match change {
             Change::TurnLeft => self.move_camera(Motion::Turn(KEY_STEP, 0.0)),
@@ -275,7 +284,8 @@ impl Session {
     }
 
     /// Requests the path of the last sample of a pixel of a picture of `size`; `RenderEvent::Path` or a message
-    /// follows. The render thread looks up the number of that sample after the current wave.
+    /// follows. The render thread looks up the number of that sample after the current wave. A later request replaces
+    /// one that still waits for this.
     pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
         self.render.send(Command::LastSample(PathQuery {
             camera: self.orbit.camera(size),
@@ -385,8 +395,8 @@ impl Session {
         self.debug_view
     }
 
-    /// Returns the debug image to display instead of `frame`; `None` if no debug view is selected or its image is not
-    /// ready.
+    /// Returns the debug image to display instead of `frame`, perhaps of an earlier camera position; `None` if no debug
+    /// view is selected or its image is not ready.
     pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
         match self.debug_view {
             DebugView::Light => None,
@@ -437,12 +447,16 @@ impl Session {
         self.look
     }
 
-    /// Takes the newest frame; `None` if it has been taken already.
+    /// Takes the newest frame; `None` before the first, or if it has been taken already.
     pub(crate) fn take_frame(&self) -> Option<Frame> {
         self.render.take_frame()
     }
 
-    /// Ends the render thread after the current wave, and returns the renderer with the error that ended it, if any.
+    /// Ends the render thread after the current wave, and returns the renderer. If an error has ended the render
+    /// before, returns that too.
+    ///
+    /// # Errors
+    /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
     pub(crate) fn finish(self) -> Result<Ended, Error> {
         self.render.finish()
     }
@@ -455,7 +469,8 @@ impl Session {
         self.request_debug_view();
     }
 
-    /// Requests the debug image of the current view, or none if the picture itself is displayed.
+    /// Requests what the debug view needs: a debug image of the current view, or sample counts in the frames for the
+    /// samples view. For the picture itself, ends such requests.
     fn request_debug_view(&mut self) {
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(Command::Counts(counts));

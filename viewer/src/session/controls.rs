@@ -44,7 +44,8 @@ impl FlyDirection {
 /// Speed factor of fly mode while Shift is held.
 pub(crate) const FAST: f32 = 4.0;
 
-/// A change of the shared render: camera, material, strategy, exposure or debug view.
+/// An action on the render that all viewers share. It changes the camera, a material, the compaction strategy, the
+/// progress or the display, or prints or saves the camera and the edited materials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {

@@ -1,4 +1,5 @@
-//! Computes debug images of the current view on a thread of its own: coarse at first, then sample by sample.
+//! Computes debug images of the current view on a thread of its own: coarse at first, then with 1, 2, 4 and more
+//! samples per pixel. The samples view needs no computation and is not requested here.
 
 use std::{
     io,
@@ -44,7 +45,7 @@ pub(super) struct DebugViewRequest {
     pub(super) debug_view: DebugView,
 }
 
-/// Interval at which the thread checks how many samples the film has.
+/// Interval at which the thread checks how many samples the film has, once a noise image is complete.
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
@@ -86,8 +87,8 @@ impl DebugViewThread {
         Ok(())
     }
 
-    /// Returns the newest image of the requested debug view, perhaps of an earlier camera position; `None` before the
-    /// first image.
+    /// Returns the newest image of the requested debug view, perhaps of an earlier camera position or scene; `None`
+    /// before the first image of this debug view.
     ///
     /// Also stores `film_samples`, the number of samples that every pixel of the film has. Noise images computed later
     /// display the estimated error of that many samples.

@@ -1,4 +1,4 @@
-//! Publishes frames at a regular rate; the first frame of a new view may come early.
+//! Publishes frames and determines when the next is due: at a regular rate, but the first of a new view may be early.
 
 use std::{
     sync::{Arc, Mutex},
@@ -10,7 +10,7 @@ use super::{
     render_thread::{Frame, RenderEvent},
 };
 
-/// The newest frame; `None` once it has been taken.
+/// The newest frame; `None` before the first, and once it has been taken.
 pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
 
 /// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers are notified even after a panic.
@@ -22,26 +22,28 @@ impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
     }
 }
 
-/// Publishes frames to the viewers at the pace that `FramePacing` sets.
+/// Publishes frames to the viewers. Its `FramePacing` tells the render thread when the next frame is due.
 pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
     latest: LatestFrame,
     pub(super) events: EventSender<T>,
     pacing: FramePacing,
 }
 
-/// Decides when the next frame is due. A late frame does not delay the frames after it.
+/// Decides when the next frame is due. A late frame delays later ones only if they would follow too closely: within
+/// half an interval, or within five times the time spent on making it.
 pub(super) struct FramePacing {
     interval: Duration,
-    /// Time at which the next frame is due; `None` before the first, which is due at once.
+    /// Time at which the next frame is due; `None` before the first, which is due once every pixel has a sample or
+    /// after `MAX_WAIT`.
     due: Option<Instant>,
-    /// Time at which the view changed; `None` once a frame of it has been published.
+    /// Time of the first change of the view since the last published frame; `None` if there was none.
     waiting: Option<Instant>,
 }
 
 /// Time after which the first frame of a new view is published even if some pixels have no sample yet.
 const MAX_WAIT: Duration = Duration::from_millis(300);
 
-/// Minimum ratio of the time between two frames to the time spent on making a frame.
+/// Minimum ratio of the time until the next frame is due to the time spent on making a frame.
 const PICTURE_SHARE: u32 = 5;
 
 impl FramePacing {
@@ -89,7 +91,7 @@ impl FramePacing {
 }
 
 impl<T: Fn(RenderEvent)> FramePublisher<T> {
-    /// Creates a publisher with an average rate of at most one frame per `interval`.
+    /// Creates a publisher whose pacing allows at most one frame per `interval` on average.
     pub(super) fn new(latest: LatestFrame, on_event: T, interval: Duration) -> Self {
         Self {
             latest,

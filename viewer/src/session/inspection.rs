@@ -19,7 +19,7 @@ use raysieve_scene::Camera;
 /// A traced path and its projection into the picture in which it was requested.
 pub(crate) struct InspectedPath {
     pub(crate) path_record: PathRecord,
-    /// Projected segments of the path, in pixels from the upper left corner of the picture.
+    /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
     pub(crate) segments: Vec<PathSegment>,
     pub(crate) viewpoint: Viewpoint,
 }
@@ -40,7 +40,7 @@ pub(crate) struct PathQuery {
     pub(super) size: (u32, u32),
     /// Column and row of the pixel, from the upper left.
     pub(super) pixel: (u32, u32),
-    /// Number of the sample to trace, from 0.
+    /// Number of the sample to trace, from 0. For `LastSample`, the render thread sets it.
     pub(super) sample: u32,
     pub(super) wanted: QueryKind,
 }
@@ -80,7 +80,10 @@ impl Inspection {
     }
 
     /// Starts a thread that traces the path and reports it by `RenderEvent::Path`, `SessionEvent::Focus` or a message.
-    /// Returns `false` if an earlier request is still running.
+    /// Returns `false` if an earlier request is still running; then nothing is traced or reported.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
         if self.busy.swap(true, Relaxed) {
             return Ok(false);

@@ -10,14 +10,15 @@ use raysieve_scene::Scene;
 /// A scene and, once needed, its prepared form for tracing rays on the CPU.
 pub(super) struct InspectionScene {
     pub(super) scene: Arc<Scene>,
-    /// Acceleration structures of the renderer, shared to save time and memory; `None` if it has none.
+    /// Acceleration structures of the renderer, shared to save time and memory; `None` if they are no longer in host
+    /// memory, so that they must be built again.
     trees: Option<Arc<SceneBvhs>>,
     /// The prepared scene; `None` until it is needed.
     render_scene: Mutex<Option<Arc<RenderScene>>>,
 }
 
 impl InspectionScene {
-    /// Creates an unprepared scene; `trees` are the renderer's acceleration structures, if it has any.
+    /// Creates an unprepared scene; `trees` are the renderer's acceleration structures, if they are in host memory.
     pub(super) fn new(scene: Arc<Scene>, trees: Option<Arc<SceneBvhs>>) -> Self {
         Self {
             scene,
@@ -26,7 +27,8 @@ impl InspectionScene {
         }
     }
 
-    /// Returns the prepared scene, and prepares it on the first call; concurrent callers wait.
+    /// Returns the prepared scene, and prepares it on the first call, or again after a failure; concurrent callers
+    /// wait.
     pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
         let mut render_scene = lock(&self.render_scene);
         if let Some(prepared) = &*render_scene {

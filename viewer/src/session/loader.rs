@@ -1,4 +1,5 @@
-//! Loads scenes while another one is rendered: when its files change, or when a user opens another one.
+//! Loads scenes while another one is rendered: when its files change, or when a user opens another one. Also prepares
+//! renderers for edited materials.
 //!
 //! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It
 //! watches the folders of the files instead of the files, because editors replace files by renaming. A notification
@@ -39,7 +40,8 @@ pub(crate) struct Loaded {
     pub(super) read: Arc<Scene>,
     /// Scene with the user's material edits applied.
     pub(super) scene: Arc<Scene>,
-    /// Renderer and acceleration structures of the scene; `None` if the current renderer only needs another camera.
+    /// Renderer and acceleration structures of the scene; `None` if the current renderer can continue, perhaps with
+    /// another camera.
     pub(super) renderer: Option<(Box<Renderer>, Arc<SceneBvhs>)>,
     pub(super) reason: LoadReason,
 }
@@ -55,7 +57,8 @@ pub(super) enum LoadReason {
     Edited,
 }
 
-/// Handle of the loader thread, which loads and watches scenes; dropping it ends the thread.
+/// Handle of the loader thread, which loads and watches scenes. Dropping it ends the thread after the requests made
+/// before, without waiting.
 pub(super) struct Loader(Sender<LoadRequest>);
 
 /// A request to the loader thread.
@@ -72,11 +75,15 @@ enum LoadRequest {
     End,
 }
 
-/// Debounce time: the files are checked after no change has been reported for this long.
+/// Debounce time: the files are checked this long after a change, and again and again while changes continue.
 const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
 impl Loader {
     /// Starts the thread, and watches the scene's files if `watches`. Results are passed to `on_event` on that thread.
+    /// If the files cannot be watched, a message says so and the thread works without that.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(
         scene: Arc<Scene>,
         trees: Option<Arc<SceneBvhs>>,
@@ -114,7 +121,7 @@ impl Loader {
     }
 
     /// Requests a renderer for `scene`, which is `read` with edited materials; `SessionEvent::Loaded` or a message
-    /// follows.
+    /// follows. Nothing follows if a later request or a reload makes this one obsolete.
     pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
@@ -133,11 +140,11 @@ impl Drop for Loader {
 
 /// The state of the loader thread.
 struct Work<T: Fn(RenderEvent)> {
-    /// Scene that was last loaded successfully, without material edits.
+    /// Scene that was last loaded or saved successfully; later material edits are not applied.
     read: Arc<Scene>,
     /// `read` with the latest material edits.
     edited: Arc<Scene>,
-    /// Scene that was last sent to the session, with its material edits.
+    /// Scene that was last sent to the session, with its material edits; at first the scene of [`Loader::start`].
     scene: Arc<Scene>,
     /// Scene whose acceleration structures are cached, with these; material edits reuse them.
     trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
@@ -147,7 +154,7 @@ struct Work<T: Fn(RenderEvent)> {
     /// Target error; see [`Renderer::set_noise`].
     noise: Option<f32>,
     settings: Settings,
-    /// Watcher of the files' folders; `None` if the user disabled watching.
+    /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
     /// Folders that are being watched.
     watched: BTreeSet<PathBuf>,
@@ -292,7 +299,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         })
     }
 
-    /// Watches exactly the folders that contain the scene's files.
+    /// Watches exactly the folders that contain the scene's files. Sends a message for each existing folder that cannot
+    /// be watched.
     fn watch(&mut self) {
         let watcher = match &mut self.watcher {
             None => return,

@@ -33,9 +33,10 @@ pub(super) struct MaterialEdit {
     now: Surface,
 }
 
-/// Amount by which one key press changes a colour channel or the roughness, whose range is 0..=1.
+/// Amount by which one key press changes a colour channel or the roughness. Both stay within 0..=1, and roughness above
+/// the material's minimum.
 const STEP: f32 = 0.05;
-/// Factor by which one key press changes the strength of a light source.
+/// Factor by which one key press changes the strength of an emissive material. A strength of 0 becomes 1.
 const FACTOR: f32 = 1.25;
 
 impl Materials {
@@ -48,7 +49,8 @@ impl Materials {
         self.chosen.map(|(index, _)| index)
     }
 
-    /// Selects the next or previous material that has an editable parameter, and returns a status message.
+    /// Selects the next or previous material that has a name and an editable parameter, cyclically. Starts with the
+    /// first one if none is selected. Returns a status message, never `None`.
     pub(super) fn choose(&mut self, scene: &Scene, forwards: bool) -> Option<String> {
         let parameter = |index: usize| Some((index, first_parameter(scene, index)?));
         let count = scene.materials.len();
@@ -62,7 +64,8 @@ impl Materials {
         self.status(scene)
     }
 
-    /// Selects the next parameter of the selected material, and returns a status message.
+    /// Selects the next parameter of the selected material, cyclically, or a material if none is selected. Returns a
+    /// status message, never `None`.
     pub(super) fn choose_parameter(&mut self, scene: &Scene) -> Option<String> {
         let Some((index, parameter)) = self.chosen else {
             return self.choose(scene, true);
@@ -93,7 +96,7 @@ impl Materials {
         Some((index, surface.with_parameter(parameter, value)?))
     }
 
-    /// Returns a status message with the selected parameter and its value.
+    /// Returns a status message with the selected parameter and its value, or that there is none; never `None`.
     pub(super) fn status(&self, scene: &Scene) -> Option<String> {
         let text = self.chosen.and_then(|(index, parameter)| {
             let value = scene.materials.get(index)?.parameter(parameter)?;

@@ -6,7 +6,7 @@ use glam::{Quat, Vec3};
 
 use raysieve_scene::{Camera, Focus, Projection};
 
-/// The user-controlled camera: the scene's camera (`home`) and the current one.
+/// The user-controlled camera: the scene's camera (`home`), as it was loaded or saved, and the current one.
 pub(super) struct Orbit {
     home: Camera,
     camera: Camera,
@@ -19,7 +19,8 @@ const MAX_ELEVATION: f32 = 89.0;
 
 /// Minimum distance to the target, as a multiple of the scene camera's (or minimum width, if orthographic).
 const NEAREST: f32 = 0.01;
-/// Maximum distance to the target, as a multiple of the scene camera's (or maximum width, if orthographic).
+/// Maximum distance to the target, as a multiple of the scene camera's (or maximum width, if orthographic). Also limits
+/// the distance of the target from the scene camera's target, in the same unit of length.
 const FARTHEST: f32 = 100.0;
 
 impl Orbit {
@@ -41,8 +42,8 @@ impl Orbit {
         self.home = home;
     }
 
-    /// Replaces the scene's camera after a reload. A current camera that the user has moved keeps its position, but
-    /// takes over a changed projection, lens or filter.
+    /// Replaces the scene's camera after a reload. If the user has not moved the current camera, it becomes the new
+    /// one. Otherwise it keeps its position, but takes over a changed projection, lens or filter.
     pub(super) fn set_home(&mut self, home: Camera, (width, height): (u32, u32)) {
         let was = mem::replace(&mut self.home, home);
         self.aspect = width as f32 / height as f32;
@@ -88,7 +89,7 @@ impl Orbit {
     }
 
     /// Moves camera and target. `right` and `up` are fractions of the shorter side of a picture of this size, at the
-    /// target.
+    /// target. The distance between target and scene's target is at most 100 times that of the scene's camera from it.
     pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
         let Camera {
             origin,
@@ -114,7 +115,7 @@ impl Orbit {
     }
 
     /// Moves camera and target by `by` (right, up, forward), in units of the distance between the scene's camera and
-    /// its target.
+    /// its target. The current target stays within 100 of these units around the scene's target.
     pub(super) fn fly(&mut self, by: Vec3) {
         let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
         let rightwards = self
@@ -136,7 +137,9 @@ impl Orbit {
         self.camera.target += moved;
     }
 
-    /// Turns the camera in place until the picture content has moved by these fractions of its width, right and down.
+    /// Turns the camera in place, so that the picture's content moves to the right and down. The angles are multiples
+    /// of the horizontal angle of view, or of 90 degrees if orthographic; the elevation is limited as in
+    /// [`Self::turn`].
     pub(super) fn look_around(&mut self, right: f32, down: f32) {
         let seen = match self.camera.projection {
             Projection::Perspective { fov_degrees } => fov_degrees.to_radians(),

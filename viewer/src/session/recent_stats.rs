@@ -1,7 +1,7 @@
 //! Recent performance figures: medians over a few seconds, so that displayed numbers do not flicker.
 //!
 //! Statistics of waves are summed over intervals. An interval lasts at least a tenth of a second. It covers at least
-//! one sample per pixel of the whole picture, so that intervals are comparable.
+//! one sample per pixel on average, so that intervals are comparable.
 
 use std::collections::VecDeque;
 
@@ -20,13 +20,16 @@ pub(crate) struct Recent {
     pub(crate) paths_per_second: f64,
     /// Rays traced per second, including shadow rays.
     pub(crate) rays_per_second: f64,
-    /// Rays per second over the last ten seconds of rendering, in steps of a tenth of a second, the newest last.
+    /// Rays per second of rendering, the newest last: at most 100 averages over at least a tenth of a second each.
+    /// Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
-    /// Fraction of launched lanes that had a ray, over all bounces; see [`BounceStats::lanes`].
+    /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted. See
+    /// [`BounceStats::lanes`].
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
-    /// The current compaction strategy, followed by others that rendered the same view.
+    /// The current compaction strategy, followed by up to three others that rendered the same view, the last used
+    /// first. Empty in [`Recent::of`].
     pub(crate) strategies: Vec<StrategyComparison>,
 }
 
@@ -35,7 +38,7 @@ pub(crate) struct Recent {
 pub(crate) struct RecentBounce {
     /// Fraction of the bounce's rays that do not continue to the next bounce, since the start of the film.
     pub(crate) removed: f64,
-    /// Fraction of launched lanes that had a ray.
+    /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
     pub(crate) lane_use: f64,
     /// Times of the stages for one sample of every pixel, in microseconds.
     #[serde(flatten)]
@@ -64,8 +67,8 @@ impl Serialize for StageTimes {
 }
 
 impl Recent {
-    /// Returns averages over the whole render instead of recent medians. Stage times are for one sample of each of
-    /// `pixels` pixels.
+    /// Returns averages since the start of the film instead of recent medians, without rate history and strategies.
+    /// Stage times are for one sample of each of `pixels` pixels.
     pub(crate) fn of(stats: &Stats, pixels: f64) -> Self {
         Self::of_intervals(&[&Interval::of(stats, 1.0)], stats, pixels)
     }
@@ -154,12 +157,12 @@ impl Interval {
     }
 }
 
-/// Minimum duration of an interval, and time between two points of the rate history.
+/// Minimum duration of an interval, and of a point of the rate history, in seconds of rendering.
 const INTERVAL_SECONDS: f64 = 0.1;
 
-/// Seconds of rendering over which medians are taken.
+/// Maximum seconds of rendering over which medians are taken, if they contain `MIN_INTERVALS` intervals.
 const WINDOW_SECONDS: f64 = 3.0;
-/// Minimum number of intervals over which medians are taken.
+/// Number of intervals over which medians are taken even if they last longer than `WINDOW_SECONDS`; fewer at first.
 const MIN_INTERVALS: usize = 5;
 
 /// Maximum number of points of the rate history.
@@ -183,7 +186,8 @@ pub(super) struct Recorder {
     rate_history: VecDeque<f32>,
     /// Speeds of the compaction strategies on the current view.
     strategies: StrategySpeeds,
-    /// Seconds of comparable rendering since the film was restarted or the strategy changed.
+    /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable; 0
+    /// while it is not.
     settled: f64,
 }
 
@@ -245,8 +249,8 @@ impl Recorder {
         }
     }
 
-    /// Returns the medians over the recent intervals. Stage times are for one sample of every pixel of a picture of
-    /// this width and height.
+    /// Returns the medians over the recent intervals, or averages since the start of the film before the first
+    /// interval. Stage times are for one sample of every pixel of a picture of this width and height.
     pub(super) fn recent(&self, stats: &Stats, (width, height): (u32, u32)) -> Recent {
         let mut seconds = 0.0;
         let intervals: Vec<&Interval> = self

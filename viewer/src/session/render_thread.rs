@@ -1,4 +1,5 @@
-//! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out; neither side waits.
+//! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out. The session does not wait
+//! for waves, and the thread waits for commands only while there is nothing to render.
 
 use std::{
     io,
@@ -60,7 +61,8 @@ pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
     /// Sample count of each pixel, row by row; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Vec<u32>>,
-    /// Denoised picture; `None` if denoising is off or was not ready in time.
+    /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
+    /// slow for a moving view.
     pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
@@ -74,7 +76,7 @@ pub(crate) struct Ended {
     pub(crate) error: Option<Error>,
 }
 
-/// Handle of the render thread; dropping it ends the thread.
+/// Handle of the render thread; dropping it ends the thread after the current wave, without waiting.
 pub(crate) struct RenderThread {
     commands: CommandSender,
     latest: LatestFrame,
@@ -82,8 +84,11 @@ pub(crate) struct RenderThread {
 }
 
 impl RenderThread {
-    /// Starts to render `samples` per pixel, unless `paused`; publishes at most one frame per `interval` on average.
-    /// Events are passed to `on_event` on the render thread. Returns the renderer if no thread can be started.
+    /// Starts the thread, which publishes at most one frame per `interval` on average. `samples` is the renderer's
+    /// target in samples per pixel, for display only. If `paused`, renders only the first sample of each pixel.
+    ///
+    /// Events are passed to `on_event` on the render thread. Returns the renderer and the error of the operating system
+    /// if no thread can be started.
     pub(super) fn start(
         renderer: Box<Renderer>,
         samples: u32,
@@ -141,18 +146,21 @@ impl RenderThread {
         }
     }
 
-    /// Sends a command. If the thread has ended with an error, the command is ignored and `RenderEvent::Ended` is on
-    /// its way.
+    /// Sends a command. If the thread has ended after an error or a panic, the command is ignored; `RenderEvent::Ended`
+    /// reports that end.
     pub(super) fn send(&self, command: Command) {
         self.commands.send(command);
     }
 
-    /// Takes the newest frame; `None` if it has been taken already.
+    /// Takes the newest frame; `None` before the first, or if it has been taken already.
     pub(super) fn take_frame(&self) -> Option<Frame> {
         lock(&self.latest).take()
     }
 
     /// Ends the thread after the current wave, and returns the renderer.
+    ///
+    /// # Errors
+    /// [`Error::Window`] if the thread panicked; the renderer is lost then.
     pub(super) fn finish(self) -> Result<Ended, Error> {
         drop(self.commands);
         self.thread
@@ -201,26 +209,26 @@ struct Work<T: Fn(RenderEvent)> {
     recorder: Recorder,
     pictures: ImagePool<Picture>,
     previews: ImagePool<Preview>,
-    /// Number of samples per pixel after which the render is complete.
+    /// Target in samples per pixel, for display only; the renderer itself decides when the render is complete.
     samples: u32,
     commands: CommandReceiver,
     publisher: FramePublisher<T>,
-    /// Average interval between frames.
+    /// Minimum average interval between frames.
     interval: Duration,
     paused: bool,
     /// Whether frames contain the sample count of each pixel, for the samples debug view.
     counts: bool,
     done: bool,
-    /// Camera paths per second since the start of the film; 0 if unknown. If it is low, a smaller preview is rendered
-    /// first.
+    /// Camera paths per second of the last film that was rendered; 0 before the first wave. If it is low, a smaller
+    /// preview of a changed view is rendered first.
     speed: f64,
     /// Requested width and height in pixels while a smaller preview is rendered; otherwise `None`.
     preview_of: Option<(u32, u32)>,
-    /// Time of the last change of the view.
+    /// Time of the last change of the view; at first the start of the thread.
     moved: Instant,
-    /// Whether frames contain a denoised picture.
+    /// Whether frames contain a denoised picture once one is available; reset if denoising fails.
     denoises: bool,
-    /// Duration of the last denoising.
+    /// Duration of the last denoising; 0 before the first.
     preview_time: Duration,
 }
 
@@ -232,7 +240,8 @@ const MOVING_SHARE: u32 = 8;
 /// Number of waves per frame interval while the view is still; longer waves render faster.
 const STILL_SHARE: u32 = 3;
 
-/// Frame time up to which movement feels smooth; if a frame takes longer, a smaller preview is rendered first.
+/// Frame time up to which movement feels smooth. If one sample per pixel takes longer than this and than the frame
+/// interval, a smaller preview is rendered first.
 const SMOOTH: Duration = Duration::from_millis(33);
 
 /// Maximum factor by which a preview's width and height are reduced.
@@ -248,7 +257,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
-    /// Executes commands and renders until the session is dropped.
+    /// Executes commands and renders until the session ends or the render fails. A complete render waits for commands.
     fn serve_commands(&mut self) -> Result<(), Error> {
         // A film that was restored before the start is displayed at once.
         if self.stats.spp > 0 {
@@ -272,7 +281,9 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
-    /// Renders until a frame is due or a command is pending.
+    /// Renders until a frame is due, a command is pending or the render is complete. If paused, stops after the first
+    /// sample of each pixel. Other commands than the end wait until a new view has its first sample or its frame is
+    /// due.
     fn work(&mut self) -> Result<(), Error> {
         let is_still = self.moved.elapsed() >= STILL;
         let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
@@ -319,8 +330,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(picture)
     }
 
-    /// Returns the denoised picture; `None` if denoising is off, not ready yet, or has failed. If denoising takes
-    /// longer than a frame interval, also returns `None` until the view is still.
+    /// Returns the denoised picture; `None` if denoising is off or has failed, or if the noise is not known yet. If the
+    /// last denoising took longer than a frame interval, also returns `None` until the view is still.
     fn denoised(&mut self) -> Option<Arc<Preview>> {
         let is_still = !self.is_working() || self.moved.elapsed() >= STILL;
         if !self.denoises || !is_still && self.preview_time > self.interval {
@@ -359,7 +370,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
-    /// Returns the size of a preview to render first, or `None` if a picture of this size is ready soon enough.
+    /// Returns the size of a preview to render first, or `None` if a picture of this size is ready soon enough or the
+    /// speed is unknown.
     fn preview(&self, (width, height): (u32, u32)) -> Option<(u32, u32)> {
         let seconds = f64::from(width) * f64::from(height) / self.speed;
         let smooth = self.interval.max(SMOOTH).as_secs_f64();
@@ -377,7 +389,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
-    /// Returns whether there is work. Even a paused render adds one sample to a new view.
+    /// Returns whether there is work. Even a paused render adds one sample to each pixel of a new view.
     fn is_working(&self) -> bool {
         !self.done && (!self.paused || self.stats.spp == 0)
     }
@@ -436,8 +448,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(changed)
     }
 
-    /// Returns the number of the last sample of the requested pixel. While a smaller preview is rendered, the sample
-    /// count of the whole picture is used.
+    /// Returns the number of the last sample of the requested pixel; 0 if it has none. While a smaller preview is
+    /// rendered, the minimum sample count of the preview's pixels is used.
     fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
         let (size, (column, row)) = (query.size, query.pixel);
         let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;

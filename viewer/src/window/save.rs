@@ -16,8 +16,10 @@ use raysieve::{
     render::output::{self, Look},
 };
 
-/// Writes the displayed picture without denoising, as `<scene>-001.png` or with the next free number, and returns its
-/// path. `detail` selects the statistics drawn onto it.
+/// Writes the displayed picture or debug image in its own size and without denoising, and returns its path. The name is
+/// `<scene>-001.png`, or has the first free number.
+///
+/// `detail` selects the statistics drawn onto it. The legend of a debug image is drawn too, but no other panel.
 pub(super) fn save(
     scene: &Path,
     frame: &DisplayFrame,

@@ -34,7 +34,7 @@ const INTERVAL: Duration = Duration::from_millis(16);
 /// Interval between redraws without a GPU, which leaves time for the render because the CPU draws the window.
 const SOFTWARE_INTERVAL: Duration = Duration::from_millis(60);
 
-/// Maximum fraction of the monitor's width and height that a new window takes.
+/// Maximum fraction of the monitor's width and height that a window takes whose size is chosen to fit the picture.
 const MONITOR_SHARE: f64 = 0.9;
 
 /// Minimum size of the window in logical pixels.

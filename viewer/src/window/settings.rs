@@ -18,7 +18,7 @@ use raysieve_scene::atomic_file::write_whole;
 pub(super) struct Settings {
     /// Amount of statistics displayed.
     pub(super) statistics: Detail,
-    /// Window size in logical pixels, if the user has resized the window; `None` fits the window to the picture.
+    /// Window size in logical pixels, if the user has ever resized the window; `None` fits the window to the picture.
     pub(super) size: Option<(f64, f64)>,
 }
 
@@ -33,7 +33,7 @@ fn file() -> Option<PathBuf> {
 
 impl Settings {
     /// Loads the settings. Returns the defaults if there is no valid file; reports an unreadable or invalid one to
-    /// standard error.
+    /// standard error. Ignores a size out of range without a report.
     pub(super) fn load() -> Self {
         let Some(path) = file() else {
             return Self::default();

@@ -46,7 +46,7 @@ const MESSAGE_TIME: Duration = Duration::from_secs(3);
 /// Display time of a message per character, so that long messages can be read.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
-/// Colour around a picture whose aspect ratio differs from the window's.
+/// Colour around a picture whose aspect ratio differs from the window's, and of the window before the first frame.
 const BORDER: [u8; 4] = [24, 26, 30, 255];
 
 impl View {
@@ -65,7 +65,7 @@ impl View {
         })
     }
 
-    /// Displays a new frame.
+    /// Displays a new frame; a debug image stays displayed instead of its picture.
     pub(super) fn update(&mut self, frame: Frame) {
         self.frame = Some(frame.into());
         if self.debug_image.is_none() {
@@ -114,7 +114,7 @@ impl View {
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message for some seconds.
+    /// Displays a message in place of the previous one, for at least three seconds.
     pub(super) fn say(&mut self, message: String) {
         let reading = CHARACTER_TIME * message.chars().count().try_into().unwrap_or(u32::MAX);
         self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
@@ -175,7 +175,8 @@ impl View {
         self.overlay.draw_messages(rgba, size, &messages, &taken);
     }
 
-    /// Draws the panels at the lower edge and returns their areas. The list of keys hides the others.
+    /// Draws the panels at the lower edge and returns their areas. The list of keys is drawn over the others; then only
+    /// its area is returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32)) -> Vec<Area> {
         let mut taken = Vec::new();
         if let Some(path) = &self.path {

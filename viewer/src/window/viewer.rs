@@ -40,8 +40,8 @@ pub(super) struct Viewer {
     wake: EventLoopProxy<Wake>,
     /// Whether the picture is rendered in the window's size.
     follows_window: bool,
-    /// Time at which the window's new size counts as final and the picture is rendered in that size; `None` if the size
-    /// is unchanged.
+    /// Time at which the window's new size counts as final and, if `follows_window`, the picture is rendered in it;
+    /// `None` if no change of the size is pending.
     resize_due: Option<Instant>,
     /// Position of the pointer in physical pixels.
     cursor: PhysicalPosition<f64>,
@@ -52,7 +52,7 @@ pub(super) struct Viewer {
     modifiers: ModifiersState,
     /// Directions of the fly keys that are down, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
-    /// Time of the last update of the title; `None` if it must be updated at once.
+    /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Threads that are saving pictures.
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
@@ -65,10 +65,10 @@ enum Drag {
     Pan,
 }
 
-/// Time without resizing after which the picture is rendered in the window's size.
+/// Time without resizing after which the picture is rendered in the window's size, unless it keeps its own.
 const SETTLE_TIME: Duration = Duration::from_millis(200);
 
-/// Minimum interval between updates of the title.
+/// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Maximum pointer movement of a click in logical pixels; beyond it, the movement is a drag.
@@ -186,7 +186,7 @@ impl Viewer {
         self.held_directions.clear();
     }
 
-    /// Moves the camera in the directions of the held keys, for the time since the last call.
+    /// Moves the camera in the directions of the held keys, for the time since the last call or, if later, the press.
     fn fly(&mut self, now: Instant) {
         let speed = if self.shift() { session::FAST } else { 1.0 };
         let mut by = Vec3::ZERO;
@@ -199,7 +199,8 @@ impl Viewer {
         }
     }
 
-    /// Handles a mouse button: begins or ends a drag, and inspects a path on a click.
+    /// Handles a mouse button: begins or ends a drag. The release that ends a left click without Shift inspects a path
+    /// or, with Ctrl, sets the focus.
     pub(super) fn press(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
@@ -248,7 +249,8 @@ impl Viewer {
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Resizes the surface. The picture is rendered in the new size once that has not changed for 200 ms.
+    /// Resizes the surface. If the picture follows the window, it is rendered in the new size once that has not changed
+    /// for 200 ms.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
         self.resize_due = Some(Instant::now() + SETTLE_TIME);
@@ -294,7 +296,8 @@ impl Viewer {
         self.say(message);
     }
 
-    /// Requests the last path of the pixel under the pointer or, with Ctrl, focuses on that pixel.
+    /// Requests the last path of the pixel under the pointer or, with Ctrl, focuses on that pixel. Does nothing outside
+    /// the picture.
     fn inspect(&mut self) {
         let size = self.session.size();
         let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
@@ -356,7 +359,10 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
-    /// Closes the window, waits for pending saves, and returns the renderer.
+    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
+    ///
+    /// # Errors
+    /// The error of a picture that could not be saved, or [`Error::Window`] if the render thread or a save panicked.
     pub(super) fn close(self) -> Result<Ended, Error> {
         self.save_settings();
         drop(self.screen);

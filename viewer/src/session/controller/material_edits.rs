@@ -7,8 +7,8 @@ use crate::session::materials::{MaterialEdit, with_edits};
 use raysieve_scene::{EditableParameter, Scene, Surface, materials_to_ron, save_view};
 
 impl Session {
-    /// Sets parameters of the material with this index in the scene. Returns a message, and changes nothing, if the
-    /// scene would become invalid.
+    /// Sets parameters of the material with this index in the scene, clamped to their ranges. Returns a message, and
+    /// changes nothing, if the scene would become invalid.
     ///
     /// # Errors
     /// A message if there is no such material or it has no such parameter.
@@ -45,7 +45,8 @@ impl Session {
         scene
     }
 
-    /// Displays a scene that differs from the loaded one only in its materials, once a renderer for it is ready.
+    /// Makes this the scene of the session at once. It must differ from the loaded one only in its materials. It is
+    /// displayed once a renderer for it is ready, and never without a loader thread.
     pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
         self.scene = scene;
         if let Some(loader) = &self.loader {
@@ -53,7 +54,7 @@ impl Session {
         }
     }
 
-    /// Applies earlier edits to a scene that has been reloaded since.
+    /// Applies earlier edits to a scene that has been reloaded since, as far as [`with_edits`] allows.
     pub(super) fn apply_edits(&mut self, edits: &[MaterialEdit]) {
         let scene = with_edits(&self.materials.read, edits);
         if scene.materials != self.scene.materials {
@@ -70,7 +71,8 @@ impl Session {
         refused.or_else(|| self.materials.status(&self.scene))
     }
 
-    /// Returns the camera and the edited materials as scene text (RON).
+    /// Returns the camera and the edited materials as scene text (RON). If the materials cannot be written as such,
+    /// contains the error instead of them.
     pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
         let edits = self.materials.edits(&self.scene);

@@ -14,7 +14,8 @@ use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::Scene;
 
 impl Session {
-    /// Requests a scene or model file, which is displayed once it is loaded. Returns a status message.
+    /// Requests a scene or model file, which is displayed once it is loaded; if loading fails, a message follows and
+    /// the current scene stays. Returns a status message.
     pub(crate) fn open_file(&self, path: PathBuf) -> String {
         let name = path.display().to_string();
         match &self.loader {
@@ -26,7 +27,7 @@ impl Session {
         }
     }
 
-    /// Handles an event. Returns a message if the effect would not be visible otherwise.
+    /// Handles an event. Returns a message to display, if there is one.
     pub(crate) fn handle(&mut self, event: SessionEvent) -> Option<String> {
         match event {
             SessionEvent::Loaded(loaded) => self.show(*loaded),
@@ -49,8 +50,10 @@ impl Session {
         self.flying
     }
 
-    /// Displays a loaded scene, and returns a message. Keeps the user's settings unless another scene was opened or the
-    /// scene's file changed them.
+    /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size unless another scene was opened
+    /// or the scene's file changed them.
+    ///
+    /// Returns a message if a file replaced the renderer; `None` after a material edit, or if the renderer continues.
     fn show(&mut self, loaded: Loaded) -> Option<String> {
         let Loaded {
             read,
@@ -114,12 +117,12 @@ impl Session {
     }
 
     fn set_renderer(&self, mut renderer: Box<Renderer>, scene: &Scene) {
-        // The render thread reports a strategy that is not available.
+        // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
         self.render.send(Command::Renderer(renderer, scene.spp));
     }
 
-    /// Returns the editable materials of the scene.
+    /// Returns the materials of the scene that have a name and an editable parameter.
     pub(crate) fn listed_materials(&self) -> impl Iterator<Item = MaterialInfo<'_>> {
         listed(&self.scene)
     }
@@ -129,7 +132,7 @@ impl Session {
         self.materials.chosen()
     }
 
-    /// Returns the displayed scene.
+    /// Returns the current scene. Its last material edits are displayed once a renderer for them is ready.
     pub(crate) fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
