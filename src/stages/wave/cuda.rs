@@ -42,8 +42,7 @@ const MAX_UPLOAD_TIME: Duration = Duration::from_secs(600);
 /// Minimum number of paths of a wave whose size adapts.
 const MIN_PATHS: u32 = 1 << 18;
 
-/// A wave in the memory of a GPU: the buffers of the scene, the paths and the film, the kernels, and the waves in
-/// flight.
+/// A wave in the memory of a GPU: the buffers of the scene, the paths and the film, the kernels, and the waves in flight.
 ///
 /// All waves in flight use these buffers one after the other, in stream order.
 pub struct CudaWave {
