@@ -60,7 +60,7 @@ impl Backend {
     /// Returns the statistics of all pixels during adaptive sampling, otherwise `None`.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => lock(&waves.waves[0]).ledger(),
+            Engine::Waves(waves) => lock(&waves.waves[0]).pixel_stats(),
             Engine::Gpus(gpus) => Ok(gpus.pixel_stats()),
         }
     }

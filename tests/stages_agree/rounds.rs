@@ -39,7 +39,7 @@ pub(crate) struct Case {
     /// The film's sums after the round.
     sums: Vec<u64>,
     /// Per-pixel statistics before the test.
-    ledger: PixelStats,
+    pixel_stats: PixelStats,
     /// The pixels that had the round.
     list: Vec<u32>,
     round: ConvergenceTest,
@@ -49,7 +49,7 @@ pub(crate) struct Case {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Judged {
     verdict: RoundResult,
-    ledger: PixelStats,
+    pixel_stats: PixelStats,
     list: Vec<u32>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) trait Judge {
     /// Runs the convergence test.
     fn test_convergence(&mut self, case: &Case) -> Judged;
     /// Returns all channels of the denoised image of a film.
-    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32>;
+    fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32>;
 }
 
 impl Judge for Cpu {
@@ -66,8 +66,8 @@ impl Judge for Cpu {
         judged_by(&mut self.0, case)
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
-        denoised_by(&mut self.0, sums, ledger)
+    fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
+        denoised_by(&mut self.0, sums, pixel_stats)
     }
 }
 
@@ -76,26 +76,27 @@ impl Judge for Cuda {
         judged_by(&mut self.0, case)
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
-        denoised_by(&mut self.0, sums, ledger)
+    fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
+        denoised_by(&mut self.0, sums, pixel_stats)
     }
 }
 
 /// Prepares a wave with this film, list of pixels and statistics.
-fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], ledger: &PixelStats) {
+fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], pixel_stats: &PixelStats) {
     let camera = match wave {
         Wave::Cpu(wave) => wave.camera,
         Wave::Cuda(wave) => wave.camera.host,
     };
     let black = Arc::new(Film::new(camera.pixel_count()));
     wave.set_camera(camera, &black).unwrap();
-    wave.begin_rounds(&listed.into(), Some(ledger)).unwrap();
+    wave.begin_rounds(&listed.into(), Some(pixel_stats))
+        .unwrap();
     put(wave, sums);
 }
 
 /// Runs the convergence test on a wave.
 fn judged_by(wave: &mut Wave, case: &Case) -> Judged {
-    begin(wave, &case.sums, &case.list, &case.ledger);
+    begin(wave, &case.sums, &case.list, &case.pixel_stats);
     let verdict = test_convergence(wave, &case.round).unwrap();
     let mut list = match wave {
         Wave::Cpu(wave) => wave.list.to_vec(),
@@ -104,14 +105,14 @@ fn judged_by(wave: &mut Wave, case: &Case) -> Judged {
     list.truncate(verdict.left as usize);
     Judged {
         verdict,
-        ledger: wave.ledger().unwrap().unwrap(),
+        pixel_stats: wave.pixel_stats().unwrap().unwrap(),
         list,
     }
 }
 
 /// Denoises the film of a wave.
-fn denoised_by(wave: &mut Wave, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
-    begin(wave, sums, &[0], ledger);
+fn denoised_by(wave: &mut Wave, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
+    begin(wave, sums, &[0], pixel_stats);
     let mut preview = Preview::default();
     assert!(denoise(wave, 0, &mut preview).unwrap());
     listed_channels(&preview.picture)
@@ -120,15 +121,15 @@ fn denoised_by(wave: &mut Wave, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
 impl Judge for Host {
     fn test_convergence(&mut self, case: &Case) -> Judged {
         let listed = case.list.len() as u32;
-        let mut ledger = case.ledger.clone();
+        let mut pixel_stats = case.pixel_stats.clone();
         let (mut flags, mut tally) = (vec![2_u8; case.list.len()], [0_u64; 3]);
         let mut arguments = [
             value(&case.round),
             value(&listed),
             list(&case.list),
             list(&case.sums),
-            list_mut(&mut ledger.marks),
-            list_mut(&mut ledger.histories),
+            list_mut(&mut pixel_stats.marks),
+            list_mut(&mut pixel_stats.histories),
             list_mut(&mut flags),
             list_mut(&mut tally),
         ];
@@ -144,19 +145,19 @@ impl Judge for Host {
                 left_error,
                 to_go,
             },
-            ledger,
+            pixel_stats,
             list: left,
         }
     }
 
-    fn denoise(&mut self, sums: &[u64], ledger: &PixelStats) -> Vec<f32> {
-        let pixel_count = ledger.taken.len() as u32;
+    fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
+        let pixel_count = pixel_stats.taken.len() as u32;
         let mut lights = vec![f32::NAN; sums.len()];
         let mut items = vec![0_u64; (TABLES * pixel_count) as usize];
         let mut arguments = [
             value(&pixel_count),
-            list(&ledger.taken),
-            list(&ledger.histories),
+            list(&pixel_stats.taken),
+            list(&pixel_stats.histories),
             list(sums),
             list_mut(&mut lights),
             list_mut(&mut items),
@@ -178,7 +179,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
             for is_wild in [false, true] {
                 let case = case(&mut random, size.0 * size.1, round, is_wild);
                 let (ours, theirs) = (cpu.test_convergence(&case), other.test_convergence(&case));
-                let (known, found) = (&ours.ledger.histories, &theirs.ledger.histories);
+                let (known, found) = (&ours.pixel_stats.histories, &theirs.pixel_stats.histories);
                 let mut pixels = known.iter().zip(found).enumerate();
                 let differs = pixels.find(|(_, (ours, theirs))| ours != theirs);
                 assert_eq!(differs, None, "test_convergence, {size:?}, round {round:?}");
@@ -190,8 +191,9 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
                 );
                 // Those that did not have the round stay as they are.
                 let mut others = (0..size.0 * size.1).filter(|pixel| !case.list.contains(pixel));
-                let stays =
-                    |pixel: u32| known[pixel as usize] == case.ledger.histories[pixel as usize];
+                let stays = |pixel: u32| {
+                    known[pixel as usize] == case.pixel_stats.histories[pixel as usize]
+                };
                 assert!(
                     others.all(stays),
                     "test_convergence, {size:?}, round {round:?}"
@@ -216,8 +218,8 @@ pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
         let (mut cpu, mut other) = (Cpu::new(&setting, 1), machine(&setting));
         for is_wild in [false, true] {
             let case = case(&mut random, size.0 * size.1, ROUNDS[3], is_wild);
-            let ours = cpu.denoise(&case.sums, &case.ledger);
-            let theirs = other.denoise(&case.sums, &case.ledger);
+            let ours = cpu.denoise(&case.sums, &case.pixel_stats);
+            let theirs = other.denoise(&case.sums, &case.pixel_stats);
             let found = first("channel", "preview", &ours, &theirs);
             assert!(found.is_none(), "denoise, {found:?}, {size:?}");
             assert!(ours.iter().all(|channel| channel.is_finite()));
@@ -237,7 +239,7 @@ fn case(
 ) -> Case {
     let chance = |random: &mut Random| (random.word() >> 40) as f32 / (1 << 24) as f32;
     let is_listed = |random: &mut Random| is_wild || random.word().is_multiple_of(2);
-    let mut ledger = PixelStats::new(pixel_count);
+    let mut pixel_stats = PixelStats::new(pixel_count);
     let mut sums = vec![0; 3 * pixel_count as usize];
     for pixel in 0..pixel_count as usize {
         // Noise from 0 to the level of the signal.
@@ -251,16 +253,16 @@ fn case(
                     fixed_point(light) * u64::from(samples)
                 }
             };
-            ledger.marks[place] = light(before);
-            sums[place] = ledger.marks[place].wrapping_add(light(after - before));
+            pixel_stats.marks[place] = light(before);
+            sums[place] = pixel_stats.marks[place].wrapping_add(light(after - before));
         }
-        ledger.taken[pixel] = if is_wild {
+        pixel_stats.taken[pixel] = if is_wild {
             random.word() as u32 >> 8
         } else {
             after
         };
         let variance = chance(random) * 0.01 * noise;
-        ledger.histories[pixel] = PixelNoise {
+        pixel_stats.histories[pixel] = PixelNoise {
             variance: if is_wild {
                 variance * libm::exp2f(200.0 * (chance(random) - 0.5))
             } else {
@@ -278,7 +280,7 @@ fn case(
     }
     Case {
         sums,
-        ledger,
+        pixel_stats,
         list,
         round: ConvergenceTest {
             noise: 0.1,

@@ -182,8 +182,8 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Downloads the statistics of all pixels; see [`Wave::ledger`].
-    fn ledger(&self) -> Result<Option<PixelStats>, Error> {
+    /// Downloads the statistics of all pixels; see [`Wave::pixel_stats`].
+    fn pixel_stats(&self) -> Result<Option<PixelStats>, Error> {
         let Some(rounds) = &self.rounds else {
             return Ok(None);
         };
@@ -233,7 +233,7 @@ impl Wave {
 
     /// Waits for all waves in flight, without a time limit, and returns the statistics of all pixels. Returns `None`
     /// without adaptive sampling, and for waves that do not test convergence.
-    pub fn ledger(&self) -> Result<Option<PixelStats>, Error> {
+    pub fn pixel_stats(&self) -> Result<Option<PixelStats>, Error> {
         match self {
             Wave::Cpu(cpu) => {
                 let pixel_stats = cpu.pixel_stats.as_deref();
@@ -246,7 +246,7 @@ impl Wave {
                     })
                     .transpose()
             }
-            Wave::Cuda(cuda) => cuda.ledger(),
+            Wave::Cuda(cuda) => cuda.pixel_stats(),
         }
     }
 
