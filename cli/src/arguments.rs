@@ -62,8 +62,8 @@ use self::{
 /// Each bounce traces a batch of rays and compacts it: rays that missed and paths that ended leave the batch. The image
 /// is refined while you watch, and an overlay shows the counts and times of each bounce.
 ///
-/// It renders on an NVIDIA GPU if one can be used and on the CPU otherwise, with identical results. It opens a window
-/// if there is a display. Otherwise it writes a PNG named after the scene to the current folder and prints the
+/// Raysieve renders on an NVIDIA GPU if one can be used and on the CPU otherwise, with identical results. It opens a
+/// window if there is a display. Otherwise it writes a PNG named after the scene to the current folder and prints the
 /// statistics.
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -98,11 +98,13 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     settings: SceneArguments,
 
-    /// Render only samples A to B-1 of each pixel, to be merged with other parts; implies --headless [default: 0..SPP]
+    /// Render only samples A to B-1 of each pixel, counted from 0, to be merged with other parts; implies --headless
+    /// [default: 0..SPP]
     #[arg(long, value_name = "A..B", value_parser = sample_range, requires = "output", help_heading = "Rendering")]
     samples: Option<SampleRange>,
 
-    /// Refuse to render unless the scene has this hash, the scene_hash in an .exr of it [default: render any scene]
+    /// Refuse to render unless the scene has this hash, which an .exr of the scene contains as scene_hash [default:
+    /// render any scene]
     #[arg(long, value_name = "HASH", value_parser = scene_hash, help_heading = "Rendering")]
     scene_hash: Option<String>,
 
@@ -114,25 +116,25 @@ pub(crate) struct Arguments {
     headless: bool,
 
     /// Serve the render as a web page at this address and port, such as 127.0.0.1:8080, and open no window. To allow
-    /// other machines, use an address such as 0.0.0.0:8080; they need the token in the printed URL. Without ADDR, a
-    /// free port that only this machine can reach [default: serve no page]
+    /// other machines, use an address such as 0.0.0.0:8080; other machines need the token in the printed URL. Without
+    /// ADDR, a free port that only this machine can reach [default: serve no page]
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "0",
         conflicts_with_all = ["samples", "checkpoint", "layers"], help_heading = "Output")]
     pub(crate) serve: Option<Address>,
 
-    /// Debug view, in false colors, to show in the window, on the page or in the PNG instead of the rendered image
-    /// (light)
+    /// Image to show in the window, on the page and in the PNG: light (the rendered image), or a debug view in false
+    /// colors
     #[arg(long = "view", value_name = "VIEW", value_parser = debug_view(), default_value = DebugView::default().name(),
         help_heading = "Output")]
     debug_view: DebugView,
 
-    /// Image to write: .png (8-bit sRGB) or .exr (linear 32-bit float); implies --headless [default: none with
-    /// a window or a page, otherwise ./SCENE.png]
+    /// Image to write: .png (8-bit sRGB) or .exr (linear 32-bit float); opens no window; with --serve, the image is
+    /// written when the page ends [default: none with a window or a page, otherwise ./SCENE.png]
     #[arg(short, long, value_name = "FILE", value_parser = picture_path(), help_heading = "Output")]
     output: Option<PathBuf>,
 
-    /// Additional layers (AOVs) to write to the .exr: albedo, normal and depth of the first hits, samples (samples per
-    /// pixel), and denoised (the denoised image)
+    /// Additional layers (AOVs) to write to the .exr, separated by commas: albedo, normal and depth of the first hits,
+    /// samples (samples per pixel), and denoised (the denoised image) [default: no layers]
     #[arg(
         long,
         value_name = "LAYERS",
@@ -142,23 +144,23 @@ pub(crate) struct Arguments {
     )]
     layers: Vec<Aov>,
 
-    /// Write the statistics to this .json file [default: none]
+    /// Write the statistics to this .json file [default: no file]
     #[arg(long, value_name = "FILE", value_parser = stats_path(), help_heading = "Output")]
     stats: Option<PathBuf>,
 
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; an .exr is never
-    /// denoised
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; not allowed with an .exr,
+    /// which can contain the preview as a layer (--layers denoised)
     #[arg(long, help_heading = "Output")]
     denoise: bool,
 
-    /// Save the film to this .exr at intervals, and continue from it when started again; implies --headless
+    /// Save the film to this .exr at intervals, and continue from that file when started again; implies --headless
     #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
     checkpoint: Option<PathBuf>,
 
-    /// Minimum time between checkpoints, such as 30s, 5m or 2h
+    /// Minimum time between checkpoints during the render, such as 30s, 5m or 2h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "checkpoint",
         help_heading = "Output")]
     every: Duration,
@@ -168,7 +170,7 @@ pub(crate) struct Arguments {
     pub(crate) list_devices: bool,
 }
 
-/// The subcommands. Without one, the program renders a scene.
+/// The subcommands. Without one, the program renders a scene, or lists the devices with `--list-devices`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Command {
     Merge(Merge),
@@ -217,7 +219,8 @@ Exit codes:
   130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C
        exits at once and writes nothing; with --serve, Ctrl-C exits with 0";
 
-/// Parses and checks the command line. If it asks for the help or the version, prints that and returns `None`.
+/// Parses and checks the command line. If the command line asks for the help or the version, prints that text and
+/// returns `None`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a message on one line.
@@ -233,14 +236,14 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         if let (Some(Command::Farm(farm)), Some(("farm", given))) =
             (&mut arguments.command, matches.subcommand())
         {
-            farm.machine = given_options::<Machine>(given);
-            farm.changed = given_options::<SceneArguments>(given);
+            farm.machine_options = given_options::<Machine>(given);
+            farm.scene_options = given_options::<SceneArguments>(given);
         }
         Ok(arguments)
     });
     match arguments {
         Ok(arguments) => arguments.check().map(|()| Some(arguments)),
-        Err(error) if error.use_stderr() => Err(Error::Usage(problem(&error))),
+        Err(error) if error.use_stderr() => Err(Error::Usage(usage_message(&error))),
         Err(help) => {
             // Printing fails only if the reader has closed the pipe, and then nobody needs the text.
             let _ = help.print();
@@ -252,8 +255,8 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
 /// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
 /// `64x64`.
 ///
-/// `farm` repeats those of [`Machine`] in the commands that render its parts. Those of [`SceneArguments`] serve only to
-/// refuse them without a scene.
+/// `farm` repeats the options of [`Machine`] in the commands that render its parts. It refuses the options of
+/// [`Machine`] and [`SceneArguments`] without a scene.
 fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
     let group = Group::augment_args(clap::Command::new("group"));
     let mut words = Vec::new();
@@ -316,7 +319,7 @@ impl Arguments {
     }
 
     /// Returns whether the options allow a window: no `--headless`, `--output` or `--checkpoint`, in a build with
-    /// windows. Ignores `--serve`, which the caller checks.
+    /// windows. Ignores `--serve`, which the caller must check.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
@@ -324,16 +327,22 @@ impl Arguments {
             && self.checkpoint.is_none()
     }
 
-    /// Returns whether the options select an image: if `--output` is given, or if they select neither a window nor a
-    /// page. A run whose window cannot be opened writes an image too, although this returns `false`.
+    /// Returns whether the run writes an image according to the options: if `--output` is given, or if there is neither
+    /// a window nor a page.
+    ///
+    /// A run whose window cannot be opened also writes an image, although this returns `false`.
     pub(crate) fn writes_picture(&self) -> bool {
         self.output.is_some() || self.serve.is_none() && !self.wants_window()
     }
 
-    /// Loads the scene at `path`, applies the options of the command line, and returns it with the samples to render.
+    /// Loads the scene at `path` and applies the options of the command line. Returns the scene and the samples to
+    /// render.
+    ///
+    /// With `--samples`, the scene's number of samples per pixel becomes the maximum over the pixels of that range.
     ///
     /// # Errors
-    /// If the scene is invalid, does not have the hash of `--scene-hash`, or a setting or sample range is out of range.
+    /// If the scene cannot be read, is invalid, or does not have the hash of `--scene-hash`. Also if a setting is out
+    /// of range, or if the range of samples is empty or out of range.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
         let mut scene = self.settings.load(path, self.spp)?;
         if let Some(expected) = &self.scene_hash {
@@ -352,8 +361,8 @@ impl Arguments {
         Ok((scene, samples))
     }
 
-    /// Returns the path of `--checkpoint` and the minimum time between two writes of that file, or `None` without the
-    /// option.
+    /// Returns the path of `--checkpoint`, and the minimum time between two checkpoints during the render from
+    /// `--every`. `None` without `--checkpoint`.
     pub(crate) fn checkpoint(&self) -> Option<(&Path, Duration)> {
         self.checkpoint.as_deref().map(|path| (path, self.every))
     }
@@ -364,6 +373,9 @@ impl Arguments {
     }
 
     /// Creates a renderer for the scene with the backend and the options of the command line.
+    ///
+    /// # Errors
+    /// If the scene's BVH is too deep, the backend cannot be used, or `--noise` is refused.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let mut renderer = self.machine.renderer_on(scene)?;
         if self.noise.is_some() {
@@ -372,7 +384,7 @@ impl Arguments {
         Ok(renderer)
     }
 
-    /// Returns the initial options of the window or the page. `look` is that of the first image.
+    /// Returns the options with which the window or the page starts. `look` is the look of the first image.
     pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
         ViewOptions {
             look,
@@ -386,8 +398,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the look for the scene. Exposure and tone curve are the scene's unless the command line gives them;
-    /// overlay and denoising come from the command line alone.
+    /// Returns the look for the scene. Exposure and tone curve come from the scene unless the command line gives them.
+    /// Overlay and denoising come from the command line alone.
     pub(crate) fn look(&self, scene: &Scene) -> Look {
         self.look.look(Look {
             exposure_stops: scene.exposure_stops,
@@ -402,8 +414,11 @@ impl Arguments {
         &self.layers
     }
 
-    /// Returns the files to write for the scene at the path `scene`. Their look ignores the scene's settings, which are
-    /// not loaded yet, and `--denoise`; [`Arguments::look`] replaces it.
+    /// Returns the files to write for the scene at the path `scene`. Without `--output`, the image is a PNG in the
+    /// current folder with the scene's name.
+    ///
+    /// The look lacks `--denoise` and the scene's exposure and tone curve, because the scene is not loaded yet. The
+    /// caller must replace the look by that of [`Arguments::look`].
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
@@ -428,8 +443,9 @@ fn controls_help() -> String {
     text
 }
 
-/// Returns the message of a usage error on one line.
-fn problem(error: &clap::Error) -> String {
+/// Returns the message of a usage error on one line, without the prefix `error:` and the usage section. The line ends
+/// with a reference to `raysieve --help`.
+fn usage_message(error: &clap::Error) -> String {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         // Clap's message for a second positional argument after the scene is misleading.
         (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
@@ -440,7 +456,8 @@ fn problem(error: &clap::Error) -> String {
     }
 }
 
-/// Joins the lines of one of clap's messages into one line, without the usage section.
+/// Joins the lines of a message of clap into one line. Omits the prefix `error:`, the usage section and irrelevant
+/// tips, and appends a reference to `raysieve --help`.
 fn one_line(message: &str) -> String {
     let said = message.strip_prefix("error: ").unwrap_or(message);
     let mut line = String::new();

@@ -14,23 +14,25 @@ use results::{Results, SceneResults};
 
 use crate::{Ending, arguments::Bench, note, print_result, signals::Signals};
 
-/// The default scenes: a closed room, an open scene, and a scene with many triangles. Scenes that do not exist are left
-/// out.
+/// The default scenes: a closed room, an open scene, and a scene with many triangles. The paths are relative to the
+/// current folder, and scenes that do not exist are left out.
 const SCENES: [&str; 3] = [
     "scenes/cornell.ron",
     "scenes/spheres.ron",
     "scenes/mesh.ron",
 ];
 
-/// Measures the scenes, or reads earlier results. Then prints the tables, writes the files, and compares with the
-/// baseline.
+/// Runs `raysieve bench`: measures the scenes, or reads the results of `--from`. Then prints the tables, writes the
+/// files, and compares with the baseline of `--compare`.
 ///
-/// After a signal, tables, files and comparison contain the rounds completed so far. After an error in a later scene,
-/// tables and files contain the scenes before it, and nothing is compared.
+/// After a signal, tables, files and comparison contain the rounds completed so far, and the function returns
+/// [`Ending::Interrupted`]. After an error in a later scene, tables and files contain the scenes before it, and nothing
+/// is compared.
 ///
 /// # Errors
 /// [`Error::Slower`] if a strategy is slower than in the baseline, also after a signal. [`Error::VerificationFailed`]
-/// if strategies disagree. Errors of the render and of files.
+/// if two frames of a scene have different films or ray counts. Also if a scene cannot be rendered, or a file cannot be
+/// read or written.
 pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     for path in [&arguments.json, &arguments.plot].into_iter().flatten() {
         atomic_file::check_place(path)?;
@@ -86,8 +88,11 @@ fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Resul
     (results, ended)
 }
 
-/// Measures the scenes and appends their results to `results`. If a scene cannot be compared with `old`, returns an
-/// error before its first frame.
+/// Measures the scenes and appends their results to `results`. Returns [`Ending::Interrupted`] after a signal.
+///
+/// # Errors
+/// If a scene cannot be loaded or rendered. If a scene cannot be compared with the baseline `old`, the error comes
+/// before the first frame of that scene.
 fn measure_into(
     results: &mut Results,
     arguments: &Bench,
@@ -99,10 +104,10 @@ fn measure_into(
     for path in &scenes[1..] {
         Scene::load(path)?;
     }
-    let mut progress = measure::Progress::new(scenes.len());
+    let mut progress = measure::BenchProgress::new(scenes.len());
     for path in &scenes {
         let refuse = |scene: &SceneResults| match old {
-            Some((path, old)) => compare::comparable(scene, old, path).map(|_| ()),
+            Some((path, old)) => compare::baseline_scene(scene, old, path).map(|_| ()),
             None => Ok(()),
         };
         let scene = measure::scene(path, arguments, &mut progress, refuse, signals.received())?;
@@ -117,7 +122,10 @@ fn measure_into(
     Ok(Ending::Done)
 }
 
-/// Returns the scenes of the command line, or the default scenes that exist in the current folder.
+/// Returns the paths of the scenes to measure: those of the command line, or the default scenes that exist.
+///
+/// # Errors
+/// [`Error::Usage`] if the command line names no scene and no default scene exists.
 fn scenes(arguments: &Bench) -> Result<Vec<PathBuf>, Error> {
     if !arguments.scenes.is_empty() {
         return Ok(arguments.scenes.clone());

@@ -1,19 +1,19 @@
-//! The program's errors. Each message is one line with the object, the cause and the remedy.
+//! The program's errors. Each message is one line with the object, the cause and, where there is one, the remedy.
 
 use raysieve_scene::escaped;
 
 /// The reason for which the program exits with a code other than 0 or 130.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The command line is wrong.
+    /// The command line is wrong. The text is the whole message.
     #[error("{0}")]
     Usage(String),
     /// A file or farm folder that is missing, cannot be read, or cannot be used for this command.
     #[error("{file}: {problem}")]
     File {
-        /// Path of the file as the user gave it.
+        /// Path of the file or folder, usually as the user gave it.
         file: String,
-        /// What is wrong with the file, and the remedy.
+        /// Description of the problem with the file or folder and, where there is one, the remedy.
         problem: String,
     },
     /// Rendering the same samples again gave another result, in `verify` or `bench`, or a file to be verified is
@@ -22,13 +22,13 @@ pub(crate) enum Error {
     VerificationFailed {
         /// Path of the image to be verified, or of the scene that `bench` measured, as the user gave it.
         file: String,
-        /// The expected and the actual result, or the damage.
+        /// The expected and the actual result, or a description of the damage.
         problem: String,
     },
     /// A benchmark in which at least one strategy is slower than in the baseline.
     #[error("slower than in {file}: {problem}")]
     Slower {
-        /// Path of the baseline as the user gave it.
+        /// Path of the baseline, the file of `--compare`, as the user gave it.
         file: String,
         /// The slower strategies with their scenes, and by how much they are slower.
         problem: String,
@@ -38,26 +38,28 @@ pub(crate) enum Error {
     Setting {
         /// Name and value of the setting, such as `size 0x480`.
         setting: String,
-        /// What is wrong with the value, and the remedy.
+        /// Description of the problem with the value and, where there is one, the remedy.
         problem: String,
     },
     /// A file, a folder or the standard output that cannot be written.
     #[error("{}: {problem}", path.display())]
     Write {
-        /// Path of the file as the user gave it.
+        /// Path of the file or folder, or the words "the standard output".
         path: std::path::PathBuf,
-        /// The reason why the file was not written, and the remedy.
+        /// The reason why the file, folder or output was not written and, where there is one, the remedy.
         problem: String,
     },
     /// A farm, a render on many machines, failed or could not be submitted.
     #[error("{what}: {problem}")]
     Farm {
-        /// The part, job or program that failed.
+        /// The image with its part or merge that failed, or the program of Slurm that failed, with or without its
+        /// arguments.
         what: String,
-        /// The reason for the failure, and the remedy.
+        /// The reason for the failure and, where there is one, the remedy.
         problem: String,
     },
-    /// The handler for Ctrl-C could not be installed. The text is the message of the operating system.
+    /// The handler for Ctrl-C and other signals could not be installed. The text is the message of the operating
+    /// system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
     /// The scene cannot be read or saved, or an output file cannot be written or has an unusable path.
@@ -82,7 +84,8 @@ impl From<raysieve_viewer::Error> for Error {
 }
 
 impl Error {
-    /// Returns the message on one line. Only errors of a kernel's compilation have more lines.
+    /// Returns the message on one line, with control characters escaped. Messages about GPUs are returned unchanged,
+    /// because the log of a failed kernel compilation has several lines.
     pub(crate) fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),

@@ -1,8 +1,8 @@
 //! Handling of a render whose GPUs have all failed: saves the safe film, and adds to the error the command that
 //! continues the render.
 //!
-//! The safe film is the last copy of the film in host memory. Only a render on several GPUs has one. One GPU that hangs
-//! counts as a failure of all.
+//! The safe film is the last copy of the film in host memory. Only a render on several GPUs has one. If one GPU hangs,
+//! all GPUs of the process count as failed.
 
 use std::{env, path::Path};
 
@@ -15,13 +15,15 @@ use raysieve_scene::Scene;
 
 use crate::{arguments::Outputs, error::Error};
 
-/// Saves the safe film in a part next to the image, and returns the error with the command that continues from that
-/// part.
+/// Saves the safe film in a part next to the image, such as `box.unfinished.exr` for `box.png`. Returns the error with
+/// the command that continues from that part.
 ///
-/// In a window or on a page, `shown` is the scene of the command line; users may have changed the view since, and no
-/// command continues a changed view. Without a safe sample, nothing is saved, and the command starts again. Errors
-/// other than the failure of all of several GPUs are returned unchanged, also the failure of a render's only GPU.
-pub(crate) fn saved(
+/// In a window or on a page, `shown` is the scene of the command line; a headless render passes `None`. If users have
+/// changed the view since, the film is saved, but the error names no command, because none continues a changed view.
+///
+/// If no sample is safe yet, nothing is saved, and the command starts again. Errors other than the failure of all of
+/// several GPUs are returned unchanged, also the failure of a render's only GPU.
+pub(crate) fn save_part(
     error: Error,
     renderer: &mut Renderer,
     shown: Option<&Scene>,
@@ -34,7 +36,7 @@ pub(crate) fn saved(
     if samples.is_empty() {
         let hint = format!(
             "no sample was safe yet; start again with: {}",
-            command(None)
+            command_line(None)
         );
         return with_hint(error, &hint);
     }
@@ -46,7 +48,7 @@ pub(crate) fn saved(
     let is_as_given = shown
         .is_none_or(|scene| identity.scene_hash == scene.hash() && identity.size == scene.size);
     match written {
-        Ok(()) if is_as_given => with_hint(error, &continues(&samples, &path, true)),
+        Ok(()) if is_as_given => with_hint(error, &continue_hint(&samples, &path, true)),
         Ok(()) => {
             let path = path.display();
             with_hint(error, &format!("the changed view is saved in {path}"))
@@ -55,12 +57,16 @@ pub(crate) fn saved(
     }
 }
 
-/// Saves the safe film in the checkpoint if it has more samples, and returns the error with the command that continues
-/// from the checkpoint.
+/// Saves the safe film in the checkpoint if the film has more samples than the file. Returns the error with the command
+/// that continues from the checkpoint.
 ///
-/// A render on a single GPU has no safe film. It continues from the last checkpoint or, without one, starts again.
-/// Errors other than failures of GPUs are returned unchanged.
-pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpoint) -> Error {
+/// A render on a single GPU has no safe film. Its command continues from the last checkpoint or, without one, starts
+/// again. Errors other than failures of GPUs are returned unchanged.
+pub(crate) fn save_checkpoint(
+    error: Error,
+    renderer: &mut Renderer,
+    file: &mut Checkpoint,
+) -> Error {
     // The safe film can be older than the last checkpoint.
     let is_behind = |(_, paths): &(Samples, u64)| *paths < renderer.stats().paths;
     if renderer.all_gpus_failed()
@@ -79,24 +85,26 @@ pub(crate) fn saved_in(error: Error, renderer: &mut Renderer, file: &mut Checkpo
         (error, _) => error,
     };
     match file.held() {
-        Some((samples, _)) => with_hint(error, &continues(samples, file.path(), false)),
-        None => with_hint(error, &format!("start again with: {}", command(None))),
+        Some((samples, _)) => with_hint(error, &continue_hint(samples, file.path(), false)),
+        None => with_hint(error, &format!("start again with: {}", command_line(None))),
     }
 }
 
-/// Returns the hint that names the saved samples and the command that continues from the file at `path`.
-/// `adds_checkpoint` is whether the command needs a `--checkpoint` for it.
-fn continues(samples: &Samples, path: &Path, adds_checkpoint: bool) -> String {
-    let command = command(adds_checkpoint.then_some(path));
+/// Returns the hint that lists the saved samples, such as `0..37`, and the command that continues from the file at
+/// `path`.
+///
+/// `adds_checkpoint` tells whether `--checkpoint` with this path is added to the command line of this process.
+fn continue_hint(samples: &Samples, path: &Path, adds_checkpoint: bool) -> String {
+    let command = command_line(adds_checkpoint.then_some(path));
     format!(
         "samples {samples} are saved in {}; continue with: {command}",
         path.display()
     )
 }
 
-/// Returns the command line of this process, quoted for a shell. If a path is given, `--checkpoint` with this path
-/// replaces `--serve`.
-fn command(checkpoint: Option<&Path>) -> String {
+/// Returns the command line of this process, quoted for a shell. If `checkpoint` is a path, omits `--serve` with its
+/// address, and appends `--checkpoint` with that path.
+fn command_line(checkpoint: Option<&Path>) -> String {
     let mut words: Vec<String> = Vec::new();
     let arguments = env::args_os().map(|word| word.to_string_lossy().into_owned());
     let mut arguments = arguments.peekable();
@@ -117,7 +125,7 @@ fn command(checkpoint: Option<&Path>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// Appends the hint to the error of a failed GPU. Returns other errors unchanged.
+/// Appends the hint to the message of a [`raysieve::Error::Gpu`]. Returns other errors unchanged.
 fn with_hint(error: Error, hint: &str) -> Error {
     match error {
         Error::Render(raysieve::Error::Gpu { gpu, problem }) => {

@@ -1,7 +1,7 @@
 //! `raysieve farm`: renders a scene in parts on the machines of a Slurm or Kubernetes cluster.
 //!
-//! A part is a render with `--samples` whose checkpoint and image are the same file. `merge` adds the parts up, and refuses
-//! files of other renders. So jobs can be killed and repeated at any time without changing the result.
+//! A part is a render with `--samples` whose checkpoint and image are the same file. `merge` adds the parts up, and
+//! refuses files of other renders. So jobs can be killed and repeated at any time without changing the result.
 
 mod folder;
 mod kubernetes;
@@ -29,9 +29,11 @@ use crate::{
     signals::Signals,
 };
 
-/// Runs the command: submits the missing parts of the render, shows their progress (`--status`), or prints the scripts
-/// (`--dry-run`). For Kubernetes, writes the folder and prints the manifest instead of submitting. If the image is
-/// complete, only says so.
+/// Runs `raysieve farm`: submits the missing parts of the render to Slurm. For Kubernetes, writes the folder and prints
+/// the manifest instead.
+///
+/// With `--status`, shows the progress until the farm ends. With `--dry-run`, only prints the scripts. If the image is
+/// complete, prints its samples and film hash and submits nothing.
 ///
 /// Returns [`Ending::Interrupted`] if a signal cancelled the submission, and otherwise [`Ending::Done`].
 pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
@@ -45,8 +47,8 @@ pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
         return print(&folder, &scripts).map(|()| Ending::Done);
     }
     atomic_file::check_place(&folder.picture)?;
-    if let Some(claim) = plan.finished(&folder.picture) {
-        return status::print_finished(&folder, &claim).map(|()| Ending::Done);
+    if let Some(header) = plan.complete_image(&folder.picture) {
+        return status::print_finished(&folder, &header).map(|()| Ending::Done);
     }
     match plan.engine {
         Engine::Kubernetes => {
@@ -75,8 +77,10 @@ pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
 /// Returns the plan of the command line or, without a scene, the plan that is stored in the folder.
 ///
 /// # Errors
-/// If the folder contains another render than the command line asks for, or if there is neither a scene nor a plan.
-/// Also with `--status` before the first submission, and if the scene of the stored plan has changed.
+/// If the folder contains another render than the command line asks for, or if there is neither a scene nor a stored
+/// plan. Also with a scene and `--status` before the first submission.
+///
+/// Without a scene and `--status`, also if the scene of the stored plan or the version of the program has changed.
 fn plan(arguments: &Farm, folder: &Folder) -> Result<Plan, Error> {
     let path = folder.path().display();
     match (&arguments.scene, folder.plan()?) {
@@ -104,7 +108,10 @@ fn plan(arguments: &Farm, folder: &Folder) -> Result<Plan, Error> {
     }
 }
 
-/// Returns the job scripts for Slurm, or the manifest for Kubernetes.
+/// Returns the job scripts for Slurm, or the manifest for Kubernetes as the only script.
+///
+/// # Errors
+/// If a path cannot be written into scripts: see [`plan::script_text`] and [`kubernetes::manifest`].
 fn scripts(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
     match &plan.container {
         None => scripts::for_slurm(plan, folder),
@@ -115,7 +122,7 @@ fn scripts(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
     }
 }
 
-/// Prints the scripts. Each of several scripts follows a line with its path.
+/// Prints the scripts to standard output. If there are several, a line with its path precedes each script.
 fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     for Script { name, text } in scripts {
         let path = folder.path().join(name);
@@ -128,15 +135,18 @@ fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the numbers of the parts to render: the incomplete ones. If all are complete and jobs were submitted before,
-/// returns the damaged ones.
+/// Returns the numbers of the parts to render, counted from 0: those whose files are missing, incomplete or have a
+/// damaged header.
+///
+/// If no part is to be rendered and jobs were submitted before, reads all files completely and returns the damaged
+/// parts.
 ///
 /// # Errors
-/// If a file in the folder is not a part of this render.
+/// [`Error::File`] if the file of a part belongs to another render or another part, or cannot be read.
 fn check_parts(plan: &Plan, folder: &Folder) -> Result<Vec<u32>, Error> {
     let mut survey = Survey::new(plan);
     survey.update(plan, folder);
-    if let Some(problem) = survey.wrong() {
+    if let Some(problem) = survey.invalid() {
         return Err(folder.error(problem));
     }
     let missing = survey.missing();
@@ -149,8 +159,8 @@ fn check_parts(plan: &Plan, folder: &Folder) -> Result<Vec<u32>, Error> {
     Ok(missing)
 }
 
-/// Reads the files of all parts completely, in parallel. Prints what is wrong, and returns the numbers of the parts
-/// whose files are damaged.
+/// Reads the files of all parts completely, in parallel. Prints an error for each file that cannot be read or is
+/// damaged, and returns the numbers of these parts, counted from 0.
 fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     let is_damaged = |&part: &u32| {
         let file = folder.part(part);
@@ -162,7 +172,8 @@ fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     (0..plan.parts).into_par_iter().filter(is_damaged).collect()
 }
 
-/// Submits the missing parts and the merges to Slurm, and prints the job IDs.
+/// Submits the missing parts and all merges to Slurm, and prints the job IDs. If a signal arrives meanwhile, cancels
+/// the submitted jobs and returns [`Ending::Interrupted`].
 fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error> {
     let Some(jobs) = slurm::submit(plan, folder, missing, &Signals::watch()?)? else {
         note("raysieve: interrupted; the submitted jobs are cancelled");
@@ -177,7 +188,7 @@ fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error
     print_result(&format!("progress: {} --status\n", folder.command())).map(|()| Ending::Done)
 }
 
-/// Returns the job IDs of the arrays as text, such as `job 12` or `jobs 12, 13`.
+/// Returns the Slurm job IDs of the arrays as text, such as `job 12` or `jobs 12, 13`.
 fn job_list<'a>(arrays: impl IntoIterator<Item = &'a Array>) -> String {
     let jobs: Vec<&str> = arrays.into_iter().map(|array| array.job.as_str()).collect();
     let word = if jobs.len() == 1 { "job" } else { "jobs" };

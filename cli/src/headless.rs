@@ -35,14 +35,15 @@ use crate::{
     table,
 };
 
-/// Renders all samples, or stops early at a signal. Then writes the files and prints the table.
+/// Renders all samples, or stops early at SIGINT, SIGTERM or SIGHUP. Then writes the files and prints the table.
 ///
 /// After a signal before the first sample, nothing is written. If image and checkpoint are the same file, an
-/// interrupted render leaves the checkpoint there. A checkpoint that cannot be written is only reported.
+/// interrupted render leaves the checkpoint there. A failure to write the checkpoint is printed and does not end the
+/// render.
 ///
 /// # Errors
-/// If the render fails or a file cannot be written. When all of several GPUs have failed, or one with a checkpoint, the
-/// error names the command that continues or starts again.
+/// If the render fails, or if the image or the statistics cannot be written. When all of several GPUs have failed, or
+/// the only GPU of a render with a checkpoint, the error names the command that continues or starts again.
 pub(crate) fn render(
     mut renderer: Renderer,
     scene: &Scene,
@@ -72,8 +73,8 @@ pub(crate) fn render(
     let done = match rendered {
         Err(error) => {
             return Err(match &mut checkpoint {
-                Some(writer) => failure::saved_in(error, &mut renderer, &mut writer.file),
-                None => failure::saved(error, &mut renderer, None, outputs),
+                Some(writer) => failure::save_checkpoint(error, &mut renderer, &mut writer.file),
+                None => failure::save_part(error, &mut renderer, None, outputs),
             });
         }
         Ok(done) => done,
@@ -109,7 +110,7 @@ pub(crate) fn render(
         let stats = report(&mut renderer, outputs)?;
         note(&format!(
             "raysieve: interrupted after {}; the same command continues from {picture}",
-            so_far(&stats, spp)
+            samples_so_far(&stats, spp)
         ));
         return Ok(Ending::Interrupted);
     }
@@ -138,13 +139,14 @@ pub(crate) fn render(
     };
     note(&format!(
         "raysieve: interrupted; {picture} has {}{begun}{rest}",
-        so_far(&stats, spp)
+        samples_so_far(&stats, spp)
     ));
     Ok(Ending::Interrupted)
 }
 
-/// Returns text about how many samples of an interrupted render exist. `spp` is the requested number per pixel.
-fn so_far(stats: &Stats, spp: u32) -> String {
+/// Returns text about the samples of an interrupted render, such as `12 of 64 samples per pixel`. `spp` is the
+/// requested number of samples per pixel.
+fn samples_so_far(stats: &Stats, spp: u32) -> String {
     match &stats.noise {
         Some(noise) => format!(
             "{:.1} samples per pixel, and {} of its pixels have not converged",
@@ -155,8 +157,8 @@ fn so_far(stats: &Stats, spp: u32) -> String {
     }
 }
 
-/// Renders in steps of about 50 ms until all samples are done or `interrupted` is set. Writes checkpoints when due.
-/// Returns whether all samples are done.
+/// Renders in steps of about 50 ms until all samples are done or `interrupted` is set. Writes checkpoints when they are
+/// due. Returns whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
@@ -178,23 +180,25 @@ fn advance_until(
     Ok(renderer.progress() >= 1.0)
 }
 
-/// Passes each pending note of the renderer to `print`, such as the failure of one of several GPUs. Clears the notes.
+/// Passes each pending note of the renderer to `print`, such as the failure of one of several GPUs. The renderer
+/// returns each note only once.
 pub(crate) fn print_notes(renderer: &mut Renderer, print: impl Fn(&str)) {
     for line in renderer.take_notes() {
         print(&format!("raysieve: {line}"));
     }
 }
 
-/// Writes checkpoints. If that fails, it prints the error, and the render continues.
+/// The checkpoint of a headless render. If it cannot be written, the error is printed, and the render continues.
 struct CheckpointWriter {
     file: Checkpoint,
-    /// The error message of the last write of the checkpoint, or `None` if it succeeded or there was none. The same
-    /// message is not printed twice in a row.
+    /// The error message of the last attempt to write the checkpoint. `None` if that attempt succeeded or there was
+    /// none. An identical message is not printed twice in a row.
     last_problem: Option<String>,
 }
 
 impl CheckpointWriter {
-    /// Writes the film to the checkpoint. If that fails, `consequence` is appended to the printed message.
+    /// Writes the film to the checkpoint. If that fails, prints the error with `consequence` appended, unless the last
+    /// attempt failed with the same error.
     fn write(&mut self, renderer: &mut Renderer, progress: &Progress, consequence: &str) {
         let problem = self
             .file
@@ -210,13 +214,17 @@ impl CheckpointWriter {
     }
 }
 
-/// Returns whether the files need a denoised image: as the PNG, or as a layer of the EXR.
+/// Returns whether the output files need a denoised image: as the PNG of `--denoise`, or as a layer of the EXR.
 fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
     let displays = outputs.look.denoise && outputs.debug_view == DebugView::Light;
     displays || layers.requested.contains(&Aov::Denoised)
 }
 
-/// Ends the render with the samples that are done, writes the files, prints the table, and returns the statistics.
+/// Ends the render with the samples that are done, writes image and statistics, prints the table, and returns the
+/// statistics.
+///
+/// If the files need a denoised image, adds it to `layers`. A note on standard error says whether there were enough
+/// samples to denoise.
 pub(crate) fn finish(
     renderer: &mut Renderer,
     scene: &Scene,
@@ -254,9 +262,10 @@ pub(crate) fn finish(
     Ok(part.header.stats)
 }
 
-/// Writes the image and the statistics. Prints the table in any case, even if a file cannot be written.
+/// Writes the image and the statistics. Prints the table to standard output in any case, even if a file cannot be
+/// written.
 ///
-/// If there is a `debug_image`, it is written instead of the film. The path must then be that of a PNG.
+/// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`.
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,
@@ -284,7 +293,7 @@ pub(crate) fn write_files(
     stats_written
 }
 
-/// Ends a render that writes no image: prints the table, writes the statistics file if one is asked for, and returns
+/// Ends a render that writes no image: prints the table, writes the statistics file if `--stats` names one, and returns
 /// the statistics.
 pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats, Error> {
     let stats = renderer.finish()?;
@@ -293,6 +302,7 @@ pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats
     Ok(stats)
 }
 
+/// Writes the statistics to the file of `--stats`. Does nothing without that option.
 fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
     outputs
         .stats
@@ -300,10 +310,10 @@ fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
         .map_or(Ok(()), |path| Ok(output::write_stats(path, stats)?))
 }
 
-/// Length of progress bars that show a fraction: 0 to this many steps.
+/// Number of steps of a progress bar that shows a fraction from 0 to 1.
 pub(crate) const PROGRESS_STEPS: u64 = 10_000;
 
-/// Returns a progress bar with `steps` steps, on standard error. It is shown only if that is a terminal.
+/// Returns a progress bar with `steps` steps on standard error. The bar is hidden if standard error is not a terminal.
 pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     let bar = ProgressBar::new(steps).with_finish(ProgressFinish::AndClear);
     if let Ok(style) = ProgressStyle::with_template("{msg}{wide_bar} {percent:>3} %{time_left}") {
@@ -313,12 +323,14 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     bar
 }
 
-/// Runs `read` and returns its result. A terminal shows "reading PATH" if that takes longer than a second.
+/// Runs `read` and returns its result. After a second, shows "reading PATH" and the elapsed time on standard error
+/// until `read` returns. Shows nothing if standard error is not a terminal.
 pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
     with_progress_line(format!("reading {}", path.display()), read)
 }
 
-/// Runs `work` and returns its result. A terminal shows `what` and the elapsed time if that takes longer than a second.
+/// Runs `work` and returns its result. After a second, shows `what` and the elapsed time on standard error until `work`
+/// returns. Shows nothing if standard error is not a terminal.
 pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
@@ -342,10 +354,11 @@ pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T
     result
 }
 
-/// Time before a progress line appears, and between its updates.
+/// Time before the line of [`with_progress_line`] appears, and between its updates.
 const LINE_DELAY: Duration = Duration::from_secs(1);
 
-/// Writes the estimated remaining time of a progress bar, such as ", 5m left". Writes nothing at position 0.
+/// Writes the estimated remaining time of a progress bar to `text`, such as ", 5m left". Writes nothing while the bar
+/// is at 0.
 pub(crate) fn time_left(state: &ProgressState, text: &mut dyn fmt::Write) {
     if state.pos() > 0 {
         let _ = write!(text, ", {:#} left", HumanDuration(state.eta()));

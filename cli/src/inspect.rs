@@ -9,8 +9,11 @@ use raysieve_scene::atomic_file;
 
 use crate::{arguments::Inspect, headless::with_progress_line, note, print_result, table::aligned};
 
-/// Runs the command: traces the path on the CPU, prints its record as a table, and writes the record as JSON with
-/// `--json`.
+/// Runs `raysieve inspect`: traces the path on the CPU and prints its record as a table. With `--json`, writes the
+/// record as JSON first.
+///
+/// # Errors
+/// If the scene cannot be loaded, the pixel is outside the image, or the file cannot be written.
 pub(crate) fn inspect(arguments: &Inspect) -> Result<(), Error> {
     if let Some(file) = &arguments.json {
         atomic_file::check_place(file)?;
@@ -34,7 +37,7 @@ pub(crate) fn inspect(arguments: &Inspect) -> Result<(), Error> {
     ))
 }
 
-/// Headings of the columns of the table that the command prints. The table has one row per vertex of the path.
+/// Column headings of the table of a path record. The table has one row per vertex of the path.
 const HEAD: [&str; 6] = [
     "bounce",
     "position",
@@ -44,14 +47,15 @@ const HEAD: [&str; 6] = [
     "direct light",
 ];
 
-/// Returns the table of a path record, with a heading and one row per vertex.
+/// Returns the table of a path record as text, with the headings and one row per vertex.
 fn table(record: &PathRecord) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     rows.extend((0..).zip(&record.vertices).map(cells));
     aligned(&rows)
 }
 
-/// Returns the cells of the row of one vertex. A ray that leaves the scene has a direction instead of a position.
+/// Returns the cells of one vertex, in the order of [`HEAD`]. If the ray leaves the scene, the direction of the ray
+/// replaces the position. Bounce 0 is the hit of the camera ray.
 fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
     let (place, what) = match &vertex.hit {
         Some(hit) => (triple(hit.position.to_array(), 3), surface(hit)),
@@ -73,8 +77,8 @@ fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
     ]
 }
 
-/// Returns text about a hit: the side of the surface, the material's name in quotes, and the number of the instance, if
-/// any.
+/// Returns text about a hit: the side of the surface, the material's name in quotes, and the index of the instance, if
+/// any. An example is `front of "white", instance 3`.
 fn surface(hit: &SurfaceHit) -> String {
     let material = match hit.material.as_str() {
         "" => "a surface".to_owned(),
@@ -87,7 +91,8 @@ fn surface(hit: &SurfaceHit) -> String {
     format!("{side} of {material}{instance}")
 }
 
-/// Returns text about a light sample: its radiance, and whether the shadow ray was blocked.
+/// Returns text about a sample of direct light: the radiance that it adds to the path unless the shadow ray is blocked,
+/// and "blocked" if the ray is.
 fn direct_light(sample: &DirectLightSample) -> String {
     let radiance = light(sample.light.to_array());
     if sample.blocked {
@@ -97,7 +102,8 @@ fn direct_light(sample: &DirectLightSample) -> String {
     }
 }
 
-/// Returns the lines below the table: where and why the path ended, and the radiance of the path.
+/// Returns the two lines below the table: the bounce after which the path ended with the reason, and the radiance of
+/// the path.
 fn ending(record: &PathRecord) -> String {
     let rejected = if record.rejected {
         "; rejected by the film: not finite, or too bright"
@@ -112,7 +118,7 @@ fn ending(record: &PathRecord) -> String {
     )
 }
 
-/// Formats an RGB radiance with four decimals, or as "-" if it is zero.
+/// Formats an RGB radiance with four decimals, or as "-" if all three channels are 0.
 fn light(rgb: [f32; 3]) -> String {
     if rgb == [0.0; 3] {
         "-".to_owned()
@@ -121,7 +127,7 @@ fn light(rgb: [f32; 3]) -> String {
     }
 }
 
-/// Formats three numbers with `digits` decimals, such as `(0.5, 0.5, 1.0)`.
+/// Formats three numbers in parentheses with `digits` decimals, such as `(0.5, 0.5, 1.0)` with one.
 fn triple(numbers: [f32; 3], digits: usize) -> String {
     let [a, b, c] = numbers.map(|number| format!("{number:.digits$}"));
     format!("({a}, {b}, {c})")

@@ -1,4 +1,5 @@
-//! The program `raysieve`: parses the command line, then renders in a window, on a page or headless, or runs a command.
+//! The program `raysieve`: parses the command line, then renders a scene in a window, on a web page or headless, or
+//! runs a subcommand.
 
 mod bench;
 mod arguments;
@@ -50,9 +51,11 @@ use signals::Signals;
 /// The outcome of a run without an error. The discriminant is the exit code of the process: 0 or 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
-    /// Everything that the command line asked for was done, or the user closed the window or ended the page.
+    /// Everything that the command line asked for was done, the user closed the window, or a signal ended the page of
+    /// `--serve`.
     Done = 0,
-    /// A signal ended the run early. Shells report 130 for a process that Ctrl-C ended.
+    /// A signal ended the run early: SIGINT (Ctrl-C), SIGTERM or SIGHUP. For all three, the exit code is the one that
+    /// shells report for a process that Ctrl-C ended.
     Interrupted = 130,
 }
 
@@ -69,7 +72,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the subcommand, renders the scene, or lists the devices.
+/// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, or renders the
+/// scene.
 fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
@@ -82,7 +86,9 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
     }
 }
 
-/// Renders the scene in a window, on a page or headless, as the arguments and the machine decide.
+/// Renders `scene` on a page with `--serve`, in a window if options, build and display allow, and otherwise headless.
+///
+/// Output paths that cannot be written are reported before the render begins.
 fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let mut outputs = arguments.outputs(scene);
     outputs.check_stats()?;
@@ -131,7 +137,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let _ = has_window;
     renderer.set_samples(&samples)?;
     let checkpoint = match arguments.checkpoint() {
-        Some((path, every)) => Some(begin(path, every, &mut renderer)?),
+        Some((path, every)) => Some(open_checkpoint(path, every, &mut renderer)?),
         None => None,
     };
     let layers = arguments.layers();
@@ -143,6 +149,10 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
 /// and writes the statistics, but no image.
 ///
 /// An open window handles no signals, so that Ctrl-C on the terminal ends the program at once.
+///
+/// # Errors
+/// If the render fails, or a file cannot be written. When all of several GPUs have failed, the error names the file in
+/// which the film is saved.
 #[cfg(feature = "window")]
 fn show_window(
     renderer: Renderer,
@@ -157,7 +167,7 @@ fn show_window(
         Outcome::AllGpusFailed {
             mut renderer,
             error,
-        } => Err(failure::saved(
+        } => Err(failure::save_part(
             error.into(),
             &mut renderer,
             Some(scene),
@@ -175,7 +185,8 @@ fn show_window(
     }
 }
 
-/// Returns the line of the log that names the backend and its device.
+/// Returns a line such as `backend: cuda, NVIDIA H200 (cuda:0)`. With `--backend auto`, the reason for the choice
+/// follows.
 fn backend_line(renderer: &Renderer) -> String {
     format!(
         "backend: {}, {}",
@@ -184,10 +195,18 @@ fn backend_line(renderer: &Renderer) -> String {
     )
 }
 
-/// Opens the checkpoint at `path`, loads its film into the renderer if the file exists, and prints where it continues.
+/// Opens the checkpoint at `path`, loads its film into the renderer if the file exists, and prints which samples the
+/// film contains. `every` is the minimum time between two checkpoints during the render.
 ///
 /// A damaged checkpoint is renamed, and the render starts from the beginning.
-fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkpoint, Error> {
+///
+/// # Errors
+/// If no file can be written at `path`, or if the file there is not a checkpoint of this render.
+fn open_checkpoint(
+    path: &Path,
+    every: Duration,
+    renderer: &mut Renderer,
+) -> Result<Checkpoint, Error> {
     atomic_file::check_place(path)?;
     let (checkpoint, beginning) = Checkpoint::begin(path, every, renderer)?;
     let path = path.display();
@@ -208,12 +227,15 @@ fn begin(path: &Path, every: Duration, renderer: &mut Renderer) -> Result<Checkp
     Ok(checkpoint)
 }
 
-/// Prints a line to standard error. Errors are ignored, so that a closed standard error does not end a render.
+/// Prints a line to standard error. Ignores failures, so that a closed standard error does not end a render.
 fn note(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-/// Prints results to standard output. A closed pipe is not an error.
+/// Prints `text` to standard output, without adding a line break. A closed pipe is not an error.
+///
+/// # Errors
+/// [`Error::Write`] if the text cannot be written for another reason, for example because the disk is full.
 fn print_result(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -18,11 +18,12 @@ use crate::{
     note,
 };
 
-/// Merges the parts, writes the files and prints the table. With `--wait`, waits for missing parts first.
+/// Runs `raysieve merge`: adds the films of the parts, writes the files and prints the table. With `--wait`, waits for
+/// missing parts first.
 ///
 /// # Errors
 /// If a part cannot be read, or a file cannot be written. Also if the parts belong to different renders, overlap, have
-/// gaps that are not allowed, or have other samples than expected.
+/// gaps without `--allow-gaps`, or do not contain exactly the samples of `--samples`.
 pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     let outputs = arguments.outputs();
     outputs.check_picture()?;
@@ -80,13 +81,14 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     })
 }
 
-/// Checks that the parts belong together and contain the samples of `--samples`.
+/// Checks that the parts with these headers belong together and contain the samples of `--samples`.
 ///
-/// Returns `Ok(None)` if they do. If samples are missing, returns `Ok(Some)` with an error, because `--wait` can wait
-/// for them.
+/// Returns `Ok(None)` if they do. If only samples of `--samples` are missing, returns `Ok(Some)` with the error,
+/// because `--wait` can wait for them.
 ///
 /// # Errors
-/// If the parts are wrong, so that waiting does not help.
+/// If waiting does not help: the parts belong to other renders, overlap, contain samples outside `--samples`, or have
+/// gaps without `--samples` and `--allow-gaps`.
 fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<Error>, Error> {
     let [(_, first), ..] = headers else {
         return Ok(None);
@@ -112,11 +114,12 @@ fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<
     }
 }
 
-/// Waits until all parts exist and no sample is missing, and returns the headers of the parts. Reads the headers
-/// repeatedly, without a time limit; a signal ends the process.
+/// Waits until all parts exist and contain the samples of `--samples`, and returns the headers of the parts. Reads the
+/// headers repeatedly, without a time limit. A signal such as Ctrl-C ends the process.
 ///
 /// # Errors
-/// If a part is wrong. A damaged file is not an error, because the job of that part replaces it.
+/// If a part belongs to another render, overlaps another part, or contains samples outside `--samples`. A damaged file
+/// is only reported, because the job of that part replaces it.
 fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
     let mut reported: Vec<PathBuf> = Vec::new();
     loop {
@@ -143,13 +146,14 @@ fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
     }
 }
 
-/// Minimum pause between two readings of the parts' headers with `--wait`.
+/// Minimum pause of `--wait` between two readings of all headers.
 const MIN_PAUSE: Duration = Duration::from_secs(2);
-/// Minimum ratio of a pause to the reading of headers before it, so that reading takes at most a tenth of the time.
+/// Minimum ratio of a pause of `--wait` to the reading of the headers before it, so that reading takes at most a tenth
+/// of the time.
 const PAUSE_FACTOR: u32 = 9;
 
-/// Compares the samples of all parts together with the expected ones. If samples are missing, returns an error in
-/// `Ok(Some)`.
+/// Compares the samples of all parts together with the samples of `--samples`, which are `expected`. Returns `Ok(None)`
+/// if they are equal. If samples are missing, returns `Ok(Some)` with an error that names the first missing range.
 ///
 /// # Errors
 /// If a part contains samples that are not expected.

@@ -20,12 +20,14 @@ use crate::{
     table::samples_per_pixel,
 };
 
-/// Serves the render as a web page until a signal arrives, also after the render is complete. Then writes the image
-/// with the samples so far if `writes_picture`, writes the statistics, and prints the table. The image shows the scene
-/// and camera as last displayed, with the look of the command line.
+/// Serves the render as a web page until SIGINT, SIGTERM or SIGHUP arrives, even if the render is complete before. Then
+/// writes the image if `writes_picture`, writes the statistics, and prints the table.
+///
+/// The image contains the samples rendered so far, at least one per pixel. It shows the scene and camera as last
+/// rendered, with the look of the command line. Returns [`Ending::Done`], although a signal ended the page.
 ///
 /// # Errors
-/// If the render fails, also before a signal, or a file cannot be written.
+/// If the render fails, also while the page is served, or if a file cannot be written.
 pub(crate) fn show(
     server: Server,
     renderer: Renderer,
@@ -44,7 +46,7 @@ pub(crate) fn show(
             mut renderer,
             error,
         } => {
-            return Err(failure::saved(
+            return Err(failure::save_part(
                 error.into(),
                 &mut renderer,
                 Some(scene),

@@ -1,4 +1,5 @@
-//! Progress of a headless render: a bar and a table, updated in place, on a terminal; otherwise a line every 10 seconds.
+//! Progress of a headless render. A terminal shows a bar and a table, updated in place. Otherwise a line is printed
+//! every 10 seconds.
 
 use std::time::{Duration, Instant};
 
@@ -19,21 +20,27 @@ use crate::{
 pub(crate) struct Progress {
     /// The progress bar. It is hidden if standard error is not a terminal.
     bar: ProgressBar,
-    /// The estimate of the image's noise, used for renders without `--noise`.
+    /// The estimator of the image's noise. Unused with `--noise`, because the render then estimates the noise itself.
     noise: NoiseEstimator,
-    /// The time, and the progress from 0 to 1, when the progress was first known. The remaining time is computed from
-    /// these, because samples from a checkpoint took no time in this process.
+    /// The time at which the progress was first known, and that progress, from 0 to 1. `None` before: with `--noise`,
+    /// the remaining work is unknown at first.
+    ///
+    /// The remaining time is extrapolated from this point, because samples from a checkpoint took no time in this
+    /// process.
     start: Option<(Instant, f64)>,
-    /// The time at which the table or line was last printed, at first that of the start.
+    /// The time at which the table or the line was last printed. Before the first output, the time at which this value
+    /// was created.
     last_output: Instant,
 }
 
-/// Minimum time between two updates of the table.
+/// Minimum time between two updates of the table on a terminal.
 const TABLE_INTERVAL: Duration = Duration::from_millis(250);
 /// Minimum time between two lines if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 impl Progress {
+    /// Creates the display, with the bar at the progress of the renderer. That is above 0 after a checkpoint was
+    /// loaded.
     pub(crate) fn new(renderer: &Renderer) -> Self {
         let bar = progress_bar(PROGRESS_STEPS);
         let template = "{wide_bar} {percent:>3} %{time_left}\n{msg}";
@@ -50,7 +57,8 @@ impl Progress {
         progress
     }
 
-    /// Moves the bar to the render's progress. Does nothing while the renderer does not know its progress.
+    /// Moves the bar to the render's progress. Does nothing while the renderer does not know its progress, as at first
+    /// with `--noise`.
     fn set_position(&mut self, renderer: &Renderer) {
         if !renderer.knows_progress() {
             return;
@@ -64,8 +72,8 @@ impl Progress {
         }
     }
 
-    /// Updates the bar, the noise estimate and, if due, the table or line. Must be called after each
-    /// [`Renderer::advance`].
+    /// Updates the bar and the noise estimate. If due, updates the table on a terminal, or prints a line elsewhere.
+    /// Must be called after each [`Renderer::advance`].
     ///
     /// # Errors
     /// If the image cannot be read back for the noise estimate.
@@ -87,7 +95,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Prints a line above the bar and the table.
+    /// Prints a line to standard error, above the bar and the table if these are visible.
     pub(crate) fn print(&self, line: &str) {
         self.bar.suspend(|| note(line));
     }
@@ -97,7 +105,8 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Returns the line that replaces the bar outside a terminal: samples, progress, remaining time and noise.
+    /// Returns the line that replaces the bar if standard error is not a terminal: samples, progress, remaining time
+    /// and noise.
     fn line(&self, renderer: &Renderer, stats: &Stats) -> String {
         let left = self.start.map_or(String::new(), |start| {
             progress_text(start, renderer.progress())
@@ -109,7 +118,8 @@ impl Progress {
         )
     }
 
-    /// Returns the estimated noise as text, such as ", noise about 1.20 %", or an empty text if it is not known yet.
+    /// Returns the estimated noise as text, such as ", noise about 1.20 %". Empty while there is no estimate. The noise
+    /// is the relative error, averaged over the pixels.
     fn noise_text(&self, stats: &Stats) -> String {
         let percent = |noise: f64| format!(", noise about {:.2} %", 100.0 * noise);
         let noise = match &stats.noise {
@@ -137,7 +147,8 @@ impl Progress {
     }
 }
 
-/// Returns the number of samples per pixel as text and, with `--noise`, the percentage of converged pixels.
+/// Returns text about the samples, such as "12 samples per pixel". With `--noise`, the text contains the mean number
+/// per pixel and the percentage of converged pixels.
 fn samples_text(stats: &Stats) -> String {
     let Some(noise) = &stats.noise else {
         return format!("{} {}", stats.spp, table::samples_per_pixel(stats.spp));
@@ -152,8 +163,8 @@ fn samples_text(stats: &Stats) -> String {
     )
 }
 
-/// Returns the progress in percent and the estimated remaining time as text. `start` is the first known (time,
-/// progress), from which the remaining time is extrapolated.
+/// Returns the progress and the estimated remaining time as text, such as ", 40 %, 3 minutes left". `start` is the
+/// first known (time, progress), from which the remaining time is extrapolated.
 fn progress_text((start, first): (Instant, f64), progress: f64) -> String {
     let left = start.elapsed().as_secs_f64() * (1.0 - progress)
         / (progress - first).max(f64::MIN_POSITIVE);

@@ -1,4 +1,4 @@
-//! Signals that end the program early (Ctrl-C, SIGTERM, SIGHUP), and the file size limit.
+//! Signals that end the program early (SIGINT from Ctrl-C, SIGTERM and SIGHUP), and the file size limit.
 
 use std::{
     process,
@@ -32,20 +32,25 @@ pub(crate) fn survive_file_size_limit() {
 /// the process and its group.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
 
-/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. One that arrives more than
-/// [`REPEAT_WINDOW`] later exits at once with 130, and those in between are ignored.
+/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. A signal more than
+/// [`REPEAT_WINDOW`] later ends the process at once with exit code 130. Signals in between are ignored.
 #[derive(Default)]
 pub(crate) struct Signals {
+    /// Whether a signal has arrived.
     received: Arc<AtomicBool>,
-    /// The function to call at the first signal, if any.
+    /// The function to call at the first signal. `None` until [`Signals::on_first`] sets one.
     on_first: Arc<Mutex<Option<Callback>>>,
 }
 
-/// A function that the signal handler calls, on its own thread.
+/// A function to call at the first signal, on the thread of the signal handler. If the signal came before the function
+/// was set, [`Signals::on_first`] calls it on its caller's thread.
 type Callback = Box<dyn Fn() + Send>;
 
 impl Signals {
-    /// Installs the handler. Must be called at most once per process; a second call returns an error.
+    /// Installs the handler. Must be called at most once per process.
+    ///
+    /// # Errors
+    /// [`Error::Signals`] at a second call, or if the operating system refuses the handler.
     pub(crate) fn watch() -> Result<Signals, Error> {
         let signals = Signals::default();
         let (received, on_first) = (signals.received.clone(), signals.on_first.clone());
@@ -80,7 +85,7 @@ impl Signals {
         &self.received
     }
 
-    /// Sets the function that the first signal calls. Calls it at once if a signal has been received already.
+    /// Sets the function that the first signal calls. Calls the function at once if a signal has been received already.
     pub(crate) fn on_first(&self, callback: impl Fn() + Send + 'static) {
         let mut on_first = self.on_first.lock().unwrap_or_else(PoisonError::into_inner);
         if self.received.load(Ordering::Relaxed) {

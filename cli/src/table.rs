@@ -5,10 +5,11 @@ use raysieve::{
     stages::Stage,
 };
 
-/// Returns the table that a finished render prints: a row per bounce with rays, a row of totals, and a summary of the
-/// render.
+/// Returns the table that a finished render prints: a row for each bounce with rays, a row of totals, and a summary of
+/// the render.
 ///
-/// Times are in milliseconds, summed over the whole render and divided by the number of threads or GPUs at work.
+/// The times of a stage are in milliseconds, summed over the whole render and divided by the number of CPU threads or
+/// GPUs that work at the same time.
 pub(crate) fn final_table(stats: &Stats) -> String {
     let total = stats.total();
     let mut rows = vec![head()];
@@ -24,7 +25,8 @@ pub(crate) fn final_table(stats: &Stats) -> String {
     aligned(&rows) + &summary(stats)
 }
 
-/// Returns the narrower table that a terminal shows during a render. Times are in milliseconds per sample per pixel.
+/// Returns the narrower table that a terminal shows during a render: counts so far, and times in milliseconds for one
+/// sample per pixel.
 pub(crate) fn live_table(stats: &Stats) -> String {
     let samples = stats.paths as f64 / stats.size.map(f64::from).iter().product::<f64>();
     let row = |label: &str, row: &BounceStats| {
@@ -54,7 +56,7 @@ pub(crate) fn live_table(stats: &Stats) -> String {
     aligned(&rows)
 }
 
-/// Returns the column headings of the final table: the counts, then the time of each stage.
+/// Returns the column headings of [`final_table`]: the counts, then the time of each stage.
 fn head() -> Vec<String> {
     let counts = [
         "bounce",
@@ -70,8 +72,8 @@ fn head() -> Vec<String> {
     counts.map(str::to_owned).into_iter().chain(times).collect()
 }
 
-/// Returns one row of the final table: `label`, the counts of a bounce, and the time of each stage, in the order of
-/// [`head`].
+/// Returns one row of [`final_table`]: `label`, the counts of a bounce, and the time of each stage in milliseconds, in
+/// the order of [`head`].
 fn cells(label: &str, row: &BounceStats) -> Vec<String> {
     let counts = [
         label.to_owned(),
@@ -87,7 +89,8 @@ fn cells(label: &str, row: &BounceStats) -> Vec<String> {
     counts.into_iter().chain(times).collect()
 }
 
-/// Formats rows of equal length as text, with columns aligned to the right and two spaces between them.
+/// Formats rows of equal length as text, with columns aligned to the right and two spaces between columns. Each row
+/// ends with a line break.
 pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let width = |column: usize| rows.iter().map(|row| row.as_ref()[column].len()).max();
@@ -108,13 +111,14 @@ pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
     text
 }
 
-/// Returns text about the compaction strategy and whether hits are sorted, with the gain if it was measured.
-fn compact(stats: &Stats) -> String {
+/// Returns text about the compaction strategy and the sorting of hits, such as "look-back, sorted hits: 12 % faster".
+/// Contains the gain only if it was measured.
+fn compaction_line(stats: &Stats) -> String {
     stats.compaction_text() + &sort_hits_gain(stats.sort_hits_gain)
 }
 
-/// Returns text about the measured gain of sorting hits, or an empty text if it was not measured. A gain of 1.2 means
-/// 20 % faster.
+/// Returns text about the measured gain of sorting hits, such as ": 12 % faster". `gain` is the speed with sorted hits
+/// relative to the speed without. `None` gives an empty text.
 fn sort_hits_gain(gain: Option<f64>) -> String {
     match gain {
         Some(gain) if gain > 1.0 => format!(": {:.0} % faster", 100.0 * (gain - 1.0)),
@@ -126,7 +130,8 @@ fn sort_hits_gain(gain: Option<f64>) -> String {
     }
 }
 
-/// Returns the lines below the table: scene, backend, total time and speeds, noise, warnings and the film hash.
+/// Returns the lines below the table: scene, backend, compaction, total time and speeds, noise, warnings and the film
+/// hash.
 fn summary(stats: &Stats) -> String {
     let [width, height] = stats.size;
     let samples = match &stats.noise {
@@ -157,7 +162,7 @@ fn summary(stats: &Stats) -> String {
         stats.seed,
         stats.backend,
         stats.device,
-        compact(stats),
+        compaction_line(stats),
         stats.seconds,
         grouped(stats.paths),
         stats.paths_per_second / 1e6,
@@ -200,7 +205,8 @@ fn summary(stats: &Stats) -> String {
     text
 }
 
-/// Returns text about adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …".
+/// Returns text about adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …". The
+/// percentages are relative errors.
 fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
     let estimated = noise.estimated.map_or("not estimated".to_owned(), |error| {
@@ -221,7 +227,8 @@ fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
     )
 }
 
-/// Returns "sample per pixel" for a `count` of 1 and "samples per pixel" otherwise, to follow the number.
+/// Returns "sample per pixel" if `count` is 1, and otherwise "samples per pixel". The caller writes the number before
+/// it.
 pub(crate) fn samples_per_pixel(count: u32) -> &'static str {
     if count == 1 {
         "sample per pixel"
@@ -235,7 +242,8 @@ pub(crate) fn grouped(number: u64) -> String {
     indicatif::HumanCount(number).to_string()
 }
 
-/// Formats a number with its digits in groups of three and one decimal, such as 7,168.0.
+/// Formats a number that is not negative, rounded to one decimal and with its digits in groups of three, such as
+/// 7,168.0.
 fn grouped_tenths(number: f64) -> String {
     let tenths = (10.0 * number).round() as u64;
     format!("{}.{}", grouped(tenths / 10), tenths % 10)

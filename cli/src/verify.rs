@@ -1,4 +1,4 @@
-//! `raysieve verify`: renders the samples of an image again and compares the film.
+//! `raysieve verify`: renders the samples of an image again and compares the result with the image, bit by bit.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -16,8 +16,11 @@ use crate::{
     note, print_result,
 };
 
-/// Runs the command: renders the samples of the image again on this machine, and compares the film bit by bit. Returns
-/// `Ok` if all compared pixels are identical.
+/// Runs `raysieve verify`: renders the samples of the image again on this machine, and compares film and image bit by
+/// bit.
+///
+/// Returns `Ok` if all compared pixels are identical and the rest of the file is undamaged. With `--pixels`, only some
+/// pixels are compared.
 ///
 /// # Errors
 /// [`Error::VerificationFailed`] with the first pixel that differs, or with the damage if the file is damaged. Other
@@ -73,7 +76,8 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     ))
 }
 
-/// Returns text about the samples of the image: their range or, after adaptive sampling, their numbers per pixel.
+/// Returns text about the samples of the image: their range, such as `samples 0..64`. After adaptive sampling, the text
+/// is such as `16 to 1024 samples per pixel`.
 fn samples_text(header: &PartHeader) -> String {
     match &header.stats.noise {
         Some(noise) if noise.max_samples > header.stats.spp => format!(
@@ -84,7 +88,8 @@ fn samples_text(header: &PartHeader) -> String {
     }
 }
 
-/// Returns the pixels to render again, all or those of `--pixels`, and text that describes them.
+/// Returns the pixels to render again, and text that describes them for messages. These are all `pixel_count` pixels of
+/// the image or, with `--pixels`, a random selection of at least one.
 fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
     let Some(part) = arguments.pixels else {
         return (Portion::Whole, format!("{pixel_count} pixels"));
@@ -97,11 +102,11 @@ fn portion(arguments: &Verify, pixel_count: u32) -> (Portion, String) {
     (Portion::Some { pixels, pick }, words)
 }
 
-/// Loads the scene of the image, and applies the settings of the image. The path is that of the command line or the one
-/// recorded in the image.
+/// Loads the scene of the image, and applies size, samples and other settings that the image records. The path comes
+/// from the command line or, without one there, from the image.
 ///
 /// # Errors
-/// If the scene does not exist, cannot be read, or has another hash than the image's scene.
+/// If the scene does not exist, cannot be read, or does not have the hash that the image records.
 fn scene(arguments: &Verify, header: &PartHeader) -> Result<Scene, Error> {
     let picture = arguments.picture.display();
     let path = match &arguments.scene {
@@ -134,6 +139,7 @@ fn scene(arguments: &Verify, header: &PartHeader) -> Result<Scene, Error> {
     Ok(scene)
 }
 
+/// Returns the error for a scene whose hash is not the one that the image records.
 fn another_scene(scene: &Path, picture: &Path) -> Error {
     let picture = picture.display();
     Error::File {

@@ -1,4 +1,4 @@
-//! The address to serve on, as given on the command line.
+//! The address of the web page, as given on the command line.
 
 use std::{
     fmt,
@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-/// An IP address and a port to serve on; port 0 selects a free one.
+/// An IP address and a TCP port to serve the web page on. Port 0 lets the operating system choose a free port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Address(SocketAddr);
 
@@ -23,7 +23,7 @@ impl fmt::Display for Address {
 }
 
 /// Parses `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`, or a port alone; the last two mean 127.0.0.1. Other host
-/// names are errors.
+/// names, and addresses without a port, are errors.
 impl FromStr for Address {
     type Err = &'static str;
 

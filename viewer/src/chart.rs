@@ -3,21 +3,21 @@
 
 use raysieve::{render::stats::Stats, stages::Stage};
 
-/// Colour of surviving paths, in charts, the overlay and the page. From the colour-blind-safe palette of Okabe & Ito
-/// (2008).
+/// Colour (`#rrggbb`) of paths that continue to the next bounce, in charts, the overlay and the page. The colour is
+/// from the colour-blind-safe palette of Okabe & Ito (2008).
 pub const SURVIVORS: &str = "#009e73";
-/// Colour of paths that ended at a surface; see [`SURVIVORS`].
+/// Colour (`#rrggbb`) of paths that ended at a surface, in charts, the overlay and the page.
 pub const ENDED: &str = "#e69f00";
-/// Colour of rays that left the scene; see [`SURVIVORS`].
+/// Colour (`#rrggbb`) of rays that left the scene, in charts, the overlay and the page.
 pub const MISSES: &str = "#56b4e9";
 
-/// Colours of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`]; see [`SURVIVORS`].
+/// Colours (`#rrggbb`) of the stages in the overlay and the page, in the order of [`Stage::OF_BOUNCE`].
 ///
 /// In this crate, a new stage whose time is measured needs only a colour here: bars and legends iterate over the
 /// stages.
 pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
 
-/// Returns the colour of a stage from [`STAGES`].
+/// Returns the colour of a stage, which is an entry of [`STAGES`].
 ///
 /// # Panics
 ///
@@ -33,28 +33,29 @@ pub const fn stage_colour(stage: Stage) -> &'static str {
     panic!("a stage without a colour")
 }
 
-/// Colour of the segments between the vertices of a displayed path.
+/// Colour of a displayed path's segments between two vertices.
 pub(crate) const PATH: &str = "#ffd56e";
-/// Colour of the last segment of a path that left the scene.
+/// Colour of the last segment of a displayed path that left the scene.
 pub(crate) const MISSED: &str = "#98a1ae";
 /// Colour of a displayed path's unblocked shadow rays.
 pub(crate) const LIGHT: &str = "#56b4e9";
 /// Colour of a displayed path's blocked shadow rays.
 pub(crate) const BLOCKED: &str = "#d55e00";
 
-/// Colour of primary text.
+/// Colour of a chart's titles and legend.
 const TEXT: &str = "#cdd3db";
-/// Colour of secondary text.
+/// Colour of a chart's notes and axis labels.
 const FAINT_TEXT: &str = "#8e97a4";
-/// Colour of grid lines.
+/// Colour of a chart's grid lines.
 const RULE: &str = "#3e4450";
 
-/// An SVG chart under construction, on a dark background. Positions are in pixels from the upper left corner.
+/// An SVG chart under construction, on a dark background. Positions and lengths are in pixels, counted from the upper
+/// left corner: x to the right, y down. Special characters in texts are escaped.
 #[derive(Clone, Debug)]
 pub struct Svg(String);
 
 impl Svg {
-    /// Creates an empty chart of this size in pixels.
+    /// Creates an empty chart of this width and height in pixels.
     pub fn new(width: u32, height: u32) -> Svg {
         Svg(format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
@@ -63,19 +64,20 @@ impl Svg {
         ))
     }
 
-    /// Draws a line of primary text; `y` is its baseline.
+    /// Draws a line of text in the primary colour. The text begins at `x`, and `y` is its baseline.
     pub fn title(&mut self, x: f64, y: f64, text: &str) {
         let text = escaped(text);
         self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{TEXT}\">{text}</text>\n");
     }
 
-    /// Draws a line of secondary text; `y` is its baseline.
+    /// Draws a line of text in the secondary colour. The text begins at `x`, and `y` is its baseline.
     pub fn note(&mut self, x: f64, y: f64, text: &str) {
         let text = escaped(text);
         self.0 += &format!("<text x=\"{x}\" y=\"{y}\" fill=\"{FAINT_TEXT}\">{text}</text>\n");
     }
 
-    /// Draws a legend entry: a square of the colour and its label; `y` is the label's baseline.
+    /// Draws a legend entry: a square of the colour whose left edge is at `x`, followed by the label `word` with its
+    /// baseline at `y`.
     pub fn key(&mut self, x: f64, y: f64, colour: &str, word: &str) {
         self.0 += &format!(
             "<rect x=\"{x}\" y=\"{}\" width=\"9\" height=\"9\" fill=\"{colour}\"/>",
@@ -84,13 +86,13 @@ impl Svg {
         self.title(x + 13.0, y, word);
     }
 
-    /// Draws a horizontal grid line, with its value to the left.
+    /// Draws a horizontal grid line of `width` pixels from (`x`, `y`) to the right, and the label `value` to its left.
     pub fn level(&mut self, x: f64, y: f64, width: f64, value: &str) {
         self.0 += &format!("<path d=\"M{x} {y}h{width}\" stroke=\"{RULE}\" stroke-width=\"0.5\"/>");
         self.value(x - 6.0, y + 4.0, value);
     }
 
-    /// Draws a right-aligned value that ends at `x`.
+    /// Draws the right-aligned label `value`, which ends at `x`; `y` is its baseline.
     pub fn value(&mut self, x: f64, y: f64, value: &str) {
         let value = escaped(value);
         self.0 += &format!(
@@ -98,7 +100,8 @@ impl Svg {
         );
     }
 
-    /// Draws a value centred at `x`.
+    /// Draws the label `value` of a place on the horizontal axis, centred at `x`; `y` is its baseline. Draws no tick
+    /// mark.
     pub fn tick(&mut self, x: f64, y: f64, value: &str) {
         let value = escaped(value);
         self.0 += &format!(
@@ -106,14 +109,14 @@ impl Svg {
         );
     }
 
-    /// Draws a filled rectangle.
+    /// Draws a filled rectangle whose upper left corner is (`x`, `y`).
     pub fn bar(&mut self, x: f64, y: f64, width: f64, height: f64, colour: &str) {
         self.0 += &format!(
             "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{width:.2}\" height=\"{height:.2}\" fill=\"{colour}\"/>\n"
         );
     }
 
-    /// Draws a line through these points.
+    /// Draws a line of 1.5 pixels' width through these points, given as (x, y).
     pub fn line(&mut self, points: impl IntoIterator<Item = (f64, f64)>, colour: &str) {
         let points = points.into_iter().map(|(x, y)| format!("{x:.2},{y:.2}"));
         let points: Vec<String> = points.collect();
@@ -123,7 +126,7 @@ impl Svg {
         );
     }
 
-    /// Returns the text of the SVG file.
+    /// Returns the complete text of the SVG file.
     pub fn finish(self) -> String {
         self.0 + "</svg>\n"
     }
@@ -133,8 +136,10 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;")
 }
 
-/// Returns an SVG file of 640 × 200 pixels with one bar per bounce that has rays. Its title is `name`, size, samples
-/// and rays per path. A bar's height is the number of rays in the bounce, as a fraction of the camera rays. Its parts
+/// Returns an SVG file of 640 × 200 pixels with one bar per bounce that has rays. Its title consists of `name`, picture
+/// size, samples per pixel, and rays per path including shadow rays.
+///
+/// A bar's height is the number of rays in the bounce, as a fraction of the camera rays. From the bottom up, its parts
 /// are the rays that survived, ended at a surface, or left the scene.
 pub fn survival(name: &str, stats: &Stats) -> String {
     const LEFT: f64 = 44.0;

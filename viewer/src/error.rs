@@ -4,16 +4,16 @@ use std::io::{self, Write};
 
 use raysieve_scene::escaped;
 
-/// An error of a live view: it ended the view, kept it from starting, or made one action fail.
+/// An error that ended a live view, kept it from starting, or made one action fail.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The renderer failed, or a picture could not be written.
+    /// The renderer failed, or a saved picture could not be written.
     #[error(transparent)]
     Render(#[from] raysieve::Error),
     /// The scene cannot be read or saved, or its settings are invalid.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
-    /// A setting that cannot be used.
+    /// A command-line setting of the live view that cannot be used.
     #[error("{setting}: {problem}")]
     Setting {
         /// Name and value of the setting, such as `--serve 0.0.0.0:80`.
@@ -21,23 +21,23 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
-    /// A picture for whose name no file could be created.
+    /// A saved picture whose file could not be created.
     #[error("{}: {problem}", path.display())]
     Write {
-        /// Path of the file.
+        /// Path of the file that was to be created.
         path: std::path::PathBuf,
         /// Cause and remedy.
         problem: String,
     },
-    /// A window that failed after it had begun to open, or a thread that panicked. The thread is the render thread,
-    /// also that of the page, or one that saves a picture.
+    /// A window that ended unexpectedly after it had begun to open, or a thread that panicked. The thread is the render
+    /// thread (of the window or the page), or one that saves a picture.
     #[error("window: {problem}")]
     Window {
         /// Cause of the error, usually as text of the system or of a panic.
         problem: String,
     },
     /// A page that could not be served, for example because the system has no free thread. An address that cannot be
-    /// used is an [`Error::Setting`].
+    /// used is an [`Error::Setting`] instead.
     #[error("page: {problem}")]
     Serve {
         /// Cause of the error, usually as text of the system or of a panic.
@@ -46,8 +46,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the message on one line, with control characters escaped. Messages of GPUs are returned unchanged,
-    /// because the log of a failed kernel compilation has several lines.
+    /// Returns the message on one line, with control characters escaped. Messages of GPUs are an exception: they are
+    /// returned unchanged, because the log of a failed kernel compilation has several lines.
     pub fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),
@@ -55,7 +55,8 @@ impl Error {
         }
     }
 
-    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene, file or setting, 1 otherwise.
+    /// Returns the exit code of a program that ends with this error: 2 if a scene, an input file or a setting is wrong,
+    /// 1 otherwise.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Render(error) => error.exit_code(),
@@ -66,7 +67,7 @@ impl Error {
     }
 }
 
-/// Writes a line to standard error, after the program's name; failures are ignored.
+/// Writes `raysieve: ` and `line` to standard error. Ignores a failure to write.
 pub(crate) fn report(line: &str) {
     let _ = writeln!(io::stderr(), "raysieve: {line}");
 }

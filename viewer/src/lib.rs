@@ -1,7 +1,7 @@
 //! Live views of a Raysieve render.
 //!
-//! [`session`] is a render that somebody looks at: it owns the renderer's thread and applies the viewer's actions. The
-//! `window` (feature `window`) and the web page of `serve` (feature `serve`) show its frames. [`overlay`] draws the
+//! [`session`] is an interactive render: it runs the renderer on a thread and applies the viewer's actions. The
+//! `window` (feature `window`) and the web page of `serve` (feature `serve`) display its frames. [`overlay`] draws the
 //! statistics over a picture, and [`chart`] draws SVG charts of them.
 
 #![cfg_attr(

@@ -1,8 +1,8 @@
-//! The overlay: panels with statistics, messages, a legend or a path, drawn over a picture.
+//! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
-//! It is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects the rows
-//! of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. Imports `session` for
-//! the data to display, and `chart` for colours.
+//! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
+//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. Imports
+//! `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -32,10 +32,10 @@ use raysieve::{
     },
 };
 
-/// Draws the statistics of a completed render onto its picture: RGBA bytes, rows from the top, any size.
+/// Draws the statistics of a complete render onto its picture: RGBA bytes, rows from the top, any size.
 ///
-/// Omits columns that do not fit the width, and late bounces that do not fit the height, whose number is stated. If no
-/// bounce fits, only lines of text remain, and in a tiny picture none.
+/// Omits columns that do not fit the width. Omits late bounces that do not fit the height, and states their number. If
+/// no bounce fits, draws only lines of text, or nothing onto a tiny picture.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
     let pixels = stats.size.map(f64::from).iter().product();
     let recent = Recent::of(stats, pixels);
@@ -49,7 +49,7 @@ pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
     );
 }
 
-/// Draws the statistics onto an image that is to be written to a file, if `look.overlay` is set.
+/// Draws the statistics onto an image that is to be written to a file. Does nothing unless `look.overlay` is set.
 pub fn annotate(image: &mut DisplayImage, stats: &Stats, look: Look) {
     if look.overlay {
         let (width, height) = image.size;
@@ -57,7 +57,8 @@ pub fn annotate(image: &mut DisplayImage, stats: &Stats, look: Look) {
     }
 }
 
-/// Draws the legend of a debug view onto its image.
+/// Draws the legend of a debug view into the lower left corner of its image. Does nothing if the image is too narrow
+/// for a character.
 pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
     let (width, height) = image.size;
     Overlay::new(scale_for(width, height)).draw_legend(
@@ -68,7 +69,7 @@ pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
     );
 }
 
-/// Amount of statistics displayed.
+/// Amount of statistics that the overlay displays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Detail {
@@ -76,14 +77,14 @@ pub(crate) enum Detail {
     None,
     /// The settings, speed, noise and progress of the render, warnings, and one bar per bounce.
     Short,
-    /// The same with a table of bounces and stages instead of the bars, the devices, a graph of the speed, and a
-    /// comparison of compaction strategies.
+    /// The contents of `Short`, except that a table of bounces and stages replaces the bars. Adds the devices, a graph
+    /// of the speed, and a comparison of compaction strategies.
     #[default]
     Full,
 }
 
 impl Detail {
-    /// Returns the next setting, cyclically.
+    /// Returns the next smaller amount; `Full` follows `None`.
     pub(super) fn next(self) -> Self {
         match self {
             Self::Full => Self::Short,
@@ -93,12 +94,13 @@ impl Detail {
     }
 }
 
-/// Returns the text scale for a picture of this size: its shorter side divided by 1080, but at least 1.
+/// Returns the text scale for a picture of this width and height in pixels: its shorter side divided by 1080, but at
+/// least 1. At scale 1, a character is 7 pixels wide.
 pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
     (width.min(height) as f32 / 1080.0).max(1.0)
 }
 
-/// Draws the panels of the overlay (statistics, messages, legend, path) at one text scale.
+/// A painter of the overlay's panels (statistics, keys, messages, legend, path) at one text scale.
 pub(crate) struct Overlay {
     scale: f32,
     type_face: TypeFace,
@@ -106,9 +108,10 @@ pub(crate) struct Overlay {
 
 /// Background colour of panels.
 const PANEL: Colour = [14, 17, 23];
-/// Opacity of panels in 0..=1.
+/// Opacity of the statistics panel and of legends, in 0..=1.
 const PANEL_OPACITY: f32 = 0.86;
-/// Opacity of panels that may overlap the statistics panel.
+/// Opacity of the panels of keys, messages and paths, in 0..=1. It is higher because these may overlap the statistics
+/// panel.
 const BOX_OPACITY: f32 = 0.95;
 /// Margin around and inside panels, in pixels at scale 1.
 const MARGIN: f32 = 9.0;
@@ -127,8 +130,8 @@ impl Overlay {
         self.scale
     }
 
-    /// Draws the statistics panel in the upper left corner of a picture of `size`; `detail` selects the rows. Omits
-    /// what does not fit, and draws nothing if no row is left.
+    /// Draws the statistics panel into the upper left corner of a picture: RGBA bytes, `size` (width, height) in
+    /// pixels. `detail` selects the rows. Omits what does not fit, and draws nothing if no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
@@ -209,7 +212,8 @@ impl Overlay {
         (length * self.scale).round() as i32
     }
 
-    /// Returns the margin around and inside panels in pixels: `MARGIN` scaled, but at most 1/32 of the shorter side.
+    /// Returns the margin around and inside panels in pixels: `MARGIN` times the scale, but at most 1/32 of the
+    /// canvas's shorter side.
     fn margin(&self, canvas: &Canvas<'_>) -> i32 {
         self.pixels(MARGIN)
             .min(canvas.width().min(canvas.height()) / 32)
@@ -225,8 +229,9 @@ impl Overlay {
         }
     }
 
-    /// Removes rows until they fit into `room` pixels. Removes the graph first, then late bounces of the table, and the
-    /// last rows at the end. If no bounce of the table fits, only rows of text are kept.
+    /// Removes rows until the rest fits into a height of `room` pixels. Removes the graph first, then late bounces of
+    /// the table, whose number a row states, and then the last rows. If no bounce of the table fits, keeps only rows of
+    /// text.
     fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
         let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
         if height_of(&rows) > room {
@@ -284,7 +289,8 @@ impl Overlay {
         }
     }
 
-    /// Draws the heading of the table, and the stages' names and colours if they fit.
+    /// Draws the line above the table: its title at the left, and the stages' names and colours at the right. If both
+    /// do not fit, omits the title; if the stages alone do not fit, omits them instead.
     fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area) {
         let cell = self.type_face.cell_width;
         let words: i32 = STAGES
@@ -310,7 +316,8 @@ impl Overlay {
         }
     }
 
-    /// Draws a square of a colour, about as wide as a character.
+    /// Draws a square of a colour, about as wide as a character, into the character cell whose upper left corner is
+    /// (`x`, `y`).
     fn swatch(&self, canvas: &mut Canvas<'_>, x: i32, y: i32, colour: Colour) {
         let side = self.pixels(8.0);
         let area = Area {
@@ -333,7 +340,8 @@ impl Overlay {
         });
     }
 
-    /// Draws a row of the table; a full bar of times corresponds to `longest` microseconds.
+    /// Draws a row of the table with `label` in its first column. A full bar of times stands for `longest`
+    /// microseconds.
     fn table_row(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -370,7 +378,8 @@ impl Overlay {
         );
     }
 
-    /// Draws a row of the table by calling `draw` for each cell.
+    /// Draws a row of the table: `label`, right-aligned in the first column, and every other cell by a call of `draw`
+    /// with its area and column.
     fn cells(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -391,16 +400,19 @@ impl Overlay {
     }
 }
 
-/// The layout of the table of bounces: its columns, and the values of full bars.
+/// The layout of the table of bounces: its columns, and the values that full bars stand for.
 struct Table {
+    /// Columns from left to right, with their widths in characters.
     columns: Vec<(&'static Column, i32)>,
-    /// Number of rays of the first bounce, which corresponds to a full bar.
+    /// Number of rays of bounce 0, for which a full bar of ray counts stands; 0 without bounces.
     first_rays: u64,
-    /// Time of the slowest bounce in microseconds.
+    /// Time in microseconds of the slowest bounce in the table, for which a full bar of times stands; 0 without
+    /// bounces.
     longest: f64,
 }
 
-/// Truncates a text to `length` characters, the last of which is an ellipsis; returns no text if `length` is below 1.
+/// Returns the first `length - 1` characters of a text and an ellipsis, or no text if `length` is below 1. Expects a
+/// text that is longer than `length`.
 fn cut(text: &str, length: i32) -> String {
     let Some(kept) = usize::try_from(length)
         .ok()

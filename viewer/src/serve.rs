@@ -1,10 +1,10 @@
 //! The web page: displays the render in browsers, for example from a GPU server.
 //!
-//! One render thread (`session`) serves up to 64 viewers. A thread of `broadcast` tone-maps and encodes each picture
-//! once for all of them (`encode`). Each viewer receives the newest picture while it has at most one that it has not
-//! displayed (`viewer`), so slow viewers skip pictures and delay nobody. `pages` holds the HTTP routes, `access` the
-//! authorisation, and `connections` the limits of connections. Imports `session`, `overlay` and `chart`, but not
-//! `window`.
+//! One render thread (`session`) serves up to 64 viewers, which are connections of browsers. A thread of `broadcast`
+//! tone-maps and encodes each picture once for all of them (`encode`). Each viewer receives the newest picture while at
+//! most one picture that it has not displayed is on its way (`viewer`). So slow viewers skip pictures and delay nobody.
+//! `pages` holds the HTTP routes, `access` the authorisation, and `connections` the limits of connections. Imports
+//! `session`, `overlay` and `chart`, but not `window`.
 
 mod access;
 mod notifier;
@@ -35,10 +35,10 @@ pub struct Server {
     stopper: Stopper,
 }
 
-/// The reason why a server ended, with the renderer.
+/// The reason why a server ended, with its renderer.
 pub enum Outcome {
-    /// The server was stopped. The scene is the last one, with the viewers' material edits. The renderer's film may be
-    /// a smaller preview of it, or lack edits that were made just before.
+    /// The server was stopped by a [`Stopper`]. The scene is the last one, with the viewers' material edits. The
+    /// renderer's film may be a smaller preview of that scene, or lack edits that were made just before.
     Stopped(Box<Renderer>, Arc<Scene>),
     /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
@@ -50,12 +50,13 @@ pub enum Outcome {
     },
 }
 
-/// A handle that stops a server from another thread.
+/// A handle that stops a server from any thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
 impl Stopper {
-    /// Makes the server close its viewers' connections and end.
+    /// Makes the server close its viewers' connections and end, and returns at once. A server that does not run yet
+    /// ends as soon as [`Server::run`] is called.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -64,11 +65,12 @@ impl Stopper {
 /// Minimum average interval between pictures: every second frame of a 60 Hz display.
 const INTERVAL: Duration = Duration::from_millis(33);
 
-/// Maximum time for all viewers to receive the closing message and disconnect.
+/// Maximum total time for all viewers to receive the closing message and disconnect.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Server {
-    /// Binds the address. Addresses other than loopback require an access token, which is part of the URL.
+    /// Binds a listening socket to the address. Addresses other than loopback require an access token, which is created
+    /// here and is part of the URL.
     ///
     /// # Errors
     /// [`Error::Setting`] if the address cannot be used, for example because its port is taken or privileged, or if no
@@ -110,18 +112,18 @@ impl Server {
         })
     }
 
-    /// Returns the URL of the page, including the access token if there is one.
+    /// Returns the URL of the page with the bound port, and with the access token if one is required.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Returns a handle that stops the server.
+    /// Returns a handle that stops this server.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Renders the scene and serves the page until the server is stopped or the render fails. A complete render does
-    /// not end it.
+    /// Renders the scene with its renderer and serves the page, until a [`Stopper`] stops the server or the render
+    /// fails. A complete render does not end the server.
     ///
     /// # Errors
     /// The error that ended the render, except for [`Outcome::AllGpusFailed`]; [`Error::Window`] if the render thread
@@ -146,25 +148,25 @@ impl Server {
             INTERVAL,
             notifier::event_sender(&notifier),
         )
-        .map_err(|(_, error)| serve(&error))?;
+        .map_err(|(_, error)| serve_error(&error))?;
         let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
-        let pool = crate::session::tone_mapping_pool().map_err(|error| serve(&error))?;
+        let pool = crate::session::tone_mapping_pool().map_err(|error| serve_error(&error))?;
         let broadcaster_for_thread = broadcaster.clone();
         let broadcast_thread = thread::Builder::new()
             .name("broadcast".to_owned())
             .spawn(move || broadcaster_for_thread.run(&pool))
-            .map_err(|error| serve(&error))?;
+            .map_err(|error| serve_error(&error))?;
         let served = serve_pages(listener, access, &broadcaster);
         broadcaster.end();
         let thread_ended = broadcast_thread.join();
         // The viewers' tasks ended with their runtime, so this is the last reference.
         let broadcaster =
-            Arc::into_inner(broadcaster).ok_or_else(|| serve(&"a viewer did not end"))?;
+            Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
         let session = broadcaster.into_session();
         let scene = session.scene().clone();
         let ended = session.finish()?;
         served?;
-        thread_ended.map_err(|panic| serve(&panic_text(&*panic)))?;
+        thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
         let renderer = ended.renderer;
         match ended.error {
             None => Ok(Outcome::Stopped(renderer, scene)),
@@ -176,8 +178,8 @@ impl Server {
     }
 }
 
-/// Serves the pages on the current thread until the server is stopped, and then waits for viewers to leave, for at most
-/// `CLOSE_TIMEOUT`. One thread suffices, as other threads render and encode.
+/// Serves the pages on the current thread until the server is stopped. Then waits until all viewers have left, for at
+/// most `CLOSE_TIMEOUT`. One thread suffices, as other threads render and encode.
 fn serve_pages(
     listener: TcpListener,
     access: Access,
@@ -187,11 +189,11 @@ fn serve_pages(
         .enable_io()
         .enable_time()
         .build()
-        .map_err(|error| serve(&error))?;
+        .map_err(|error| serve_error(&error))?;
     let pages = pages::router(broadcaster.clone(), access);
     runtime.block_on(async {
         let listener =
-            tokio::net::TcpListener::from_std(listener).map_err(|error| serve(&error))?;
+            tokio::net::TcpListener::from_std(listener).map_err(|error| serve_error(&error))?;
         tokio::select! {
             () = connections::accept(listener, pages) => {}
             () = broadcaster.stopped() => {}
@@ -201,7 +203,7 @@ fn serve_pages(
     })
 }
 
-fn serve(problem: &impl ToString) -> Error {
+fn serve_error(problem: &impl ToString) -> Error {
     Error::Serve {
         problem: problem.to_string(),
     }

@@ -1,8 +1,8 @@
 //! An interactive render: what the window and the web page have in common.
 //!
 //! The renderer works on a thread of its own (`render_thread`). Keys and buttons map to actions through one table
-//! (`controls`). Actions on the render go through the `controller`, which holds the camera, the look and the compaction
-//! strategy. The window and the page display the resulting frames.
+//! (`controls`). Actions on the render go through the `controller`, which holds the camera, the display settings and
+//! the compaction strategy. The window and the page display the resulting frames.
 //!
 //! Imports no other module of this crate except `error`: neither the window nor the page.
 
@@ -49,36 +49,37 @@ use raysieve::{
 };
 use raysieve_scene::SettingOverrides;
 
-/// Settings with which an interactive render begins, for the window and the web page.
+/// The settings with which an interactive render begins, in the window or on the web page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ViewOptions {
-    /// Exposure, tone curve and denoising with which the picture is displayed at first. `overlay` is ignored.
+    /// Exposure, tone curve and denoising with which the picture is displayed at first. The field `overlay` is ignored.
     pub look: Look,
     /// Debug view displayed at first; `DebugView::Light` displays the picture itself.
     pub debug_view: DebugView,
-    /// Compaction strategy with which the renderer was created. Renderers of later scenes use it until the user selects
-    /// another.
+    /// Compaction strategy with which the renderer was created. Renderers of scenes that are loaded later use it too,
+    /// until the user selects another.
     pub strategy: Strategy,
-    /// Command-line overrides of the scene, applied to each scene that is reloaded or opened later.
+    /// Command-line overrides of the scene's settings. They are applied to each scene that is reloaded or opened; the
+    /// first scene must contain them already.
     pub changes: SettingOverrides,
-    /// Target error of adaptive sampling (see `Renderer::set_noise`) in renderers of later scenes; `None` gives every
-    /// pixel the scene's sample count. The first renderer must have it already.
+    /// Target error of adaptive sampling (see `Renderer::set_noise`) for the renderers of scenes that are loaded later;
+    /// `None` gives every pixel the scene's sample count. The first renderer must have this target already.
     pub noise: Option<f32>,
-    /// Whether to watch the scene's files and reload them when they change.
+    /// Whether the scene's files are watched, and reloaded when they change.
     pub watches: bool,
     /// Whether the window renders the picture in the scene's size; otherwise the picture has the window's size. The
-    /// page ignores this and keeps the scene's size.
+    /// page ignores this field and keeps the scene's size.
     pub keep_size: bool,
 }
 
-/// A rendered frame whose images are shared by reference, so that several viewers can display it.
+/// A rendered frame whose images are shared by reference, so that copies for several viewers are cheap.
 #[derive(Clone)]
 pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
-    /// Sample count of each pixel, row by row; `None` unless the samples debug view is displayed.
+    /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Arc<Vec<u32>>>,
     /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
-    /// slow for a moving view.
+    /// slow for a moving camera.
     pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
@@ -86,14 +87,15 @@ pub(crate) struct DisplayFrame {
 }
 
 impl DisplayFrame {
-    /// Returns the picture to display with this look: the denoised preview if the look asks for it and there is one.
+    /// Returns the picture to display with this look: the denoised one if the look asks for denoising and there is one,
+    /// otherwise the picture itself.
     fn displayed_picture(&self, look: Look) -> &Picture {
         self.preview_in(look)
             .map_or(&self.picture, |preview| &preview.picture)
     }
 
     /// Returns the statistics to display with this look. `denoise_ms` is set only if the denoised picture is displayed,
-    /// and so never if `in_debug_view`.
+    /// and so never if a debug image replaces the picture (`in_debug_view`).
     pub(crate) fn stats_in(&self, look: Look, in_debug_view: bool) -> Stats {
         let preview = self.preview_in(look).filter(|_| !in_debug_view);
         Stats {
@@ -102,7 +104,7 @@ impl DisplayFrame {
         }
     }
 
-    /// Converts the frame to 8-bit sRGB for display, or returns the debug image instead if one is given.
+    /// Converts the picture to 8-bit sRGB with this look, or returns a copy of the debug image instead if one is given.
     pub(crate) fn to_image(&self, look: Look, debug_image: Option<&DebugImage>) -> DisplayImage {
         match debug_image {
             Some(debug_image) => DisplayImage {
@@ -118,6 +120,7 @@ impl DisplayFrame {
         }
     }
 
+    /// Returns the denoised picture if the look asks for denoising and there is one.
     fn preview_in(&self, look: Look) -> Option<&Preview> {
         self.preview.as_deref().filter(|_| look.denoise)
     }
@@ -144,17 +147,19 @@ impl From<Frame> for DisplayFrame {
     }
 }
 
-/// Maximum number of threads that convert pictures; more threads do not shorten the few milliseconds it takes.
+/// Maximum number of threads that convert pictures. More threads do not shorten the few milliseconds that a conversion
+/// takes.
 const MAX_THREADS: usize = 4;
 
-/// Creates a thread pool for tone mapping, scaling and encoding pictures. On the CPU backend the global pool is busy
-/// rendering, so a job there would wait for a wave.
+/// Creates a pool of up to four threads for tone mapping, scaling and encoding pictures. On the CPU backend the global
+/// pool is busy rendering, so a job there would wait for a wave.
 pub(crate) fn tone_mapping_pool() -> Result<ThreadPool, ThreadPoolBuildError> {
     let threads = rayon::current_num_threads().min(MAX_THREADS);
     ThreadPoolBuilder::new().num_threads(threads).build()
 }
 
-/// Locks a mutex, also after a panic in another thread, because every change of the data is complete in itself.
+/// Locks a mutex, and ignores that a thread has panicked while it held the lock. The data are valid even then, because
+/// every change of them is complete in itself.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
 //! The window: displays the picture as it is rendered, with its statistics overlaid, and handles input.
 //!
 //! Until the window closes, the event loop does not wait for the renderer, which works on a thread of its own
-//! (`session`). The `viewer` handles the events of both and updates the `view`, which is drawn to the `screen`. Imports
-//! `session` and `overlay`, but not `serve`.
+//! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which is drawn
+//! to the `screen`. Imports `session` and `overlay`, but not `serve`.
 
 mod save;
 mod screen;
@@ -28,11 +28,11 @@ use crate::{
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::catch_panics};
 
-/// The reason why the window ended, with the renderer.
+/// The reason why the window ended, with its renderer.
 pub enum Outcome {
     /// The user closed the window.
     Closed {
-        /// The renderer with the film at that time, which may be a smaller preview. Its scene is the last one
+        /// The renderer with the film at the time of closing, which may be a smaller preview. The scene is the last one
         /// displayed, which the user may have opened or edited.
         renderer: Renderer,
     },
@@ -48,13 +48,13 @@ pub enum Outcome {
     NoWindow {
         /// The unchanged renderer.
         renderer: Renderer,
-        /// The reason why no window could be opened, in one line.
+        /// Reason why no window could be opened, in one line.
         reason: String,
     },
 }
 
-/// Renders the scene in a window until the user closes it or the render fails. A complete render does not close it.
-/// Must be called from the main thread, at most once.
+/// Renders the scene in a window until the user closes it or the render fails. A complete render does not close the
+/// window. Must be called from the main thread, at most once per process.
 ///
 /// # Errors
 /// The error that ended the render, except for [`Outcome::AllGpusFailed`], or that of a picture that was being saved.
@@ -109,7 +109,7 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
     }
 }
 
-/// An event that a background thread sends to the event loop.
+/// An event that a background thread sends to the event loop, which it wakes.
 enum Wake {
     /// An event from a background thread of the session.
     Render(RenderEvent),
@@ -117,7 +117,7 @@ enum Wake {
     Saved(ThreadId),
 }
 
-/// The state of the event loop: the scene, the options, and the window once it is open.
+/// The state of the event loop: the initial scene, the options, and the window once it is open.
 struct App<'a> {
     scene: &'a Arc<Scene>,
     options: ViewOptions,
@@ -168,7 +168,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::DebugImage) => viewer.update_debug_image(),
             Wake::Render(RenderEvent::Message(note)) => viewer.say(note),
             Wake::Render(RenderEvent::Path(inspected)) => viewer.show_path(*inspected),
-            Wake::Render(RenderEvent::Session(event)) => viewer.handle(event),
+            Wake::Render(RenderEvent::Session(event)) => viewer.handle_event(event),
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
             Wake::Saved(thread) => viewer.report_save(thread),
         }
@@ -185,7 +185,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::Resized(size) => viewer.resize(size),
             WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
             WindowEvent::MouseInput { button, state, .. } => {
-                viewer.press(button, state.is_pressed());
+                viewer.handle_button(button, state.is_pressed());
             }
             WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
             // A key that was already held when the window got the focus was meant for another window.
@@ -227,13 +227,13 @@ impl ApplicationHandler<Wake> for App<'_> {
         let WindowState::Open(viewer) = &mut self.state else {
             return;
         };
-        let until = viewer.wait_until(Instant::now());
+        let until = viewer.run_timers(Instant::now());
         event_loop.set_control_flow(until.map_or(ControlFlow::Wait, ControlFlow::WaitUntil));
     }
 }
 
-/// Returns the key as the table of controls names it; `None` for named keys that the table does not use. Text keys are
-/// always returned.
+/// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`. A key of
+/// text, such as a letter or Space, is named by its text. Returns `None` for a named key that the table does not use.
 fn chord(key: &Key, shift: bool) -> Option<String> {
     let name = match key {
         Key::Character(letter) => return Some(letter.to_string()),
@@ -256,7 +256,8 @@ fn chord(key: &Key, shift: bool) -> Option<String> {
     })
 }
 
-/// Returns the operating system's message of a winit error, without the source location that winit adds.
+/// Returns the operating system's message of a winit error on one line, without the source location that winit adds and
+/// without the final full stop.
 fn os_text(error: &str) -> String {
     let text = match error
         .strip_prefix("os error at ")

@@ -49,7 +49,7 @@ Columns of rays per second:
   stage of all bounces."
 )]
 pub(crate) struct Bench {
-    /// Scenes to measure: .ron files or models [default: cornell, spheres and mesh of ./scenes]
+    /// Scenes to measure: .ron files or models [default: those of cornell, spheres and mesh that exist in ./scenes]
     #[arg(value_name = "SCENE", value_parser = scene_path(), conflicts_with = "from")]
     pub(crate) scenes: Vec<PathBuf>,
 
@@ -66,12 +66,12 @@ pub(crate) struct Bench {
         conflicts_with = "from")]
     pub(crate) rounds: u32,
 
-    /// Number of unmeasured frames per strategy before those
+    /// Number of unmeasured frames per strategy before the measured ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000), default_value_t = 1,
         conflicts_with = "from")]
     pub(crate) warm_up: u32,
 
-    /// Strategies to measure: those of --compaction, sort-hits and megakernel [default: all]
+    /// Strategies to measure, separated by commas: those of --compaction, sort-hits and megakernel [default: all]
     #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = method(), conflicts_with = "from")]
     strategies: Vec<Method>,
 
@@ -83,29 +83,30 @@ pub(crate) struct Bench {
         conflicts_with_all = ["backend", "wave_size", "threads", "timeout", "keep_every"])]
     pub(crate) from: Option<PathBuf>,
 
-    /// Write the results to this .json file [default: none]
+    /// Write the results to this .json file [default: no file]
     #[arg(long, value_name = "FILE", value_parser = bench_path(), help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
 
     /// Compare with the results in this .json file, written by --json on the same machine; exit code 1 if any strategy
-    /// is slower
+    /// is slower [default: compare with nothing]
     #[arg(long, value_name = "FILE", value_parser = bench_path(), help_heading = "Output")]
     pub(crate) compare: Option<PathBuf>,
 
-    /// Draw a chart of the results into this .svg file [default: none]
+    /// Draw a chart of the results into this .svg file [default: no file]
     #[arg(long, value_name = "FILE", value_parser = chart_path(), help_heading = "Output")]
     pub(crate) plot: Option<PathBuf>,
 }
 
 impl Bench {
-    /// Returns the methods to measure, all or those of `--strategies`, in the order of [`Method::all`].
+    /// Returns the methods to measure, in the order of [`Method::all`]: those of `--strategies`, or all without that
+    /// option.
     pub(crate) fn methods(&self) -> Vec<Method> {
         let is_selected =
             |method: &Method| self.strategies.is_empty() || self.strategies.contains(method);
         Method::all().filter(is_selected).collect()
     }
 
-    /// Creates a renderer for the scene on the chosen backend, with the default strategy and unsorted hits.
+    /// Creates a renderer for the scene on the backend of `--backend`, with the default strategy and unsorted hits.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (Strategy::default(), SortHits::Off);
         self.device.renderer(scene, strategy, sort_hits)
@@ -113,14 +114,16 @@ impl Bench {
 }
 
 /// A way to render a frame that `bench` measures: a compaction strategy, sorted hits, or a megakernel. Tables, files
-/// and options call it a strategy.
+/// and options call each of these a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// The wavefront renderer with this compaction strategy and unsorted hits.
     Compact(Strategy),
-    /// The wavefront renderer with the default strategy, and with hits sorted by kind of material before shading.
+    /// The wavefront renderer with the default compaction strategy, and with hits sorted by kind of material before
+    /// shading.
     SortHits,
-    /// One kernel that traces each path from the camera to its end, without stages.
+    /// A renderer of one kernel, which traces each path from the camera to the path's end. It has no stages and does
+    /// not compact.
     Megakernel,
 }
 

@@ -54,11 +54,12 @@ pub(crate) struct Farm {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_PARTS), requires = "scene")]
     pub(crate) parts: Option<u32>,
 
-    /// Minimum time between checkpoints of a part, such as 30s, 5m or 2h
+    /// Minimum time between checkpoints of a part during its render, such as 30s, 5m or 2h
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "scene")]
     pub(crate) every: Duration,
 
-    /// Maximum number of files that one job merges; more parts are merged in groups first, in parallel
+    /// Maximum number of files that one job merges; if there are more parts, jobs merge groups of parts first, in
+    /// parallel
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000), default_value_t = 128,
         requires = "scene")]
     pub(crate) fan_in: u32,
@@ -67,8 +68,8 @@ pub(crate) struct Farm {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// Show the progress of the submitted jobs until the image is complete, or a job has failed and none is left; failed
-    /// pods of Kubernetes are not noticed
+    /// Show the progress of the submitted jobs, until the image is complete, or until a job has failed and no other job
+    /// is queued or running. With Kubernetes, failures of pods are not detected; see kubectl get pods
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) status: bool,
 
@@ -83,15 +84,17 @@ pub(crate) struct Farm {
     #[command(flatten)]
     on: Machine,
 
-    /// The explicitly set options of `Machine`, as command-line words that the command of each part repeats.
+    /// The options of [`Machine`] that the command line sets explicitly, as words. The command of each part repeats
+    /// them.
     #[arg(skip)]
-    pub(crate) machine: Vec<String>,
-    /// The explicitly set options of `SceneArguments`, as command-line words. They are an error without a scene.
+    pub(crate) machine_options: Vec<String>,
+    /// The options of [`SceneArguments`] that the command line sets explicitly, as words. Any such option is an error
+    /// without a scene.
     #[arg(skip)]
-    pub(super) changed: Vec<String>,
+    pub(super) scene_options: Vec<String>,
 
-    /// Path of raysieve on the machines of the jobs [default: this program; raysieve in a container]
-    #[arg(long, value_name = "PATH", value_parser = text, requires = "scene", help_heading = "Jobs")]
+    /// Path of raysieve on the machines of the jobs [default: the path of this program; with Kubernetes, raysieve]
+    #[arg(long, value_name = "PATH", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
     pub(crate) program: Option<String>,
 
     /// System that runs the jobs
@@ -105,43 +108,46 @@ pub(crate) struct Farm {
     )]
     pub(crate) engine: Engine,
 
-    /// Number of GPUs to request for each part [default: none]
+    /// Number of GPUs to request for each part [default: request no GPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), requires = "scene",
         help_heading = "Jobs")]
     pub(crate) gpus_per_task: Option<u32>,
 
-    /// Number of CPU cores to request for each part [default: the engine's default]
+    /// Number of CPU cores to request for each part [default: what Slurm or Kubernetes gives without a request]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), requires = "scene",
         help_heading = "Jobs")]
     pub(crate) cpus_per_task: Option<u32>,
 
-    /// Time limit of the job of a part, such as 30m or 2h; a part that needs longer is queued again and continues
-    /// [default: Slurm's default]
+    /// Slurm time limit of the job of a part, such as 30m or 2h; a part that needs longer is queued again and continues
+    /// [default: the cluster's]
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "scene", help_heading = "Jobs")]
     pub(crate) time: Option<Duration>,
 
     /// Slurm partition [default: the cluster's]
-    #[arg(long, value_name = "NAME", value_parser = text, requires = "scene", help_heading = "Jobs")]
+    #[arg(long, value_name = "NAME", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
     pub(crate) partition: Option<String>,
 
     /// Slurm account [default: the user's]
-    #[arg(long, value_name = "NAME", value_parser = text, requires = "scene", help_heading = "Jobs")]
+    #[arg(long, value_name = "NAME", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
     pub(crate) account: Option<String>,
 
-    /// Any other option of sbatch, for all jobs, such as --sbatch=--mem=8G; may be repeated
+    /// Any other option of Slurm's sbatch, for all jobs, such as --sbatch=--mem=8G; may be repeated [default: no other
+    /// option]
     #[arg(long, value_name = "OPTION", value_parser = sbatch_option, allow_hyphen_values = true, requires = "scene",
         help_heading = "Jobs")]
     pub(crate) sbatch: Vec<String>,
 
-    /// Container image that contains raysieve
-    #[arg(long, value_name = "IMAGE", value_parser = text, requires = "scene", help_heading = "Jobs")]
+    /// Container image that contains raysieve; required with Kubernetes
+    #[arg(long, value_name = "IMAGE", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
     pub(crate) image: Option<String>,
 
-    /// PersistentVolumeClaim of the volume with the scene and the image
-    #[arg(long, value_name = "CLAIM", value_parser = text, requires = "scene", help_heading = "Jobs")]
+    /// PersistentVolumeClaim of the volume that contains the scene and the folder of the --output image; required with
+    /// Kubernetes
+    #[arg(long, value_name = "CLAIM", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
     pub(crate) claim: Option<String>,
 
-    /// Folder at which that volume is mounted, here and in the containers [default: the image's folder]
+    /// Folder at which the volume of --claim is mounted, on this machine and in the containers [default: the folder of
+    /// the --output image]
     #[arg(long, value_name = "FOLDER", requires = "scene", help_heading = "Jobs")]
     pub(crate) mount: Option<PathBuf>,
 }
@@ -149,7 +155,7 @@ pub(crate) struct Farm {
 /// The largest value of `--parts`.
 const MAX_PARTS: i64 = 1_000_000;
 
-/// The system that runs the jobs. The comments of the variants are help texts.
+/// The system that runs the jobs of a farm. The comments of the variants are help texts.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Serialize, serde::Deserialize,
 )]
@@ -163,8 +169,8 @@ pub(crate) enum Engine {
 }
 
 impl Farm {
-    /// Loads the scene at `path`, and overrides the settings that the command line gives: size, samples per pixel,
-    /// maximum number of bounces, clamping and seed.
+    /// Loads the scene at `path`. Overrides the settings that the command line gives: size, samples per pixel, maximum
+    /// number of bounces, clamping and seed.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
         self.settings.load(path, self.spp)
     }
@@ -172,9 +178,14 @@ impl Farm {
     /// Returns [`Error::Usage`] for options that do not apply.
     ///
     /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`] and [`Machine`]
-    /// are errors. Options of Slurm are errors with `--engine kubernetes`, and options of Kubernetes without it.
+    /// are errors. Options for Slurm are errors with `--engine kubernetes`, and options for Kubernetes are errors
+    /// without it.
     pub(super) fn check(&self) -> Result<(), Error> {
-        let given = self.changed.iter().chain(&self.machine).next();
+        let given = self
+            .scene_options
+            .iter()
+            .chain(&self.machine_options)
+            .next();
         match (&self.scene, given) {
             (None, Some(option)) => Err(Error::Usage(format!(
                 "{option} applies only to a new render; name its SCENE, or omit the option"
@@ -183,7 +194,7 @@ impl Farm {
         }
     }
 
-    /// Returns [`Error::Usage`] if an option of the engine that is not chosen is given.
+    /// Returns [`Error::Usage`] if the command line has an option that only the other engine uses.
     fn check_engine(&self) -> Result<(), Error> {
         let (engine, foreign) = match self.engine {
             Engine::Slurm => (
@@ -215,7 +226,8 @@ impl Farm {
         }
     }
 
-    /// Returns the options that sbatch receives for every job: partition, account and those of `--sbatch`.
+    /// Returns the options that sbatch receives for every job, such as `--partition=NAME`: partition, account and those
+    /// of `--sbatch`.
     pub(crate) fn sbatch_options(&self) -> Vec<String> {
         let named = [("partition", &self.partition), ("account", &self.account)];
         let named = named.into_iter().filter_map(|(name, value)| {
@@ -225,10 +237,10 @@ impl Farm {
         named.chain(self.sbatch.iter().cloned()).collect()
     }
 
-    /// Returns (container image, volume claim) for Kubernetes, or `None` for Slurm.
+    /// Returns (container image, name of the volume claim) for Kubernetes, or `None` for Slurm.
     ///
     /// # Errors
-    /// A usage error if the engine is Kubernetes and one of the two is not given.
+    /// [`Error::Usage`] if the engine is Kubernetes and one of the two is not given.
     pub(crate) fn container(&self) -> Result<Option<(&str, &str)>, Error> {
         let needed = |option: &str| {
             Error::Usage(format!(
@@ -254,8 +266,8 @@ impl Engine {
     }
 }
 
-/// Parses a word that is written into scripts. Rejects an empty word, spaces and control characters.
-fn text(text: &str) -> Result<String, String> {
+/// Parses a word that is written into job scripts. Rejects an empty word, spaces and control characters.
+fn script_word(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(|letter: char| letter.is_control() || letter == ' ') {
         Err("expected a name without spaces".to_owned())
     } else {
@@ -263,7 +275,7 @@ fn text(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses an option of sbatch, which must begin with a dash and contain no control characters.
+/// Parses an option of sbatch, such as `--mem=8G`. It must begin with a dash and contain no control characters.
 fn sbatch_option(text: &str) -> Result<String, String> {
     if text.starts_with('-') && !text.contains(char::is_control) {
         Ok(text.to_owned())

@@ -11,7 +11,7 @@ use raysieve_scene::Scene;
 use super::values::{duration, sort_hits, strategy, timeout};
 use crate::headless::with_progress_line;
 
-/// The options of [`Device`], and those of the stages `compact` and `sort_hits`: `--compaction` and `--sort-hits`.
+/// The options of a render that do not change the image: those of [`Device`], `--compaction` and `--sort-hits`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Machine {
     #[command(flatten)]
@@ -22,8 +22,8 @@ pub(crate) struct Machine {
         help_heading = "Rendering")]
     pub(super) compaction: Strategy,
 
-    /// Sort hits by kind of material before shading: auto (on a GPU, if trial waves show that it is faster), on or off;
-    /// does not change the image
+    /// Sort hits by kind of material before shading: auto (on a GPU, if trial waves show that sorting is faster), on or
+    /// off; does not change the image
     #[arg(long, alias = "order-hits", value_name = "WHEN", value_parser = sort_hits(), default_value = SortHits::default().name(),
         help_heading = "Rendering")]
     sort_hits: SortHits,
@@ -65,7 +65,8 @@ impl Machine {
         &self.device.backend
     }
 
-    /// Creates a renderer for the scene with the options of the command line.
+    /// Creates a renderer for the scene with the options of the command line. See [`Device::renderer`] for progress and
+    /// errors.
     pub(crate) fn renderer_on(&self, scene: &Scene) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (self.compaction, self.sort_hits);
         self.device.renderer(scene, strategy, sort_hits)
@@ -73,11 +74,13 @@ impl Machine {
 }
 
 impl Device {
-    /// Creates a renderer for the scene with these options. A progress line appears if that takes over a second.
+    /// Creates a renderer for the scene with these options. Shows a progress line on a terminal if that takes over a
+    /// second.
     ///
     /// # Errors
-    /// If the scene's BVH is too deep, or the backend cannot be used. A missing GPU is an [`Error::Setting`], with exit
-    /// code 2, that suggests `--backend cpu`. With `auto`, the CPU replaces a GPU that cannot be used.
+    /// If the scene's BVH is too deep, or the backend cannot be used. With `--backend cuda`, `cuda:N`, `cuda:N,N` or
+    /// `cuda:all`, a missing GPU is an [`Error::Setting`] that suggests `--backend cpu`. With `auto`, the CPU replaces
+    /// a GPU that cannot be used.
     pub(super) fn renderer(
         &self,
         scene: &Scene,

@@ -59,7 +59,7 @@ pub(crate) struct Merge {
     #[arg(long, requires = "samples")]
     pub(crate) wait: bool,
 
-    /// Write the statistics of all parts together to this .json file [default: none]
+    /// Write the statistics of all parts together to this .json file [default: no file]
     #[arg(long, value_name = "FILE", value_parser = stats_path())]
     stats: Option<PathBuf>,
 
@@ -68,20 +68,22 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// Returns a usage error if an option does not apply to the type of the output file.
+    /// Returns [`Error::Usage`] if `--overlay`, `--exposure` or `--tone` is given and the output file is an .exr.
     pub(super) fn check(&self) -> Result<(), Error> {
         self.look.check(&self.output)
     }
 
-    /// Returns the samples of `--samples` in an image of `pixel_count` pixels, or `None` without the option. A range
-    /// that is empty or out of range is an error.
+    /// Returns the samples of `--samples` in an image of `pixel_count` pixels, or `None` without the option.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the range is empty or out of range.
     pub(crate) fn samples(&self, pixel_count: u32) -> Result<Option<Samples>, Error> {
         let of =
             |range: &Range<SamplePosition>| samples_between(range.start, range.end, pixel_count);
         self.samples.as_ref().map(of).transpose()
     }
 
-    /// Returns the files to write. A PNG has the default exposure and tone curve unless the options say otherwise.
+    /// Returns the files to write. A PNG has exposure 0 and the tone curve `srgb` unless the command line gives others.
     pub(crate) fn outputs(&self) -> Outputs {
         Outputs {
             picture: self.output.clone(),

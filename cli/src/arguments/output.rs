@@ -17,25 +17,25 @@ use super::values::{exposure, tone};
 /// PNG.
 #[derive(Args, Clone, Debug)]
 pub(super) struct LookArguments {
-    /// Draw the statistics on the PNG too
+    /// Draw the statistics on the PNG
     #[arg(long, help_heading = "Output")]
     overlay: bool,
 
-    /// Exposure of the window and the PNG in stops, -32 to 32; one more stop doubles the brightness [default: the
-    /// scene's; 0 for merge]
+    /// Exposure of the window, the page and the PNG in stops, -32 to 32; one more stop doubles the brightness [default:
+    /// the scene's; 0 for merge]
     #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
         help_heading = "Output")]
     exposure: Option<f32>,
 
-    /// Tone curve of the window and the PNG, which maps radiance to the range of a display [default: the scene's; srgb
-    /// for merge]
+    /// Tone curve of the window, the page and the PNG, which maps radiance to the range of a display [default: the
+    /// scene's; srgb for merge]
     #[arg(long, value_name = "CURVE", value_parser = tone(), help_heading = "Output")]
     tone: Option<Tone>,
 }
 
 impl LookArguments {
-    /// Returns the look that the options select. Exposure and tone curve that are not given, and denoising, come from
-    /// `own`.
+    /// Returns the look that the options select. Denoising, and an exposure or tone curve that is not given, come from
+    /// `own`. The overlay comes from `--overlay` alone.
     pub(super) fn look(&self, own: Look) -> Look {
         Look {
             exposure_stops: self.exposure.unwrap_or(own.exposure_stops),
@@ -45,8 +45,8 @@ impl LookArguments {
         }
     }
 
-    /// Returns [`Error::Usage`] if `output` is an .exr and an option applies only to a .png. An .exr contains linear
-    /// radiance.
+    /// Returns [`Error::Usage`] if `output` is an .exr and `--overlay`, `--exposure` or `--tone` is given. These
+    /// options apply only to a .png, because an .exr contains linear radiance.
     pub(super) fn check(&self, output: &Path) -> Result<(), Error> {
         let given = match self {
             _ if PictureFormat::of(output) != Some(PictureFormat::Exr) => return Ok(()),
@@ -64,28 +64,31 @@ impl LookArguments {
     }
 }
 
-/// The files to write, and the look of an image in a PNG.
+/// The files that a command writes, and the look of the image if it is a PNG.
 #[derive(Clone, Debug)]
 pub(crate) struct Outputs {
-    /// Path of the image. A run with a page writes it only with `--output`, and one with a window never. If all GPUs
-    /// fail, the film is saved next to it.
+    /// Path of the image. A run with a page writes the image only with `--output`, and a run with an open window never.
+    /// If all of several GPUs fail, a part is saved in the same folder.
     pub(crate) picture: PathBuf,
-    /// Path of the statistics in JSON, or `None` to write none.
+    /// Path of the statistics file in JSON, or `None` to write none.
     pub(crate) stats: Option<PathBuf>,
-    /// Exposure, tone curve, overlay and denoising of a PNG.
+    /// Exposure, tone curve, overlay and denoising of a PNG. An EXR ignores them.
     pub(crate) look: Look,
-    /// The debug view to write to a PNG. [`DebugView::Light`] stands for the rendered image.
+    /// The debug view to write to a PNG instead of the rendered image. [`DebugView::Light`] selects the rendered image.
     pub(crate) debug_view: DebugView,
 }
 
 impl Outputs {
-    /// Returns an error if no file could be written at the image's path, for example because its folder does not exist.
-    /// Called before a long render. The file's extension is not checked here, but when the command line is parsed.
+    /// Returns an error if no file could be written at the image's path, for example because the folder does not exist.
+    ///
+    /// A long render should call this before its start. The file's extension is not checked here, but when the command
+    /// line is parsed.
     pub(crate) fn check_picture(&self) -> Result<(), Error> {
         Ok(atomic_file::check_place(&self.picture)?)
     }
 
-    /// Returns an error if the statistics could not be written at their path. Called before a long render.
+    /// Returns an error if no file could be written at the path of the statistics. A long render should call this
+    /// before its start.
     pub(crate) fn check_stats(&self) -> Result<(), Error> {
         if let Some(path) = &self.stats {
             atomic_file::check_place(path)?;
@@ -93,7 +96,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Returns an error if the image would overwrite the scene or one of its files.
+    /// Returns an error if the image would overwrite the scene file or another file that the scene was read from.
     pub(crate) fn check_apart(&self, scene: &Scene) -> Result<(), Error> {
         Ok(output::check_apart(&self.picture, scene)?)
     }

@@ -10,7 +10,8 @@ use raysieve_scene::{Scene, SettingOverrides};
 use super::values::{clamp, size};
 use crate::headless::with_reading_line;
 
-/// Options that override settings of the scene. The number of samples is not among them.
+/// Options that override settings of the scene: size, bounces, clamping and seed. `--spp` is not among them, because
+/// not every command has it.
 #[derive(Args, Clone, Debug)]
 pub(super) struct SceneArguments {
     /// Image size in pixels, such as 1920x1080 [default: the scene's]
@@ -33,16 +34,19 @@ pub(super) struct SceneArguments {
 }
 
 impl SceneArguments {
-    /// Loads the scene at `path` and applies the options that are given. `spp` is the number of samples per pixel;
-    /// `None` keeps the scene's.
+    /// Loads the scene at `path` and applies the options that the command line gives. `spp` is the number of samples
+    /// per pixel; `None` keeps the scene's number.
+    ///
+    /// # Errors
+    /// If the scene cannot be read or is invalid, or if a setting is out of range.
     pub(super) fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
         let mut scene = with_reading_line(path, || Scene::load(path))?;
         scene.apply_overrides(&self.changes(spp))?;
         Ok(scene)
     }
 
-    /// Returns the options that are given, and `spp`, as overrides of a scene's settings. `None` keeps the scene's
-    /// setting.
+    /// Returns the options that the command line gives, and `spp`, as overrides of a scene's settings. Each `None`,
+    /// also for `spp`, keeps the scene's setting.
     pub(super) fn changes(&self, spp: Option<u32>) -> SettingOverrides {
         SettingOverrides {
             size: self.size,
@@ -54,7 +58,7 @@ impl SceneArguments {
     }
 }
 
-/// A range of samples with optional ends, as in `--samples A..B`.
+/// A range of samples whose ends may be omitted, as in `--samples A..B`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleRange {
     /// First sample of the range, inclusive. `None` stands for sample 0.
@@ -64,10 +68,12 @@ pub(super) struct SampleRange {
 }
 
 impl SampleRange {
-    /// Returns the samples of the range in an image of `pixel_count` pixels.
+    /// Returns the samples of the range in an image of `pixel_count` pixels. An omitted end is the number of samples
+    /// per pixel of `scene`.
     ///
     /// # Errors
-    /// If the range is empty, or exceeds the possible sample numbers or the pixels of the image.
+    /// [`Error::Setting`] if the range is empty, ends after sample 2³² − 1, or contains a pixel index outside the
+    /// image.
     pub(super) fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
         let place = |sample| SamplePosition { sample, pixel: 0 };
         samples_between(
@@ -81,7 +87,7 @@ impl SampleRange {
 /// Returns the samples from `start`, inclusive, to `end`, exclusive, in an image of `pixel_count` pixels.
 ///
 /// # Errors
-/// If the range is empty, or exceeds the possible sample numbers or the pixels of the image.
+/// [`Error::Setting`] if the range is empty, ends after sample 2³² − 1, or contains a pixel index outside the image.
 pub(super) fn samples_between(
     start: SamplePosition,
     end: SamplePosition,
@@ -105,7 +111,7 @@ pub(super) fn samples_between(
     })
 }
 
-/// Returns an error that names both hashes if the scene does not have the hash `expected`.
+/// Returns an [`Error::File`] that names both hashes if the scene does not have the hash `expected`.
 pub(super) fn check_hash(scene: &Scene, expected: &str) -> Result<(), Error> {
     let found = scene.hash();
     if found == expected {

@@ -17,7 +17,8 @@ use raysieve_scene::Scene;
 
 use super::{bench::Method, scene::SampleRange};
 
-/// Returns a parser of paths that fails with `message` unless `is_valid` accepts the path. Paths need not be UTF-8.
+/// Returns a parser of paths that accepts those for which `is_valid` returns `true`, and fails with `message` for
+/// others. Paths need not be UTF-8.
 pub(super) fn path_matching(
     is_valid: fn(&Path) -> bool,
     message: &'static str,
@@ -31,13 +32,13 @@ pub(super) fn path_matching(
     })
 }
 
-/// Returns whether the path has this extension, in upper or lower case, without the dot.
+/// Returns whether the path has this extension, in upper or lower case. `extension` does not begin with a dot.
 pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension()
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Returns a parser of the paths of scenes and models.
+/// Returns a parser of the paths of scenes and models, which checks the extension: .ron, .glb, .gltf, .obj or .ply.
 pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         Scene::is_named,
@@ -45,7 +46,7 @@ pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
-/// Returns a parser of the paths of images: .png or .exr.
+/// Returns a parser of the paths of images, which checks the extension: .png or .exr.
 pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path).is_some(),
@@ -53,7 +54,7 @@ pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
-/// Returns a parser of the paths of parts: .exr.
+/// Returns a parser of the paths of parts, which checks the extension: .exr.
 pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
@@ -107,7 +108,8 @@ pub(super) fn strategy() -> impl TypedValueParser<Value = Strategy> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Strategy>())
 }
 
-/// Returns a parser of the names of benchmark methods. It accepts `partition`, the former name of `sort-hits`.
+/// Returns a parser of the names of benchmark methods: a compaction strategy, `sort-hits` or `megakernel`. It accepts
+/// `partition`, the former name of `sort-hits`.
 pub(super) fn method() -> impl TypedValueParser<Value = Method> {
     // The former name of sort-hits.
     const OLD_NAME: &str = "partition";
@@ -146,7 +148,7 @@ pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
     })
 }
 
-/// Parses the (column, row) of a pixel, such as `256,300`.
+/// Parses the (column, row) of a pixel, such as `256,300`. Does not check that the pixel is inside the image.
 pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
     let pixel = text
         .split_once(',')
@@ -154,8 +156,11 @@ pub(super) fn pixel(text: &str) -> Result<(u32, u32), String> {
     pixel.ok_or_else(|| "expected column and row from the upper left, such as 256,300".to_owned())
 }
 
-/// Parses a range of samples such as `0..16`. Either or both ends may be omitted, as in `16..`. An end such as
-/// `37+1234` is before pixel 1234 of sample 37.
+/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Either or both may be omitted, as in
+/// `16..`. Does not check that the range is not empty.
+///
+/// A start or end such as `37+1234` lies before pixel 1234 of sample 37. Samples and pixels are counted from 0, pixels
+/// row by row from the top.
 pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
     let place = |text: &str| match text {
         "" => Some(None),
@@ -170,7 +175,7 @@ pub(super) fn sample_range(text: &str) -> Result<SampleRange, String> {
     }
 }
 
-/// Parses a range of samples with both ends, such as `0..16`, start inclusive and end exclusive.
+/// Parses a range of samples such as `0..16`, start inclusive and end exclusive. Neither may be omitted.
 pub(super) fn closed_sample_range(text: &str) -> Result<Range<SamplePosition>, String> {
     match sample_range(text)? {
         SampleRange {
@@ -191,7 +196,7 @@ pub(super) fn scene_hash(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a percentage such as `10%`, above 0 % and up to 100 %, and returns it as a fraction.
+/// Parses a percentage with its sign, such as `10%`, above 0 % and up to 100 %. Returns a fraction, such as 0.1.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let percent = text
         .strip_suffix('%')
@@ -202,7 +207,7 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage above 0% and up to 100%, such as 10%".to_owned())
 }
 
-/// Parses a duration from 0 to a year: a number with the unit `ms`, `s`, `m` or `h`, such as `30s`.
+/// Parses a duration from 0 to 365 days: a number with the unit `ms`, `s`, `m` (minutes) or `h`, such as `30s`.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let of_unit = |(unit, seconds): (&str, f64)| {
@@ -216,7 +221,7 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time up to a year, such as 30s, 5m or 2h".to_owned())
 }
 
-/// Parses a timeout for GPUs, such as `30s`, from [`MIN_TIMEOUT`] to a year.
+/// Parses a timeout for GPUs, such as `30s`, from [`MIN_TIMEOUT`] to 365 days.
 pub(super) fn timeout(text: &str) -> Result<Duration, String> {
     let timeout = duration(text).ok();
     timeout
@@ -224,12 +229,13 @@ pub(super) fn timeout(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a time from 100ms to a year, such as 30s or 2m".to_owned())
 }
 
-/// Minimum timeout for GPUs. A busy machine can delay a working GPU by this much.
+/// Minimum value of `--timeout`. A busy machine can delay a working GPU by this much.
 const MIN_TIMEOUT: Duration = Duration::from_millis(100);
-/// Maximum of all durations on the command line: a year.
+/// Maximum of all durations on the command line: 365 days.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Parses the target of adaptive sampling: the relative error of a pixel as a fraction, from 0.0001 to 1. 0.01 is 1 %.
+/// Parses the target of adaptive sampling: the relative error of a pixel as a fraction, from 0.0001 to 1. A target of
+/// 0.01 is 1 %.
 pub(super) fn noise(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
@@ -237,7 +243,7 @@ pub(super) fn noise(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Parses the radiance to which each contribution of indirect light is clamped, from 10⁻⁶ to 10⁶.
+/// Parses the radiance to which each contribution of indirect light to a sample is clamped, from 10⁻⁶ to 10⁶.
 pub(super) fn clamp(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(max) if (1e-6..=1e6).contains(&max) => Ok(max),

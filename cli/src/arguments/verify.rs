@@ -38,7 +38,8 @@ pub(crate) struct Verify {
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     pub(crate) pixels: Option<f64>,
 
-    /// Seed that chooses the pixels of --pixels; each run prints its seed, so that it can be repeated [default: random]
+    /// Seed that chooses the pixels of --pixels, to repeat a run; each run with --pixels prints its seed [default:
+    /// random]
     #[arg(long, value_name = "N", requires = "pixels")]
     pub(crate) pick: Option<u32>,
 

@@ -10,50 +10,59 @@ use super::{
 };
 use crate::{arguments::Method, table::samples_per_pixel};
 
-/// Increase of the frame time, as a fraction of it, that does not count as slower. The noise is added to it.
+/// Increase of the frame time, as a fraction of it, that never counts as slower. The noise of the comparison is added
+/// to this fraction.
 const TOLERANCE: f64 = 0.05;
 
 /// The comparison of new results with a baseline: one row for each scene and strategy that both contain.
 pub(super) struct Comparison {
     rows: Vec<Row>,
-    /// Sentences about scenes and strategies that the baseline does not contain, and about changed films.
+    /// Sentences about scenes and strategies that the baseline does not contain, and about scenes whose film differs
+    /// from the baseline's.
     remarks: Vec<String>,
 }
 
-/// The comparison of the frame times of one scene with one strategy.
+/// The comparison of the frame times of one strategy in one scene.
 struct Row {
+    /// Path of the scene as the user gave it.
     scene: String,
+    /// Name of the strategy.
     strategy: String,
     /// Median frame time of the baseline in seconds.
     old_seconds: f64,
     /// Median frame time of the new results in seconds.
     new_seconds: f64,
-    /// Noise of [`ratio`](Self::ratio) as a fraction: two standard deviations.
+    /// Noise of [`ratio`](Self::ratio) as a fraction: the root of the sum of the squares of the noises of both runs.
+    /// See [`Timing::noise`](super::results::Timing::noise).
     noise: f64,
 }
 
 impl Row {
-    /// Returns the new frame time divided by the old one.
+    /// Returns the median frame time of the new results divided by that of the baseline.
     fn ratio(&self) -> f64 {
         self.new_seconds / self.old_seconds
     }
 
-    /// Returns whether the new time exceeds the old one by more than the sum of [`TOLERANCE`] and noise.
+    /// Returns whether the new frame time exceeds the old one by more than [`TOLERANCE`] plus [`noise`](Self::noise),
+    /// both as fractions of the old frame time.
     fn is_slower(&self) -> bool {
         self.ratio() > 1.0 + TOLERANCE + self.noise
     }
 
-    /// Returns whether the old time exceeds the new one by more than the sum of [`TOLERANCE`] and noise.
+    /// Returns whether the old frame time exceeds the new one by more than [`TOLERANCE`] plus [`noise`](Self::noise),
+    /// both as fractions of the new frame time.
     fn is_faster(&self) -> bool {
         self.ratio() < 1.0 / (1.0 + TOLERANCE + self.noise)
     }
 }
 
-/// Returns the results of a scene in the baseline `old`, or `None` if the baseline does not contain the scene.
+/// Returns the results of the scene `new` in the baseline `old`, or `None` if the baseline does not contain a scene
+/// with the same path. `path` is the file of the baseline.
 ///
 /// # Errors
-/// If the baseline was measured on another device, or with another size, number of samples or version of the scene.
-pub(super) fn comparable<'a>(
+/// [`Error::File`] if the baseline was measured on another device, or with another size, number of samples, seed,
+/// maximum number of bounces or version of the scene.
+pub(super) fn baseline_scene<'a>(
     new: &SceneResults,
     old: &'a Results,
     path: &Path,
@@ -96,18 +105,18 @@ pub(super) fn comparable<'a>(
     Ok(Some(before))
 }
 
-/// Compares new results with the baseline `old`, which was read from `path`.
+/// Compares new results with the baseline `old`, which was read from the file `path`.
 ///
 /// # Errors
-/// If both were measured in different ways, or have no scene and strategy in common.
+/// [`Error::File`] if [`baseline_scene`] refuses a scene, or if both have no scene and strategy in common.
 pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Comparison, Error> {
     let mut comparison = Comparison {
         rows: Vec::new(),
         remarks: Vec::new(),
     };
     for scene in &new.scenes {
-        let Some(before) = comparable(scene, old, path)? else {
-            comparison.lacks(&path.display().to_string(), &scene.scene);
+        let Some(before) = baseline_scene(scene, old, path)? else {
+            comparison.remark_missing(&path.display().to_string(), &scene.scene);
             continue;
         };
         if before.film_hash != scene.film_hash {
@@ -119,7 +128,7 @@ pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Compa
         for timing in &scene.strategies {
             let Some(earlier) = before.timing(&timing.strategy) else {
                 let lacking = format!("{} with {}", scene.scene, timing.strategy);
-                comparison.lacks(&path.display().to_string(), &lacking);
+                comparison.remark_missing(&path.display().to_string(), &lacking);
                 continue;
             };
             comparison.rows.push(Row {
@@ -137,7 +146,8 @@ pub(super) fn compare(new: &Results, old: &Results, path: &Path) -> Result<Compa
     Ok(comparison)
 }
 
-/// Returns an error if the baseline contains none of these methods. Called before the measurement.
+/// Returns [`Error::File`] if the baseline `old`, read from `path`, contains none of these methods. Should be called
+/// before the measurement, which can take hours.
 pub(super) fn check_methods(methods: &[Method], old: &Results, path: &Path) -> Result<(), Error> {
     let was_measured = |method: &Method| {
         let mut scenes = old.scenes.iter();
@@ -149,6 +159,7 @@ pub(super) fn check_methods(methods: &[Method], old: &Results, path: &Path) -> R
     }
 }
 
+/// Returns the error for a baseline, read from `path`, that contains none of the measured scenes and strategies.
 fn nothing_in_common(path: &Path) -> Error {
     Error::File {
         file: path.display().to_string(),
@@ -158,8 +169,8 @@ fn nothing_in_common(path: &Path) -> Error {
 }
 
 impl Comparison {
-    /// Adds a remark that the baseline `file` does not contain `what`, a scene or a strategy.
-    fn lacks(&mut self, file: &str, what: &str) {
+    /// Adds the remark that the baseline `file` does not contain `what`, a scene or a strategy of a scene.
+    fn remark_missing(&mut self, file: &str, what: &str) {
         self.remarks
             .push(format!("{file} does not contain {what}: not compared"));
     }
@@ -199,7 +210,7 @@ impl Comparison {
         text
     }
 
-    /// Returns [`Error::Slower`] if any strategy is slower on any scene. `path` is the baseline's file.
+    /// Returns [`Error::Slower`] if any strategy is slower on any scene. `path` is the file of the baseline.
     pub(super) fn check(&self, path: &Path) -> Result<(), Error> {
         let slower: Vec<String> = self
             .rows

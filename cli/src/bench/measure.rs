@@ -15,7 +15,7 @@ use raysieve::render::{
 };
 use raysieve_scene::Scene;
 
-use super::results::{SceneResults, Timing, typical};
+use super::results::{SceneResults, Timing, median_bounces};
 use crate::{
     arguments::{Bench, Method},
     backend_line,
@@ -23,52 +23,57 @@ use crate::{
     note,
 };
 
-/// Approximate number of paths per frame on the CPU if `--spp` is not given: one to two seconds on most machines.
+/// Approximate number of paths per frame on the CPU if `--spp` is not given. Every pixel gets at least one sample. A
+/// frame then takes about a second or less on most machines.
 const PATHS_ON_CPU: u32 = 1 << 22;
-/// Approximate number of paths per frame and GPU if `--spp` is not given: at most one to two seconds.
+/// Approximate number of paths per frame and GPU if `--spp` is not given. Every pixel gets at least one sample. A frame
+/// then takes less than a second on an H200.
 const PATHS_ON_CUDA: u32 = 1 << 28;
 
 /// The progress bar of a benchmark on standard error. Each scene is an equal part of the bar.
-pub(super) struct Progress {
+pub(super) struct BenchProgress {
     bar: ProgressBar,
+    /// Number of scenes to measure.
     scenes: usize,
+    /// Number of scenes that are measured completely.
     scenes_done: usize,
 }
 
-impl Progress {
+impl BenchProgress {
     /// Creates a bar for a benchmark of `scenes` scenes.
-    pub(super) fn new(scenes: usize) -> Progress {
-        Progress {
+    pub(super) fn new(scenes: usize) -> BenchProgress {
+        BenchProgress {
             bar: progress_bar(PROGRESS_STEPS),
             scenes,
             scenes_done: 0,
         }
     }
 
-    /// Hides the bar while `print` runs, and returns its result.
+    /// Runs `print` while the bar is hidden, and returns the result of `print`.
     pub(super) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }
 
-    /// Sets the progress of the current scene, from 0 to 1.
+    /// Moves the bar to the progress of the current scene, from 0 to 1, after the scenes that are done.
     fn set(&self, progress: f64) {
         let done = (self.scenes_done as f64 + progress) / self.scenes as f64;
         self.bar.set_position((done * PROGRESS_STEPS as f64) as u64);
     }
 }
 
-/// Measures a scene. A signal ends the measurement within a frame, and the incomplete round is dropped. Returns `None`
-/// if no measured round is complete.
+/// Measures the scene at `path`. Returns `None` if no measured round was completed before `interrupted` was set. The
+/// measurement then ends before the next wave, and the incomplete round is dropped.
 ///
 /// `refuse` receives the description of the scene, without times, before the first frame. It can return an error to
 /// prevent the measurement.
 ///
 /// # Errors
-/// Also if a GPU fails, or if strategies disagree about the film or the ray counts.
+/// If the scene cannot be loaded or rendered, if `refuse` returns an error, or if a GPU fails, even one of several.
+/// [`Error::VerificationFailed`] if two frames have different films or ray counts.
 pub(super) fn scene(
     path: &Path,
     arguments: &Bench,
-    progress: &mut Progress,
+    progress: &mut BenchProgress,
     refuse: impl FnOnce(&SceneResults) -> Result<(), Error>,
     interrupted: &AtomicBool,
 ) -> Result<Option<SceneResults>, Error> {
@@ -93,7 +98,7 @@ pub(super) fn scene(
         scene.notes.iter().for_each(|line| note(line));
         note(&format!("{}: {}", path.display(), backend_line(&renderer)));
     });
-    let mut results = described(&scene, &renderer);
+    let mut results = results_without_times(&scene, &renderer);
     refuse(&results)?;
 
     let frames = frames(&mut renderer, &methods, arguments, progress, interrupted)
@@ -101,7 +106,7 @@ pub(super) fn scene(
     if frames.iter().any(Vec::is_empty) {
         return Ok(None);
     }
-    agree(&scene, &methods, &frames)?;
+    check_agreement(&scene, &methods, &frames)?;
     let first = &frames[0][0];
     results.film_hash.clone_from(&first.film_hash);
     (results.paths, results.rays) = (first.paths, first.rays);
@@ -111,7 +116,7 @@ pub(super) fn scene(
         .map(|(method, frames)| Timing {
             strategy: method.name().to_owned(),
             seconds: frames.iter().map(|frame| frame.seconds).collect(),
-            bounces: typical(frames),
+            bounces: median_bounces(frames),
         })
         .collect();
     progress.scenes_done += 1;
@@ -120,8 +125,8 @@ pub(super) fn scene(
 }
 
 /// Returns the results of a scene with all fields that are known before the first frame. The other fields are empty or
-/// 0.
-fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
+/// 0: film hash, paths, rays and strategies.
+fn results_without_times(scene: &Scene, renderer: &Renderer) -> SceneResults {
     let stats = renderer.stats();
     SceneResults {
         scene: stats.scene,
@@ -139,8 +144,8 @@ fn described(scene: &Scene, renderer: &Renderer) -> SceneResults {
     }
 }
 
-/// Renders the frames and returns the statistics of the measured ones, as one list per method in the order of
-/// `methods`. Omits incomplete rounds.
+/// Renders the unmeasured and the measured frames. Returns the statistics of the measured ones, as one list per method
+/// in the order of `methods`. All lists are equally long, because an incomplete round is omitted.
 ///
 /// The methods take turns in a fixed cyclic order. Each round begins one method later than the round before, so that
 /// none is always the first.
@@ -148,7 +153,7 @@ fn frames(
     renderer: &mut Renderer,
     methods: &[Method],
     arguments: &Bench,
-    progress: &Progress,
+    progress: &BenchProgress,
     interrupted: &AtomicBool,
 ) -> Result<Vec<Vec<Stats>>, Error> {
     let rounds = arguments.warm_up + arguments.rounds;
@@ -192,8 +197,8 @@ fn frames(
     Ok(frames)
 }
 
-/// Returns an error if any GPU has failed, because times without it cannot be compared. The error suggests the
-/// `--backend` of the others.
+/// Returns an error if any GPU has failed, because times without that GPU cannot be compared. The error suggests the
+/// `--backend` of the GPUs that work, or the CPU if there are none.
 fn failed_gpu(renderer: &Renderer) -> Option<Error> {
     let gpus = renderer.gpus();
     let failed = gpus.iter().find(|gpu| !gpu.works())?;
@@ -212,8 +217,9 @@ fn failed_gpu(renderer: &Renderer) -> Option<Error> {
     }))
 }
 
-/// Returns [`Error::VerificationFailed`] if two frames differ in the film hash or in the ray counts of a bounce.
-fn agree(scene: &Scene, methods: &[Method], frames: &[Vec<Stats>]) -> Result<(), Error> {
+/// Returns [`Error::VerificationFailed`] if two frames differ in the film hash, or in the numbers of rays, hits,
+/// survivors or shadow rays of a bounce.
+fn check_agreement(scene: &Scene, methods: &[Method], frames: &[Vec<Stats>]) -> Result<(), Error> {
     let counts = |stats: &Stats| -> Vec<[u64; 4]> {
         let row = |row: &BounceStats| [row.rays, row.hits, row.survivors, row.shadow_rays];
         stats.bounces.iter().map(row).collect()

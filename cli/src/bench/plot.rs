@@ -1,4 +1,4 @@
-//! Draws results as an SVG chart with one panel per scene.
+//! The SVG chart of benchmark results, with one panel per scene.
 
 use std::{io::Write, path::Path};
 
@@ -12,28 +12,29 @@ use super::{
 };
 use crate::table::samples_per_pixel;
 
-/// Color of the bars for times without compaction.
+/// Color of the bars for the strategy `off`, which does not compact.
 const WITHOUT: &str = ENDED;
-/// Color of the bars for times with compaction.
+/// Color of the bars for strategies that compact.
 const WITH: &str = SURVIVORS;
-/// Color of the bars for the fraction of live paths, and of the speed of strategies without stages.
+/// Color of the bars for the fraction of live paths, and of the bar for the megakernel.
 const LIVE: &str = MISSES;
 
-/// Height of the panel of one scene in pixels.
+/// Height of the panel of one scene in pixels, the unit of all lengths of the chart.
 const HEIGHT: f64 = 210.0;
-/// Left edge of the bars per bounce in pixels.
+/// Left edge of the bar chart by bounce, in pixels.
 const LEFT: f64 = 62.0;
-/// Distance from the top of a panel to the bars, in pixels.
+/// Distance from the top of a panel to the top of its bar charts, in pixels.
 const TOP: f64 = 44.0;
-/// Width of all bars per bounce together in pixels.
+/// Width of the bar chart by bounce, in pixels.
 const BOUNCES_WIDTH: f64 = 400.0;
-/// Height of a full bar per bounce in pixels.
+/// Height of the bar chart by bounce, in pixels. A bar of this height stands for all paths, or for the longest time of
+/// a bounce.
 const BOUNCES_HEIGHT: f64 = 120.0;
-/// Left edge of the bars per strategy in pixels.
+/// Left edge of the bars by strategy, in pixels.
 const STRATEGIES_LEFT: f64 = 640.0;
-/// Length of the bar of the fastest strategy in pixels.
+/// Length of the bar of the fastest strategy, in pixels.
 const STRATEGIES_WIDTH: f64 = 150.0;
-/// Vertical distance between the bars of two strategies in pixels.
+/// Vertical distance between the bars of two strategies, in pixels.
 const STRATEGY_HEIGHT: f64 = 15.0;
 
 /// Writes the chart to the .svg file at `path`, atomically.
@@ -44,18 +45,19 @@ pub(super) fn write(path: &Path, results: &Results) -> Result<(), Error> {
     })?)
 }
 
-/// Returns the chart of all scenes as SVG text.
+/// Returns the chart of all scenes as SVG text, one panel below the other.
 fn chart(results: &Results) -> String {
     let height = HEIGHT * results.scenes.len() as f64;
     let mut svg = Svg::new(840, height as u32);
     for (place, scene) in results.scenes.iter().enumerate() {
-        panel(&mut svg, HEIGHT * place as f64, scene);
+        draw_panel(&mut svg, HEIGHT * place as f64, scene);
     }
     svg.finish()
 }
 
-/// Draws the panel of one scene, with its top edge at `y` pixels.
-fn panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
+/// Draws the panel of one scene, with its top edge at `y` pixels from the top of the chart. Draws nothing if no
+/// strategy was measured.
+fn draw_panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     let Some(compact) = fastest_compaction(scene) else {
         return;
     };
@@ -79,8 +81,8 @@ fn panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     if off.is_some() {
         svg.key(LEFT + 216.0, y + 34.0, WITHOUT, OFF);
     }
-    bounces(svg, y + TOP, scene, compact, off);
-    strategies(svg, y + TOP, scene);
+    draw_bounces(svg, y + TOP, scene, compact, off);
+    draw_strategies(svg, y + TOP, scene);
     let pays = match off.map(|off| compact.faster_from(off)) {
         Some(Some(bounce)) => format!("; {} is faster from bounce {bounce} on", compact.strategy),
         Some(None) => format!("; {} is faster at no bounce", compact.strategy),
@@ -96,9 +98,17 @@ fn panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     );
 }
 
-/// Draws three bars per bounce, with their top at `top`: the fraction of live paths, the time with compaction
-/// (`compact`), and the time without it (`off`). The last bar is empty if `off` is `None`.
-fn bounces(svg: &mut Svg, top: f64, scene: &SceneResults, compact: &Timing, off: Option<&Timing>) {
+/// Draws three bars for each bounce with rays: the fraction of live paths, the time with compaction (`compact`), and
+/// the time without (`off`).
+///
+/// The bar chart begins `top` pixels below the top of the image. The third bar is empty if `off` is `None`.
+fn draw_bounces(
+    svg: &mut Svg,
+    top: f64,
+    scene: &SceneResults,
+    compact: &Timing,
+    off: Option<&Timing>,
+) {
     let rows: Vec<_> = compact.bounces.iter().filter(|row| row.rays > 0).collect();
     let others: Vec<_> = off.map_or(Vec::new(), |off| off.bounces.iter().collect());
     let times = rows.iter().chain(&others).map(|row| Timing::bounce_ms(row));
@@ -140,8 +150,9 @@ fn bounces(svg: &mut Svg, top: f64, scene: &SceneResults, compact: &Timing, off:
     }
 }
 
-/// Draws one bar per strategy: its speedup over `off`, or its millions of paths per second if `off` was not measured.
-fn strategies(svg: &mut Svg, top: f64, scene: &SceneResults) {
+/// Draws one horizontal bar per strategy, the first one `top` pixels below the top of the image. The bar shows the
+/// speedup over `off`, or millions of paths per second if `off` was not measured.
+fn draw_strategies(svg: &mut Svg, top: f64, scene: &SceneResults) {
     let off = scene.timing(OFF);
     let speed = |timing: &Timing| match off {
         Some(off) => off.median() / timing.median(),

@@ -35,13 +35,13 @@ pub(super) struct SceneResults {
     pub(super) device: String,
     /// Width and height of the image in pixels.
     pub(super) size: [u32; 2],
-    /// Samples per pixel of a frame.
+    /// Samples per pixel of each frame.
     pub(super) spp: u32,
     /// Seed of the random numbers.
     pub(super) seed: u32,
     /// Maximum number of bounces of a path.
     pub(super) max_bounces: u32,
-    /// Hash of the film, which all strategies have in common.
+    /// Hash of the film, hexadecimal. All strategies have the same film.
     pub(super) film_hash: String,
     /// Number of camera paths in a frame.
     pub(super) paths: u64,
@@ -51,23 +51,23 @@ pub(super) struct SceneResults {
     pub(super) strategies: Vec<Timing>,
 }
 
-/// The times of one strategy.
+/// The times of one strategy in one scene.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Timing {
-    /// Name of the strategy or method, such as `look-back` or `megakernel`.
+    /// Name of the strategy, such as `look-back`, `sort-hits` or `megakernel`.
     pub(super) strategy: String,
-    /// Seconds of each measured frame, in the order of the rounds.
+    /// Time of each measured frame in seconds, in the order of the rounds.
     pub(super) seconds: Vec<f64>,
-    /// The ray counts of each bounce, and the median over the rounds of the time of each of its stages, in
-    /// milliseconds.
+    /// Ray counts of each bounce in a frame, and the time of each stage in milliseconds per frame, as a median over the
+    /// rounds. All times are 0 for the megakernel.
     pub(super) bounces: Vec<BounceStats>,
 }
 
-/// Maximum size of a file of results in bytes. A larger file contains something else.
+/// Maximum size of a results file in bytes, 64 MiB. A larger file contains something else.
 const MAX_BYTES: u64 = 1 << 26;
 
 impl Results {
-    /// Returns the results of this version of the program, without any scene.
+    /// Returns results of this version of the program that contain no scene.
     pub(super) fn new() -> Results {
         Results {
             software: SOFTWARE.to_owned(),
@@ -75,7 +75,8 @@ impl Results {
         }
     }
 
-    /// Returns text that names the measured scenes and the number of rounds of each.
+    /// Returns text that names the measured scenes with the number of rounds of each, or that says that no round was
+    /// measured.
     pub(super) fn extent(&self) -> String {
         let scenes = self.scenes.iter();
         let rounds: Vec<String> = scenes
@@ -90,15 +91,16 @@ impl Results {
         format!("measured {}", rounds.join(", "))
     }
 
-    /// Writes the results to a JSON file, atomically.
+    /// Writes the results to the JSON file at `path`, atomically.
     pub(super) fn write(&self, path: &Path) -> Result<(), Error> {
         Ok(output::write_json(path, self)?)
     }
 
-    /// Reads results from a file that [`Results::write`] wrote.
+    /// Reads results from the file at `path`, which [`Results::write`] wrote.
     ///
     /// # Errors
-    /// If the file is not a regular file, is too large, or does not contain plausible results.
+    /// [`Error::File`] if the file cannot be read, is not a regular file or larger than 64 MiB, or does not contain
+    /// plausible results.
     pub(super) fn read(path: &Path) -> Result<Results, Error> {
         let refused = |problem: String| Error::File {
             file: path.display().to_string(),
@@ -128,7 +130,7 @@ impl Results {
             })
     }
 
-    /// Returns an error message if the results have no scene, or if a scene is not plausible.
+    /// Returns an error message if there is no scene, or if [`SceneResults::check`] rejects one.
     fn check(&self) -> Result<(), String> {
         if self.scenes.is_empty() {
             return Err("no scene".to_owned());
@@ -159,7 +161,8 @@ impl SceneResults {
             .map_or(0, |timing| timing.seconds.len())
     }
 
-    /// Returns an error message if a text has control characters, or if the times of a strategy are not plausible.
+    /// Returns an error message if a text has control characters, if there is no strategy, or if [`Timing::check`]
+    /// rejects one.
     fn check(&self) -> Result<(), String> {
         let names = self.strategies.iter().map(|timing| &timing.strategy);
         let words = [
@@ -213,20 +216,21 @@ impl Timing {
         3.0 * self.deviation() / self.median()
     }
 
-    /// Returns whether the times of stages were measured. The megakernel has no stages.
+    /// Returns whether the times of stages were measured, so that at least one of them is above 0. The megakernel has
+    /// no stages.
     pub(super) fn has_stages(&self) -> bool {
         self.bounces.iter().any(|row| Timing::bounce_ms(row) > 0.0)
     }
 
-    /// Returns the time of all stages of a bounce together, in milliseconds per frame.
+    /// Returns the time of all stages of the bounce `row` together, in milliseconds per frame.
     pub(super) fn bounce_ms(row: &BounceStats) -> f64 {
         row.total_ms()
     }
 
-    /// Returns the first bounce from which on every bounce takes less time than with `other`. Returns `None` if there
-    /// is no such bounce.
+    /// Returns the number of the first bounce from which on every bounce takes less time than with `other`. Bounces are
+    /// counted from 0, and those without rays are ignored.
     ///
-    /// Bounces without rays are ignored. The result is also `None` if one of the strategies has no times of stages.
+    /// Returns `None` if there is no such bounce, or if one of the strategies has no times of stages.
     pub(super) fn faster_from(&self, other: &Timing) -> Option<u32> {
         let both = self.bounces.iter().zip(&other.bounces);
         let both: Vec<_> = both.filter(|(row, _)| row.rays > 0).collect();
@@ -240,7 +244,8 @@ impl Timing {
         faster.last().map(|(own, _)| own.bounce)
     }
 
-    /// Returns an error message if there is no frame, or if a time is not plausible.
+    /// Returns an error message if there is no frame, if a frame time is not within 10⁻⁹ to 10⁹ seconds, or if a stage
+    /// time is not within 0 to 10¹² milliseconds.
     fn check(&self) -> Result<(), String> {
         let strategy = &self.strategy;
         let times = self
@@ -275,10 +280,11 @@ pub(super) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Returns the statistics of each bounce, with the median over the frames for the time of each stage.
+/// Returns the statistics of each bounce in a typical frame: the time of each stage is the median over the frames.
+/// Empty without frames.
 ///
-/// The counts are those of the first frame, because all frames have the same counts. Empty without frames.
-pub(super) fn typical(frames: &[Stats]) -> Vec<BounceStats> {
+/// The counts are those of the first frame, because all frames have the same counts.
+pub(super) fn median_bounces(frames: &[Stats]) -> Vec<BounceStats> {
     let mut rows = frames
         .first()
         .map_or(Vec::new(), |frame| frame.bounces.clone());

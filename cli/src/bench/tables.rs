@@ -5,21 +5,20 @@ use raysieve::stages::Stage;
 use super::results::{Results, SceneResults, Timing};
 use crate::table::{grouped, samples_per_pixel};
 
-/// The alignment of a table's column.
+/// The alignment of the text in a table's column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     Left,
     Right,
 }
 
-/// The text of a cell without a value.
+/// The text of a cell without a value, a dash.
 const NOTHING: &str = "–";
 
 /// Name of the strategy that renders without compaction.
 pub(super) const OFF: &str = "off";
 
-/// Returns the Markdown section of one scene: a table of the frame times per strategy, and a table of the times per
-/// bounce.
+/// Returns the Markdown section of one scene: a table of frame times by strategy, and a table of stage times by bounce.
 pub(super) fn scene_section(scene: &SceneResults) -> String {
     let [width, height] = scene.size;
     let rounds = scene.rounds();
@@ -35,12 +34,13 @@ pub(super) fn scene_section(scene: &SceneResults) -> String {
         rounds,
         if rounds == 1 { "round" } else { "rounds" },
         scene.film_hash,
-        frames(scene),
-        bounces(scene),
+        frame_table(scene),
+        bounce_table(scene),
     )
 }
 
-/// Returns the Markdown section that compares all scenes: the speedup of each strategy over `off`.
+/// Returns the Markdown section that compares all scenes: the speedup of each strategy over `off`, and the frame times
+/// in milliseconds of `off` and of the fastest strategy.
 pub(super) fn summary(results: &Results) -> String {
     let mut names: Vec<&str> = Vec::new();
     for timing in results.scenes.iter().flat_map(|scene| &scene.strategies) {
@@ -77,13 +77,13 @@ pub(super) fn summary(results: &Results) -> String {
     )
 }
 
-/// Returns the times of the strategy with the shortest median frame time, or `None` if none was measured.
+/// Returns the strategy with the shortest median frame time, or `None` if no strategy was measured.
 fn fastest(scene: &SceneResults) -> Option<&Timing> {
     shortest(scene.strategies.iter())
 }
 
-/// Returns the times of the fastest strategy that compacts and has stages. If there is none, returns those of the
-/// fastest strategy of all.
+/// Returns the fastest strategy that compacts and has stages. If there is none, returns the fastest of all strategies,
+/// or `None` if no strategy was measured.
 pub(super) fn fastest_compaction(scene: &SceneResults) -> Option<&Timing> {
     let compacting = scene
         .strategies
@@ -92,13 +92,15 @@ pub(super) fn fastest_compaction(scene: &SceneResults) -> Option<&Timing> {
     shortest(compacting).or_else(|| fastest(scene))
 }
 
-/// Returns the timing with the smallest median frame time, the first one in case of a tie, or `None` without timings.
+/// Returns the timing with the smallest median frame time, and the first of them in case of a tie. Returns `None` if
+/// there are no timings.
 fn shortest<'a>(timings: impl Iterator<Item = &'a Timing>) -> Option<&'a Timing> {
     timings.min_by(|a, b| a.median().total_cmp(&b.median()))
 }
 
-/// Returns the Markdown table of frame times, with one row per strategy. Times are in milliseconds.
-fn frames(scene: &SceneResults) -> String {
+/// Returns the Markdown table of frame times, with one row per strategy. Times are in milliseconds per frame, and
+/// speeds in millions per second.
+fn frame_table(scene: &SceneResults) -> String {
     let head = [
         ("strategy", Align::Left),
         ("frame, ms", Align::Right),
@@ -156,12 +158,12 @@ fn frames(scene: &SceneResults) -> String {
     markdown(&head, &rows.collect::<Vec<_>>())
 }
 
-/// Returns the Markdown table of bounces: the fraction of live paths, the time with each strategy, and the time of each
-/// stage, in milliseconds.
+/// Returns the Markdown table with one row for each bounce with rays: the fraction of live paths, the time with each
+/// strategy, and the time of each stage, in milliseconds per frame.
 ///
-/// The times of stages are those of [`fastest_compaction`], next to those of `off` if it was measured. Without times of
-/// stages, the result is empty.
-fn bounces(scene: &SceneResults) -> String {
+/// The stage times are those of [`fastest_compaction`], next to those of `off` if that was measured. The text is empty
+/// if no strategy has stage times.
+fn bounce_table(scene: &SceneResults) -> String {
     let Some(fastest) = fastest_compaction(scene) else {
         return String::new();
     };
@@ -213,7 +215,7 @@ fn bounces(scene: &SceneResults) -> String {
     )
 }
 
-/// Returns `count` per time in millions per second, or a dash if one of both is zero.
+/// Formats `count` per time in millions per second. Returns a dash if `count` or the time is 0.
 fn rate(count: u64, milliseconds: f64) -> String {
     if count == 0 || milliseconds <= 0.0 {
         return NOTHING.to_owned();
@@ -221,12 +223,13 @@ fn rate(count: u64, milliseconds: f64) -> String {
     figure(count as f64 / milliseconds / 1e3)
 }
 
-/// Formats a time, given in seconds, in milliseconds.
+/// Formats a time, given in seconds, as milliseconds without the unit. [`figure`] chooses the number of decimals.
 pub(super) fn milliseconds(seconds: f64) -> String {
     figure(seconds * 1e3)
 }
 
 /// Formats a positive number with three decimals below 1, two below 100, one below 10,000, and none from there on.
+/// Large numbers have groups of three digits.
 pub(super) fn figure(value: f64) -> String {
     match value {
         value if value >= 1e4 => grouped(value.round() as u64),
@@ -236,7 +239,8 @@ pub(super) fn figure(value: f64) -> String {
     }
 }
 
-/// Returns a Markdown table whose columns are padded, so that it is readable as plain text too.
+/// Returns a Markdown table with the headings and alignments of `head`. Each row of `rows` has one cell per column.
+/// Columns are padded, so that the table is readable as plain text.
 pub(super) fn markdown(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     // A `|` in a file name must not end its cell.
     let escaped = |cells: &Vec<String>| cells.iter().map(|cell| cell.replace('|', "\\|")).collect();

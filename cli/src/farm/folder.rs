@@ -15,10 +15,11 @@ use super::{
     scripts::{Script, part_file, part_log},
 };
 
-/// The folder of a farm. The value holds only paths; the folder may not exist yet.
+/// The paths of a farm: its folder and its image. The folder may not exist yet.
 pub(super) struct Folder {
+    /// Path of the folder, which is relative if the image's path is.
     path: PathBuf,
-    /// Path of the final image as the user gave it.
+    /// Path of the final image, as the user gave it.
     pub(super) picture: PathBuf,
 }
 
@@ -26,20 +27,21 @@ pub(super) struct Folder {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Jobs {
-    /// The job arrays that render parts. Empty if no part was missing.
+    /// The job arrays that render parts. Empty if no part was missing at the submission.
     pub(super) parts: Vec<Array>,
-    /// The job arrays of each level of merging, in the order of the levels.
+    /// The job arrays of each level of merging, in the order of the levels. Entry 0 is for level 1.
     pub(super) merges: Vec<Vec<Array>>,
 }
 
-/// A Slurm job array, or the single job of the last merge. Parts, or merges of one level, that exceed the cluster's
-/// limit for an array are split into several arrays.
+/// A Slurm job array, or the single job of the last merge. If the parts, or the merges of a level, exceed the cluster's
+/// limit for an array, they are split into several arrays.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Array {
     /// The job ID that Slurm assigned, as decimal digits.
     pub(super) job: String,
-    /// Number of the part, or of the merge within its level, that task 0 of the array processes.
+    /// Number of the part or merge that task 0 of the array processes. Parts are counted from 0, and merges from 0
+    /// within their level.
     pub(super) first: u32,
 }
 
@@ -80,15 +82,20 @@ impl Folder {
     }
 
     /// Returns the path of the image relative to the folder, such as `../box.exr`.
+    ///
+    /// # Errors
+    /// If the image's name is not UTF-8 or contains control characters.
     pub(super) fn picture_from_here(&self) -> Result<String, Error> {
         let name = self.picture.file_name().unwrap_or_default();
         script_text(&Path::new("..").join(name))
     }
 
-    /// Reads the plan stored in the folder. Returns `None` if the folder does not exist or is blank.
+    /// Reads the plan stored in the folder. Returns `None` if the folder does not exist, or contains nothing but
+    /// temporary files.
     ///
     /// # Errors
-    /// If the folder contains other files but no plan, or if the plan is damaged.
+    /// [`Error::File`] if the folder contains other files but no plan, if the path is not a folder, or if the plan is
+    /// damaged.
     pub(super) fn plan(&self) -> Result<Option<Plan>, Error> {
         match (self.read(PLAN)?, fs::symlink_metadata(&self.path)) {
             (None, Ok(_)) if !self.is_blank() => {
@@ -107,10 +114,13 @@ impl Folder {
         fs::read_dir(&self.path).is_ok_and(|mut entries| entries.all(is_nothing))
     }
 
-    /// Creates the folder and locks it until the returned file is dropped. Returns `None` if another process holds the
-    /// lock.
+    /// Creates the folder if necessary, and locks it until the returned file is dropped. Returns `None` if another
+    /// process holds the lock.
     ///
     /// On file systems without locks, returns the file without locking.
+    ///
+    /// # Errors
+    /// If the folder cannot be created or opened.
     pub(super) fn lock(&self) -> Result<Option<File>, Error> {
         self.create_dir("")?;
         let Ok(folder) = File::open(&self.path) else {
@@ -122,7 +132,8 @@ impl Folder {
         }
     }
 
-    /// Creates a subfolder, or the folder itself if `name` is empty. Does nothing if it exists.
+    /// Creates the subfolder `name`, or the farm's folder itself if `name` is empty. Does nothing if that folder
+    /// exists.
     fn create_dir(&self, name: &str) -> Result<(), Error> {
         let path = self.path.join(name);
         match fs::create_dir(&path) {
@@ -134,12 +145,15 @@ impl Folder {
         }
     }
 
-    /// Reads the jobs of the last submission. Returns `None` if nothing was submitted.
+    /// Reads the Slurm jobs of the last submission. Returns `None` if raysieve has submitted none for this folder.
     pub(super) fn jobs(&self) -> Result<Option<Jobs>, Error> {
         self.read(JOBS)
     }
 
     /// Reads the JSON file `name` in the folder. Returns `None` if the file or the folder does not exist.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the file cannot be read, or is not a valid `T`.
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
         let path = self.path.join(name);
         let refused = |problem: String| Error::File {
@@ -159,18 +173,18 @@ impl Folder {
         })
     }
 
-    /// Returns the path of the file of part `part`, counted from 0.
+    /// Returns the path of the file of part `part`. Parts are counted from 0.
     pub(super) fn part(&self, part: u32) -> PathBuf {
         self.path.join(part_file(part))
     }
 
-    /// Returns the path of the log of the job that renders part `part`.
+    /// Returns the path of the log of the job that renders part `part`. Parts are counted from 0.
     pub(super) fn log_of_part(&self, part: u32) -> PathBuf {
         self.path.join(part_log(part))
     }
 
-    /// Appends a line to the logs of these parts, as far as they exist, so that their last lines are no longer errors
-    /// of earlier jobs. Failures are ignored.
+    /// Appends a line to the existing logs of these parts, so that their last lines are no longer errors of earlier
+    /// jobs. Ignores failures.
     pub(super) fn mark_logs_resubmitted(&self, parts: &[u32]) {
         for &part in parts {
             let log = File::options().append(true).open(self.log_of_part(part));
@@ -179,9 +193,10 @@ impl Folder {
         }
     }
 
-    /// Creates the folder with its subfolders, and writes the plan and the scripts. Existing files are replaced.
+    /// Creates the folder with its subfolders, and writes the plan and the scripts. Replaces existing files.
     ///
-    /// The plan is written first, so that the same command can continue after an interruption.
+    /// The plan is written first, because [`Folder::plan`] refuses a folder with other files but no plan. An
+    /// interrupted command can therefore be repeated.
     pub(super) fn write(&self, plan: &Plan, scripts: &[Script]) -> Result<(), Error> {
         self.create_dir("")?;
         self.write_json(PLAN, plan)?;
@@ -194,7 +209,7 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes the jobs of the current submission, replacing those of the last one.
+    /// Writes the Slurm jobs of the current submission to `jobs.json`, in place of those of the last submission.
     pub(super) fn write_jobs(&self, jobs: &Jobs) -> Result<(), Error> {
         self.write_json(JOBS, jobs)
     }
@@ -216,7 +231,7 @@ impl Folder {
         })?)
     }
 
-    /// Returns an error about the folder. `problem` follows the folder's path in the message.
+    /// Returns an [`Error::File`] about the folder. `problem` follows the folder's path in the message.
     pub(super) fn error(&self, problem: &str) -> Error {
         Error::File {
             file: self.path.display().to_string(),
@@ -224,7 +239,7 @@ impl Folder {
         }
     }
 
-    /// Returns the command that continues this farm, quoted for a shell.
+    /// Returns the command that continues this farm, quoted for a shell, such as `raysieve farm -o box.exr`.
     pub(super) fn command(&self) -> String {
         let picture = self.picture.display().to_string();
         let quoted = shlex::try_quote(&picture).map_or(picture.clone(), |text| text.into_owned());

@@ -6,13 +6,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     folder::Folder,
     plan::{Container, Plan},
-    scripts::{Level, levels, name, quoted, set_merge, set_render},
+    scripts::{Level, job_name, levels, quoted, set_merge, set_render},
 };
 
-/// Returns the YAML manifest for `kubectl apply -f -`.
+/// Returns the YAML manifest for `kubectl apply -f -`: the Job for the parts and a Job for each level of merging.
 ///
 /// # Errors
-/// If the folder's path cannot be written into scripts, or contains a dollar sign.
+/// [`Error::File`] if the path of the farm's folder is not UTF-8, or contains control characters or a dollar sign.
 pub(super) fn manifest(
     plan: &Plan,
     folder: &Folder,
@@ -24,21 +24,21 @@ pub(super) fn manifest(
             "has a dollar sign in its path, which Kubernetes would expand as a variable; name another path",
         ));
     }
-    let name = unique(&name(folder), plan, container, &here);
+    let name = unique_name(&job_name(folder), plan, container, &here);
     let here = format!("cd {} && mkdir -p parts merged || exit 2\n", quoted(&here));
-    let mut text = parts(plan, container, &name, &here);
+    let mut text = parts_job(plan, container, &name, &here);
     for level in levels(plan) {
         let set_merge = set_merge(plan, folder, level)?;
-        text += &merge(container, &name, &here, level, &set_merge);
+        text += &merge_job(container, &name, &here, level, &set_merge);
     }
     Ok(text)
 }
 
-/// Returns `name` with a 32-bit hash of the volume, the folder and the render, so that different farms in one namespace
-/// have different names.
+/// Returns `name`, followed by a 32-bit hash of volume, folder, scene, size, samples per pixel and seed. Different
+/// farms in one namespace therefore have different names, unless the hashes collide.
 ///
 /// The same farm always gets the same name.
-fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
+fn unique_name(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
     let (width, height) = plan.size;
     let own = [
         &container.claim,
@@ -51,8 +51,9 @@ fn unique(name: &str, plan: &Plan, container: &Container, here: &str) -> String 
     format!("{name}-{:08x}", xxh3_64(own.as_bytes()) as u32)
 }
 
-/// Returns the Job that renders the parts. `here` is shell code that changes to the folder.
-fn parts(plan: &Plan, container: &Container, name: &str, here: &str) -> String {
+/// Returns the Job that renders the parts, as YAML. `name` is the name of the Job, and `here` is shell code that
+/// changes to the farm's folder.
+fn parts_job(plan: &Plan, container: &Container, name: &str, here: &str) -> String {
     let parts = plan.parts;
     let mut limits = String::new();
     if plan.gpus_per_task.is_some() || plan.cpus_per_task.is_some() {
@@ -105,13 +106,19 @@ spec:
     )
 }
 
-/// Number of times that Kubernetes repeats a failed part, unless it ended with exit code 2, and the failed merges of a
-/// level together: `backoffLimitPerIndex` and `backoffLimit`.
+/// Number of times that Kubernetes repeats a failed part (`backoffLimitPerIndex`), and the failed merges of a level
+/// together (`backoffLimit`). A part that ended with exit code 2 is not repeated.
 const RETRIES: u32 = 5;
 
-/// Returns the Job of one level of merging. `here` is shell code that changes to the folder, and `set_merge` shell code
-/// that builds the command.
-fn merge(container: &Container, name: &str, here: &str, level: Level, set_merge: &str) -> String {
+/// Returns the Job of one level of merging, as YAML. `here` is shell code that changes to the farm's folder, and
+/// `set_merge` is shell code that sets `$@` to the command.
+fn merge_job(
+    container: &Container,
+    name: &str,
+    here: &str,
+    level: Level,
+    set_merge: &str,
+) -> String {
     let (suffix, jobs) = (level.stem(), level.jobs());
     let (indexed, job) = if level.is_last() {
         (String::new(), "")
@@ -142,8 +149,8 @@ spec:
     )
 }
 
-/// Returns the containers and volumes of a pod, as YAML. The pod runs `script` in the image's shell; `limits` is the
-/// YAML of its resources.
+/// Returns the containers and volumes of a pod, as YAML. The pod has one container, called `name`, which runs `script`
+/// in the image's shell. `limits` is the YAML of the container's resources, or empty.
 fn containers(container: &Container, name: &str, script: &str, limits: &str) -> String {
     let Container {
         image,

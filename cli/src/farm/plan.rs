@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The plan of a farm. The fields up to and including `parts`, except the path `scene`, define the render and must not
-/// change while it continues; later ones may.
+/// change while the farm continues. Later fields may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {
@@ -35,7 +35,7 @@ pub(super) struct Plan {
     pub(super) seed: u32,
     /// Maximum number of bounces of a path.
     pub(super) max_bounces: u32,
-    /// Maximum radiance that indirect light adds to a sample; `None` is no limit.
+    /// Maximum radiance of each contribution of indirect light to a sample. `None` is no limit.
     pub(super) clamp_indirect: Option<f32>,
     /// Samples per pixel of all parts together.
     pub(super) spp: u32,
@@ -44,24 +44,26 @@ pub(super) struct Plan {
 
     /// Minimum time between checkpoints of a part in seconds.
     pub(super) every_seconds: f64,
-    /// Maximum number of files that a job merges.
+    /// Maximum number of files that one job merges, at least 2.
     pub(super) fan_in: u32,
-    /// Path of raysieve on the machines of the jobs.
+    /// Path or name of raysieve on the machines of the jobs.
     pub(super) program: String,
-    /// Words of the command line of each part that do not change the image, such as `--backend cpu`.
+    /// Words that are added to the command line of each part and do not change the image, such as `--backend` and
+    /// `cpu`.
     pub(super) machine: Vec<String>,
     /// The system that runs the jobs: Slurm or Kubernetes.
     pub(super) engine: Engine,
-    /// GPUs to request for each part; `None` requests none.
+    /// Number of GPUs to request for each part. `None` requests none.
     pub(super) gpus_per_task: Option<u32>,
-    /// CPU cores to request for each part; `None` is the engine's default.
+    /// Number of CPU cores to request for each part. With `None`, nothing is requested, and Slurm or Kubernetes
+    /// decides.
     pub(super) cpus_per_task: Option<u32>,
-    /// Time limit of the job of a part in seconds, for Slurm; `None` is the cluster's default. Merges always have the
-    /// default.
+    /// Time limit of the Slurm job of a part, in seconds, at least 1. `None` is the default of the cluster, which
+    /// merges always have. `None` also for Kubernetes.
     pub(super) time_seconds: Option<u64>,
-    /// Options that sbatch receives for all jobs.
+    /// Options that sbatch receives for all jobs, such as `--partition=NAME`. Empty for Kubernetes.
     pub(super) sbatch: Vec<String>,
-    /// Container of the jobs; `None` unless the engine is Kubernetes.
+    /// Container of the jobs. `None` for Slurm.
     pub(super) container: Option<Container>,
 }
 
@@ -69,9 +71,9 @@ pub(super) struct Plan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Container {
-    /// Container image with the program.
+    /// Name of the container image that contains the program.
     pub(super) image: String,
-    /// Name of the PersistentVolumeClaim with the scene and the folder.
+    /// Name of the PersistentVolumeClaim of the volume that contains the scene and the farm's folder.
     pub(super) claim: String,
     /// Absolute path at which the volume is mounted, on this machine and in the container.
     pub(super) mount: String,
@@ -79,22 +81,23 @@ pub(super) struct Container {
 
 /// The state of a part according to its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(super) enum PartState {
     /// The file contains all samples of the part.
-    Whole,
-    /// The file contains this number of the part's (pixel, sample) pairs. The number is 0 if the file is missing or
-    /// damaged.
-    Begun(u64),
-    /// The file does not belong to this part of this render, or cannot be read. The text is the error message.
-    Wrong(String),
+    Complete,
+    /// The file contains this number of the part's (pixel, sample) pairs. The number is 0 if the file is missing, or
+    /// has a damaged header.
+    Incomplete(u64),
+    /// The file does not belong to this part of this render, or cannot be read. The text is the error message, which
+    /// names the file.
+    Invalid(String),
 }
 
 impl Plan {
     /// Creates the plan that the command line describes, for the scene at `path`. Reads the scene, but writes no files.
     ///
     /// # Errors
-    /// If the scene is invalid or the image would overwrite it, there are more parts than samples per pixel, or paths
-    /// cannot be used in scripts or containers.
+    /// If the scene is invalid, the image would overwrite it, or there are more parts than samples per pixel. Also if a
+    /// path cannot be used in scripts or containers.
     pub(super) fn new(arguments: &Farm, path: &Path) -> Result<Plan, Error> {
         let scene = arguments.load_scene(path)?;
         output::check_apart(&arguments.output, &scene)?;
@@ -136,7 +139,7 @@ impl Plan {
             every_seconds: arguments.every.as_secs_f64(),
             fan_in: arguments.fan_in,
             program,
-            machine: arguments.machine.clone(),
+            machine: arguments.machine_options.clone(),
             engine: arguments.engine,
             gpus_per_task: arguments.gpus_per_task,
             cpus_per_task: arguments.cpus_per_task,
@@ -148,7 +151,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns an error if the scene is outside the mounted volume, or if a path contains a dollar sign.
+    /// Returns an [`Error::Setting`] if the scene is outside the mounted volume, or if the path of scene, volume or
+    /// program contains a dollar sign. Does nothing for Slurm.
     fn check_container(&self) -> Result<(), Error> {
         let Some(Container { mount, .. }) = &self.container else {
             return Ok(());
@@ -172,7 +176,7 @@ impl Plan {
         }
     }
 
-    /// Returns the identity of the render, which all its parts must have.
+    /// Returns the identity of the render, which the files of all parts must have.
     pub(super) fn identity(&self) -> Identity {
         Identity {
             scene_hash: self.scene_hash.clone(),
@@ -185,8 +189,8 @@ impl Plan {
         }
     }
 
-    /// Returns why parts of the plan `other` cannot be used for this plan, such as "has spp 2, not 3", or `None` if
-    /// they can.
+    /// Returns the first reason why parts of the plan `other` cannot be used for this plan, such as "has spp 2, not 3".
+    /// Returns `None` if they can be used.
     pub(super) fn difference(&self, other: &Plan) -> Option<String> {
         let counts = [
             ("spp", self.spp, other.spp),
@@ -198,8 +202,8 @@ impl Plan {
         })
     }
 
-    /// Returns an error if the scene has changed since the submission, or if this program has another version than the
-    /// one that submitted.
+    /// Returns an error if the scene cannot be read or has changed since the submission, or if this program has another
+    /// version than the one that submitted.
     pub(super) fn check_scene(&self) -> Result<(), Error> {
         let path = Path::new(&self.scene);
         let mut scene = with_reading_line(path, || Scene::load(path))?;
@@ -221,13 +225,13 @@ impl Plan {
         }
     }
 
-    /// Returns the number of the first sample of a part, both counted from 0. For `part` equal to the number of parts,
-    /// returns the end, `spp`.
+    /// Returns the number of the first sample of part `part`, both counted from 0. If `part` is the number of parts,
+    /// returns the number of samples per pixel, the end of the last part.
     fn first_sample(&self, part: u32) -> u64 {
         u64::from(self.spp) * u64::from(part) / u64::from(self.parts)
     }
 
-    /// Returns the samples of the parts `parts`, in all pixels.
+    /// Returns the samples that the parts with the numbers `parts`, counted from 0, contain together in all pixels.
     pub(super) fn samples(&self, parts: std::ops::Range<u32>) -> Samples {
         let place = |part| SamplePosition {
             sample: self.first_sample(part),
@@ -238,37 +242,39 @@ impl Plan {
             .unwrap_or_else(|| Samples::first(self.spp, pixel_count))
     }
 
-    /// Returns the state of part `part`, whose file is `file`. Reads only the file's header.
-    pub(super) fn progress(&self, part: u32, file: &Path) -> Progress {
-        let wrong = |problem: String| Progress::Wrong(format!("{}: {problem}", file.display()));
+    /// Returns the state of part `part`, counted from 0, whose file is `file`. Reads only the file's header, so that
+    /// damage elsewhere is not found.
+    pub(super) fn part_state(&self, part: u32, file: &Path) -> PartState {
+        let invalid =
+            |problem: String| PartState::Invalid(format!("{}: {problem}", file.display()));
         match PartHeader::read(file) {
-            Ok(claim) => {
+            Ok(header) => {
                 let samples = self.samples(part..part + 1);
-                if let Some(difference) = claim.identity.difference(&self.identity()) {
-                    wrong(format!("{difference} as the other parts; move it away"))
-                } else if claim.samples == samples {
-                    Progress::Whole
-                } else if claim.samples.overlap(&samples) == claim.samples {
-                    Progress::Begun(claim.samples.len())
+                if let Some(difference) = header.identity.difference(&self.identity()) {
+                    invalid(format!("{difference} as the other parts; move it away"))
+                } else if header.samples == samples {
+                    PartState::Complete
+                } else if header.samples.overlap(&samples) == header.samples {
+                    PartState::Incomplete(header.samples.len())
                 } else {
-                    wrong(format!(
+                    invalid(format!(
                         "contains samples {}, which do not begin {samples}; move it away",
-                        claim.samples
+                        header.samples
                     ))
                 }
             }
             // The part's job sets a damaged file aside and starts again.
-            Err(raysieve::Error::Damaged { .. }) => Progress::Begun(0),
-            Err(_) if !file.exists() => Progress::Begun(0),
-            Err(error) => Progress::Wrong(error.to_string()),
+            Err(raysieve::Error::Damaged { .. }) => PartState::Incomplete(0),
+            Err(_) if !file.exists() => PartState::Incomplete(0),
+            Err(error) => PartState::Invalid(error.to_string()),
         }
     }
 
-    /// Returns the header of the final image if the image exists and contains all samples of this render, and otherwise
-    /// `None`.
-    pub(super) fn finished(&self, picture: &Path) -> Option<PartHeader> {
-        PartHeader::read(picture).ok().filter(|claim| {
-            claim.identity == self.identity() && claim.samples == self.samples(0..self.parts)
+    /// Returns the header of the image at `picture` if the image contains all samples of this render. Returns `None` if
+    /// the image is incomplete, is of another render, or cannot be read.
+    pub(super) fn complete_image(&self, picture: &Path) -> Option<PartHeader> {
+        PartHeader::read(picture).ok().filter(|header| {
+            header.identity == self.identity() && header.samples == self.samples(0..self.parts)
         })
     }
 }
@@ -276,7 +282,8 @@ impl Plan {
 /// Returns the container for Kubernetes, or `None` for Slurm.
 ///
 /// # Errors
-/// If an option is missing, or if the image is not inside the mounted volume.
+/// If `--image` or `--claim` is missing, if the output image is outside the mounted folder, or if the path of that
+/// folder cannot be used in scripts.
 fn container(arguments: &Farm) -> Result<Option<Container>, Error> {
     let Some((image, claim)) = arguments.container()? else {
         return Ok(None);
@@ -302,10 +309,13 @@ fn container(arguments: &Farm) -> Result<Option<Container>, Error> {
     }))
 }
 
-/// Default number of parts. With fewer samples per pixel, the default is one part per sample.
+/// Default number of parts. If there are fewer samples per pixel, the default is one part per sample.
 const DEFAULT_PARTS: u32 = 64;
 
-/// Returns the absolute form of a path, without resolving links.
+/// Returns the absolute form of a path, without resolving links. The path need not exist.
+///
+/// # Errors
+/// [`Error::File`] if the path is empty, or the current folder is unknown.
 pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
     absolute(path).map_err(|error| Error::File {
         file: path.display().to_string(),
@@ -313,10 +323,10 @@ pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Returns a path as text that can be written into a script.
+/// Returns a path as text that can be written into a script, without quotes.
 ///
 /// # Errors
-/// If the path is not UTF-8 or contains control characters.
+/// [`Error::File`] if the path is not UTF-8 or contains control characters.
 pub(super) fn script_text(path: &Path) -> Result<String, Error> {
     let text = path
         .to_str()

@@ -8,30 +8,30 @@ use crate::error::Error;
 
 use super::{folder::Folder, plan::Plan};
 
-/// A script or manifest in the folder.
+/// A script for sbatch, or a manifest for kubectl, in the farm's folder.
 pub(super) struct Script {
-    /// Name of the file in the folder.
+    /// Name of the file in the farm's folder, such as `part.sh`.
     pub(super) name: String,
-    /// Content of the file.
+    /// Whole content of the file.
     pub(super) text: String,
 }
 
-/// Returns the path of a part's file, relative to the folder. The file is the part's checkpoint until the part is
-/// complete.
+/// Returns the path of the file of part `part`, counted from 0, relative to the farm's folder. The file is the part's
+/// checkpoint until the part is complete.
 pub(super) fn part_file(part: u32) -> String {
     format!("parts/{part:05}.exr")
 }
 
-/// Maximum number of tasks of a job array, also where the cluster allows more. It is limited because the names of logs
-/// have [`LOG_DIGITS`] digits.
+/// Maximum number of tasks of a job array, even if the cluster allows more. Task numbers must fit into the
+/// [`LOG_DIGITS`] digits in the names of logs.
 pub(super) const MAX_TASKS: u32 = 10_u32.pow(LOG_DIGITS);
-/// Minimum number of decimal digits in the name of a log. Numbers from 100,000 on have six.
+/// Minimum number of decimal digits of a part or merge in the name of its log. Numbers from 100,000 on have six.
 const LOG_DIGITS: u32 = 5;
 
-/// Returns the pattern of log paths, for sbatch's `--output`, of an array whose first task has the number `first` in
-/// its level. `stem` begins the names.
+/// Returns the pattern of log paths for sbatch's `--output`, such as `logs/%5a.log`. The pattern is for an array whose
+/// task 0 is the part or merge number `first`. `stem` begins the file names.
 ///
-/// `max` is the maximum number of tasks of an array, a power of ten. `first` is a multiple of it.
+/// `max` is the maximum number of tasks of an array, a power of ten. `first` is a multiple of `max`.
 pub(super) fn logs_of_array(stem: &str, first: u32, max: u32) -> String {
     let own = max.ilog10();
     let width = (LOG_DIGITS - own) as usize;
@@ -45,12 +45,13 @@ pub(super) fn logs_of_array(stem: &str, first: u32, max: u32) -> String {
     }
 }
 
-/// Returns the path of the log of a part's job, relative to the folder.
+/// Returns the path of the log of the job of part `part`, counted from 0, relative to the farm's folder.
 pub(super) fn part_log(part: u32) -> String {
     format!("logs/{part:0width$}.log", width = LOG_DIGITS as usize)
 }
 
-/// One level of merging. Each of its jobs merges a group of files, which are parts or results of the level before.
+/// A level of merging. Each of its jobs merges a group of consecutive files, which are parts on level 1, and otherwise
+/// output files of the level before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level {
     /// Number of the level, counted from 1.
@@ -59,7 +60,7 @@ pub(super) struct Level {
     files: u32,
     /// Number of input files that each job merges. The last job merges the remaining ones, which may be fewer.
     group: u32,
-    /// Number of parts that each output file of this level contains. The last file may contain fewer.
+    /// Number of parts that each output file of this level contains. The last output file may contain fewer.
     parts_each: u64,
 }
 
@@ -74,7 +75,8 @@ impl Level {
         self.jobs() == 1
     }
 
-    /// Returns the text with which the names of the level's script, logs and jobs begin: `merge-1`, or `merge` for the last.
+    /// Returns the beginning of the names of the level's script, logs and jobs: `merge` for the last level, and
+    /// otherwise `merge-` with the level's number, such as `merge-1`.
     pub(super) fn stem(self) -> String {
         if self.is_last() {
             "merge".to_owned()
@@ -83,12 +85,12 @@ impl Level {
         }
     }
 
-    /// Returns the file name of the level's script.
+    /// Returns the file name of the level's script, such as `merge-1.sh`.
     pub(super) fn script_name(self) -> String {
         format!("{}.sh", self.stem())
     }
 
-    /// Returns the paths of the logs of the level's jobs, relative to the folder.
+    /// Yields the path of the log of each job of the level, in the order of the jobs, relative to the farm's folder.
     pub(super) fn logs(self) -> impl Iterator<Item = String> {
         (0..self.jobs()).map(move |job| {
             if self.is_last() {
@@ -104,8 +106,8 @@ impl Level {
     }
 }
 
-/// Returns the levels of merging, in order. There are as few as possible, and all use the same group size, at most
-/// `fan_in`.
+/// Returns the levels of merging, in order, at least one. There are as few as `fan_in` allows. All use the same group
+/// size, the smallest that needs no further level.
 pub(super) fn levels(plan: &Plan) -> Vec<Level> {
     let count = (1..).find(|&levels| u64::from(plan.fan_in).pow(levels) >= plan.parts.into());
     let count = count.unwrap_or(1);
@@ -133,11 +135,11 @@ pub(super) fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned())
 }
 
-/// Returns shell code that sets `$@` to the command that renders part `$part`, and `$file` to the path of that part's
-/// file.
+/// Returns shell code that sets `$@` to the command that renders part `$part`, counted from 0, and `$file` to the path
+/// of that part's file.
 ///
-/// The code must run with the folder as working directory. It exits with 2 if the program's version is not that of the
-/// plan, and with another code if the program cannot be run.
+/// The code must run with the farm's folder as working directory. The code exits with 2 if the program's version is not
+/// that of the plan. If the program cannot be run, the code exits with the shell's error code.
 pub(super) fn set_render(plan: &Plan) -> String {
     let Plan {
         software,
@@ -176,8 +178,14 @@ set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bou
     )
 }
 
-/// Returns shell code that sets `$@` to the command of job `$job` of a level of merging. The code must run with the
-/// folder as working directory.
+/// Returns shell code that sets `$@` to the `raysieve merge` command of one job of the level. The code must run with
+/// the farm's folder as working directory.
+///
+/// For all levels but the last, `$job` must contain the number of the job, counted from 0. The last level has a single
+/// job and does not use `$job`.
+///
+/// # Errors
+/// For the last level, if the image's name is not UTF-8 or contains control characters.
 pub(super) fn set_merge(plan: &Plan, folder: &Folder, level: Level) -> Result<String, Error> {
     let Plan {
         spp,
@@ -226,7 +234,10 @@ set -- {program} merge \"$@\" --samples {samples} --scene-hash {scene_hash} -o {
     ))
 }
 
-/// Returns the scripts for sbatch: one for the parts and one for each level of merging.
+/// Returns the scripts for sbatch: one for the parts, and one for each level of merging.
+///
+/// # Errors
+/// If the image's name is not UTF-8 or contains control characters.
 pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Error> {
     let mut scripts = vec![part_script(plan, folder)?];
     for level in levels(plan) {
@@ -235,8 +246,8 @@ pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Err
     Ok(scripts)
 }
 
-/// Returns the script that renders a part. It requeues its own job shortly before the time limit, if the part has a
-/// file, and after failures that a retry may fix.
+/// Returns the script that renders a part. The script queues its own job again shortly before the time limit if the
+/// part has a file, and after a failure that a repetition may avoid.
 fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     let Plan {
         parts,
@@ -252,7 +263,7 @@ fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     options.extend(gpus_per_task.map(|count| format!("--gpus-per-task={count}")));
     options.extend(cpus_per_task.map(|count| format!("--cpus-per-task={count}")));
     options.extend(plan.time_seconds.map(time_option));
-    let head = head(plan, folder, "", options)?;
+    let head = sbatch_lines(plan, folder, "", options)?;
     let set_render = set_render(plan);
     Ok(Script {
         name: "part.sh".to_owned(),
@@ -293,11 +304,11 @@ exit \"$code\"
     })
 }
 
-/// Number of restarts of a job from which on its part is not queued again after it failed or was killed. Restarts after
-/// the time limit or a preemption count too, but are not limited themselves.
+/// Number of restarts of a job from which on a part that failed or was killed is not queued again. Restarts after the
+/// time limit or a preemption count too, but are not limited.
 const MAX_RESTARTS: u32 = 5;
 
-/// Returns the script of the jobs of one level of merging.
+/// Returns the script for the jobs of one level of merging.
 fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Error> {
     let stem = level.stem();
     let (options, job, what) = if level.is_last() {
@@ -319,7 +330,7 @@ fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Er
             "one group of files per task",
         )
     };
-    let head = head(plan, folder, &format!("-{stem}"), options)?;
+    let head = sbatch_lines(plan, folder, &format!("-{stem}"), options)?;
     let set_merge = set_merge(plan, folder, level)?;
     Ok(Script {
         name: level.script_name(),
@@ -335,10 +346,15 @@ exec \"$@\"
     })
 }
 
-/// Returns the `#SBATCH` lines of a script: common options, `options`, and those of the user. `suffix` is appended to
-/// the name of the job.
-fn head(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> Result<String, Error> {
-    let name = format!("--job-name={}{suffix}", name(folder));
+/// Returns the `#SBATCH` lines of a script: common options, `options`, and those of `--sbatch`, `--partition` and
+/// `--account`. `suffix` is appended to the name of the job.
+fn sbatch_lines(
+    plan: &Plan,
+    folder: &Folder,
+    suffix: &str,
+    options: Vec<String>,
+) -> Result<String, Error> {
+    let name = format!("--job-name={}{suffix}", job_name(folder));
     let common = ["--ntasks=1", "--requeue", "--open-mode=append"].map(str::to_owned);
     let own = [name].into_iter().chain(common).chain(options);
     let lines: Vec<String> = own
@@ -348,9 +364,9 @@ fn head(plan: &Plan, folder: &Folder, suffix: &str, options: Vec<String>) -> Res
     Ok(lines.concat())
 }
 
-/// Returns the name of the farm's jobs: `raysieve-` and the image's name, with characters that Slurm and Kubernetes
-/// allow.
-pub(super) fn name(folder: &Folder) -> String {
+/// Returns the name of the farm's jobs: `raysieve-`, followed by the image's name in lower case. Characters other than
+/// ASCII letters and digits become dashes, and at most 30 are used.
+pub(super) fn job_name(folder: &Folder) -> String {
     // With all suffixes, a name in Kubernetes may have 63 characters.
     const MAX_LETTERS: usize = 30;
     let stem = folder.picture.file_stem().unwrap_or_default();
@@ -371,7 +387,7 @@ pub(super) fn name(folder: &Folder) -> String {
         .to_owned()
 }
 
-/// Returns the sbatch option for a time limit, such as `--time=2:00:00`.
+/// Returns the sbatch option for a time limit in seconds, such as `--time=2:00:00` for 7200.
 fn time_option(seconds: u64) -> String {
     format!(
         "--time={}:{:02}:{:02}",
@@ -381,7 +397,8 @@ fn time_option(seconds: u64) -> String {
     )
 }
 
-/// Returns how many seconds before the time limit a part is asked to save its samples and stop.
+/// Returns how many seconds before its time limit the job of a part is asked to save its samples and stop: a tenth of
+/// the limit, 10 to 120. Returns 120 without `--time`.
 fn lead_seconds(plan: &Plan) -> u64 {
     const MAX: u64 = 120;
     const MIN: u64 = 10;
@@ -390,7 +407,7 @@ fn lead_seconds(plan: &Plan) -> u64 {
 }
 
 /// Formats ascending numbers for sbatch's `--array`, such as `0-3,7`.
-pub(super) fn array(numbers: &[u32]) -> String {
+pub(super) fn array_ranges(numbers: &[u32]) -> String {
     let mut runs: Vec<Range<u32>> = Vec::new();
     for &number in numbers {
         match runs.last_mut() {

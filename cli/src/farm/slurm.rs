@@ -11,13 +11,15 @@ use crate::error::Error;
 use super::{
     folder::{Array, Folder, Jobs},
     plan::Plan,
-    scripts::{MAX_TASKS, array, levels, logs_of_array},
+    scripts::{MAX_TASKS, array_ranges, levels, logs_of_array},
 };
 use crate::signals::Signals;
 
-/// Submits jobs that render the missing parts, and jobs that merge all parts afterwards. Returns the submitted jobs.
+/// Submits jobs that render the parts `missing`, and jobs that merge all parts afterwards. Returns the submitted jobs,
+/// or `None` if SIGINT, SIGTERM or SIGHUP arrived.
 ///
-/// Returns `None` if a signal arrived. After a signal or an error, the jobs submitted so far are cancelled.
+/// After a signal or an error, the jobs submitted so far are cancelled. If that fails too, the error contains the
+/// scancel command to run by hand.
 pub(super) fn submit(
     plan: &Plan,
     folder: &Folder,
@@ -32,7 +34,7 @@ pub(super) fn submit(
     };
     // Done before any new job can write to its log.
     folder.mark_logs_resubmitted(missing);
-    let submitted = submission.all(plan, missing);
+    let submitted = submission.submit_all(plan, missing);
     let jobs = submission.jobs;
     if matches!(submitted, Ok(true)) {
         return Ok(Some(jobs));
@@ -65,9 +67,10 @@ struct Submission<'a> {
 }
 
 impl Submission<'_> {
-    /// Submits the missing parts and all merges. Returns `false` if a signal interrupted the submission.
-    fn all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
-        if !self.arrays("part.sh", "", missing, &[])? {
+    /// Submits jobs for the parts `missing` and for all merges. Returns `false` if a signal interrupted the submission.
+    /// The caller must then cancel the jobs submitted so far.
+    fn submit_all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
+        if !self.submit_arrays("part.sh", "", missing, &[])? {
             return Ok(false);
         }
         for level in levels(plan) {
@@ -81,10 +84,10 @@ impl Submission<'_> {
             let script = level.script_name();
             self.jobs.merges.push(Vec::new());
             let goes_on = if level.is_last() {
-                self.job(0, &[after, &[&script]].concat())?
+                self.submit_job(0, &[after, &[&script]].concat())?
             } else {
                 let tasks: Vec<u32> = (0..level.jobs()).collect();
-                self.arrays(&script, &format!("{}-", level.stem()), &tasks, after)?
+                self.submit_arrays(&script, &format!("{}-", level.stem()), &tasks, after)?
             };
             if !goes_on {
                 return Ok(false);
@@ -96,9 +99,10 @@ impl Submission<'_> {
     /// Submits the tasks `tasks` of a script, in as many job arrays as needed. Returns `false` if a signal interrupted
     /// the submission.
     ///
-    /// The script of each array receives the number of the array's task 0 as its argument. `stem` begins the names of
-    /// the logs, and `more` are further options of sbatch.
-    fn arrays(
+    /// Task numbers are those of parts or merges, ascending and counted from 0. The script of each array receives the
+    /// number of the array's task 0 as its argument. `stem` begins the names of the logs, and `more` are further
+    /// options of sbatch.
+    fn submit_arrays(
         &mut self,
         script: &str,
         stem: &str,
@@ -110,11 +114,11 @@ impl Submission<'_> {
             let first = tasks[0] / max * max;
             let own: Vec<u32> = tasks.iter().map(|task| task - first).collect();
             let [own, logs] = [
-                format!("--array={}", array(&own)),
+                format!("--array={}", array_ranges(&own)),
                 format!("--output={}", logs_of_array(stem, first, max)),
             ];
             let first_argument = first.to_string();
-            if !self.job(
+            if !self.submit_job(
                 first,
                 &[&[own.as_str(), &logs], more, &[script, &first_argument]].concat(),
             )? {
@@ -124,9 +128,10 @@ impl Submission<'_> {
         Ok(true)
     }
 
-    /// Submits one job or job array for the parts or the current level of merging, and records it. `first` is the
-    /// number of its task 0. Returns `false` if a signal arrived.
-    fn job(&mut self, first: u32, words: &[&str]) -> Result<bool, Error> {
+    /// Submits one job or job array for the parts or the current level of merging, and records the job ID. `first` is
+    /// the number of the part or merge of task 0, and `words` are the arguments of sbatch. Returns `false` if a signal
+    /// has arrived, although the job was submitted.
+    fn submit_job(&mut self, first: u32, words: &[&str]) -> Result<bool, Error> {
         let job = sbatch(self.folder, words)?;
         let level = self.jobs.merges.last_mut();
         let place = level.unwrap_or(&mut self.jobs.parts);
@@ -137,7 +142,11 @@ impl Submission<'_> {
     }
 }
 
-/// Runs sbatch with these arguments and the folder as working directory, and returns the job ID.
+/// Runs sbatch with the arguments `words` and the farm's folder as working directory. Returns the ID of the submitted
+/// job.
+///
+/// # Errors
+/// [`Error::Farm`] if sbatch is missing, fails, or prints no job ID.
 fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
     let words = [&["sbatch", "--parsable"], words].concat();
     let said = run(&words, Some(folder))?;
@@ -153,12 +162,12 @@ fn sbatch(folder: &Folder, words: &[&str]) -> Result<String, Error> {
 }
 
 /// Returns the maximum number of tasks of a job array: the largest power of ten that the cluster allows, at most
-/// [`MAX_TASKS`].
+/// [`MAX_TASKS`]. If the cluster's configuration states no limit, returns [`MAX_TASKS`].
 ///
-/// Because it is a power of ten, the logs of several arrays have the same names as those of a single array.
+/// Because the number is a power of ten, the logs of several arrays have the same names as those of a single array.
 ///
 /// # Errors
-/// If the cluster does not allow job arrays, or scontrol fails.
+/// [`Error::Farm`] if the cluster does not allow job arrays, or scontrol fails.
 fn max_tasks() -> Result<u32, Error> {
     let config = run(&["scontrol", "show", "config"], None)?;
     let max = config.lines().find_map(|line| {
@@ -176,25 +185,30 @@ fn max_tasks() -> Result<u32, Error> {
     }
 }
 
-/// The state of a task of a Slurm job array.
+/// The state of a task of a Slurm job array, or of a single job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// The task is queued, held, or in any other state from which it can start.
     Waits,
+    /// The task is running, suspended, or about to end.
     Runs,
+    /// The task ended successfully.
     Done,
     /// The task ended without success. The text is Slurm's name of the state, such as `TIMEOUT`.
     Failed(&'static str),
 }
 
-/// The states of a farm's tasks as reported by squeue. Slurm forgets tasks some minutes after they end.
+/// The states of a farm's tasks as squeue reported them. Slurm forgets tasks some minutes after they end.
 pub(super) struct Queue {
-    /// States by (job ID, number in the array). The number is `None` for a job that is not an array.
+    /// States by (job ID, number in the array, counted from 0). The number is `None` for a job that is not an array.
     tasks: HashMap<(String, Option<u32>), Task>,
 }
 
 impl Queue {
     /// Runs squeue for the jobs of a submission. The queue is empty if Slurm has forgotten all of them.
+    ///
+    /// # Errors
+    /// [`Error::Farm`] if squeue is missing, or fails for another reason.
     pub(super) fn read(jobs: &Jobs) -> Result<Queue, Error> {
         let all = jobs.all().join(",");
         let list = format!("--jobs={all}");
@@ -228,14 +242,16 @@ impl Queue {
         self.tasks.get(&(job.to_owned(), number)).copied()
     }
 
-    /// Returns the state of the task that processes a part or merge. `number` is the number of the part or merge, and
-    /// `arrays` are the arrays of its level. `None` if Slurm does not know the task.
+    /// Returns the state of the task that processes a part or merge. `number` is the number of the part or of the merge
+    /// in its level, counted from 0. `arrays` are the arrays of the parts or of that level.
+    ///
+    /// Returns `None` if Slurm does not know the task or has forgotten it.
     pub(super) fn task_of(&self, arrays: &[Array], number: u32) -> Option<Task> {
         let array = arrays.iter().rev().find(|array| array.first <= number)?;
         self.task(&array.job, Some(number - array.first))
     }
 
-    /// Yields the states of those tasks of these arrays that Slurm knows.
+    /// Yields the states of all tasks in these arrays that Slurm still knows, in any order.
     pub(super) fn tasks(&self, arrays: &[Array]) -> impl Iterator<Item = Task> {
         let is_of = |job: &String| arrays.iter().any(|array| array.job == *job);
         let of_arrays = self.tasks.iter().filter(move |((job, _), _)| is_of(job));
@@ -250,7 +266,7 @@ impl Queue {
 }
 
 impl Task {
-    /// Converts Slurm's name of a state to a [`Task`]. Unknown states count as waiting.
+    /// Converts Slurm's name of a state, such as `PENDING`, to a [`Task`]. Unknown states count as waiting.
     fn of(state: &str) -> Task {
         let failed = FAILED.into_iter().find(|failed| *failed == state);
         match (failed, state) {
@@ -276,8 +292,10 @@ const FAILED: [&str; 9] = [
     "TIMEOUT",
 ];
 
-/// Returns an error if jobs of the last submission are waiting or running, because two jobs would render the same part.
-/// Also if squeue fails.
+/// Checks that no job of the last submission is waiting or running, because two jobs would then render the same part.
+///
+/// # Errors
+/// [`Error::File`] if a job is waiting or running, or if `jobs.json` is damaged. [`Error::Farm`] if squeue fails.
 pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     let Some(jobs) = folder.jobs()? else {
         return Ok(());
@@ -292,11 +310,11 @@ pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     )))
 }
 
-/// Runs a program of Slurm and returns its standard output. `words` are the program and its arguments, and `folder` is
-/// the working directory; `None` keeps that of this process.
+/// Runs a program of Slurm and returns its standard output. `words` are the program and its arguments. The working
+/// directory is `folder`, or that of this process if `folder` is `None`.
 ///
 /// # Errors
-/// If the program is missing or fails; the message is its standard error on one line.
+/// [`Error::Farm`] if the program is missing or fails. The message is the program's standard error on one line.
 fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
     let [program, arguments @ ..] = words else {
         return Ok(String::new());

@@ -13,7 +13,7 @@ use raysieve::render::part::PartHeader;
 
 use super::{
     folder::{Folder, Jobs},
-    plan::{Plan, Progress},
+    plan::{PartState, Plan},
     scripts::levels,
     slurm::{Queue, Task},
 };
@@ -28,12 +28,15 @@ const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// Minimum ratio of a pause to the update before it, so that updates take at most a tenth of the time.
 const PAUSE_FACTOR: u32 = 9;
 
-/// Shows the progress of the farm on standard error until the image is complete.
+/// Shows the progress of the farm on standard error until the image is complete, and then prints the image's samples
+/// and film hash.
 ///
 /// # Errors
-/// If a part or merge has failed and no job is waiting or running. Where the queue is unknown, because squeue
-/// fails or the jobs were submitted by hand, the first error at the end of a log counts, even if its job would be
-/// repeated. Failed pods of Kubernetes are not noticed, because they write no logs to the folder.
+/// [`Error::Farm`] if a part or merge has failed and no job is waiting or running.
+///
+/// If the queue is unknown, because squeue fails or jobs were submitted by hand, a log that ends with an error counts
+/// as a failure, even if its job will be repeated. Failures of Kubernetes pods are not detected, because pods write no
+/// logs to the folder.
 pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     let bar = progress_bar(PROGRESS_STEPS);
     let total = plan.samples(0..plan.parts).len() as f64;
@@ -41,7 +44,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     let mut reported = Failures::new();
     if plan.engine == Engine::Slurm
         && folder.jobs()?.is_none()
-        && plan.finished(&folder.picture).is_none()
+        && plan.complete_image(&folder.picture).is_none()
     {
         note(&format!(
             "no jobs were submitted by raysieve; waiting for jobs submitted by hand; to submit them, run {}",
@@ -50,7 +53,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     }
     loop {
         let begun = Instant::now();
-        if let Some(header) = plan.finished(&folder.picture) {
+        if let Some(header) = plan.complete_image(&folder.picture) {
             bar.finish_and_clear();
             return print_finished(folder, &header);
         }
@@ -58,7 +61,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
         let jobs = folder.jobs()?;
         let queue = queue(plan, jobs.as_ref());
         survey.update(plan, folder);
-        let position = survey.pairs() as f64 / total * PROGRESS_STEPS as f64;
+        let position = survey.pairs_done() as f64 / total * PROGRESS_STEPS as f64;
         bar.set_position(position as u64);
         bar.set_message(message(&queue, jobs.as_ref()));
 
@@ -68,7 +71,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
         };
         let is_alive = queue.as_ref().is_some_and(Queue::is_alive);
         // The image may have been completed since the check above.
-        if !failures.is_empty() && !is_alive && plan.finished(&folder.picture).is_none() {
+        if !failures.is_empty() && !is_alive && plan.complete_image(&folder.picture).is_none() {
             bar.finish_and_clear();
             return Err(failed(folder, &failures));
         }
@@ -82,7 +85,7 @@ pub(super) fn follow(plan: &Plan, folder: &Folder) -> Result<(), Error> {
     }
 }
 
-/// Prints the line that reports a complete image.
+/// Prints the line that reports a complete image with its samples and film hash.
 pub(super) fn print_finished(folder: &Folder, header: &PartHeader) -> Result<(), Error> {
     print_result(&format!(
         "{} contains samples {}, film_hash {}\n",
@@ -92,8 +95,8 @@ pub(super) fn print_finished(folder: &Folder, header: &PartHeader) -> Result<(),
     ))
 }
 
-/// Reads Slurm's queue. Returns `None` without Slurm jobs or if squeue fails; the progress then comes from the files
-/// alone.
+/// Reads Slurm's queue. Returns `None` for Kubernetes, if raysieve has submitted no jobs, or if squeue fails. The
+/// progress then comes from the files alone.
 fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
     match plan.engine {
         Engine::Slurm => jobs.and_then(|jobs| Queue::read(jobs).ok()),
@@ -101,7 +104,8 @@ fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
     }
 }
 
-/// Returns the text beside the progress bar: the numbers of running and waiting parts. Empty if they are not known.
+/// Returns the text beside the progress bar, such as "3 running, 61 waiting ": the numbers of running and waiting
+/// parts. Empty if they are not known, or if the submission contained no part.
 fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
     let (Some(queue), Some(Jobs { parts, .. })) = (queue, jobs) else {
         return String::new();
@@ -117,11 +121,11 @@ fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
     )
 }
 
-/// The parts and merges that failed, as (name, reason). A name is, for example, "part 3".
+/// The parts and merges that failed, as (name, reason). Names are "part 3", counted from 0, and "the merge".
 type Failures = Vec<(String, String)>;
 
-/// Returns the error of a farm that cannot complete: the first failure, the number of other failures, and how to
-/// continue.
+/// Returns the [`Error::Farm`] of a farm that cannot complete. The error names the first failure, the number of other
+/// failures, and the command that continues.
 fn failed(folder: &Folder, failures: &Failures) -> Error {
     let more = match failures.len() {
         0 | 1 => String::new(),
@@ -140,21 +144,22 @@ fn failed(folder: &Folder, failures: &Failures) -> Error {
 /// The modification time and the size in bytes of a file. A file whose stamp has not changed is not read again.
 type Stamp = (SystemTime, u64);
 
-/// The progress of all parts, as read from their files.
+/// The states of all parts, as read from their files.
 pub(super) struct Survey {
-    parts: Vec<Progress>,
-    /// The stamp of each part's file when the file was last read, or `None` if there was no file.
+    /// The state of each part, by the number of the part from 0.
+    parts: Vec<PartState>,
+    /// The stamp of each part's file when the file was last read, or `None` if there was no file then.
     stamps: Vec<Option<Stamp>>,
-    /// The number of (pixel, sample) pairs of each complete part.
+    /// The number of (pixel, sample) pairs of each part when the part is complete.
     lengths: Vec<u64>,
 }
 
 impl Survey {
-    /// Creates a survey in which no part has begun. Reads no file.
+    /// Creates a survey in which all parts are incomplete without any sample. Reads no file.
     pub(super) fn new(plan: &Plan) -> Survey {
         let parts = 0..plan.parts;
         Survey {
-            parts: vec![Progress::Begun(0); plan.parts as usize],
+            parts: vec![PartState::Incomplete(0); plan.parts as usize],
             stamps: vec![None; plan.parts as usize],
             lengths: parts
                 .map(|part| plan.samples(part..part + 1).len())
@@ -162,7 +167,7 @@ impl Survey {
         }
     }
 
-    /// Reads the headers of the parts' files that have changed since the last update.
+    /// Reads the headers of those part files that have changed since the last update.
     pub(super) fn update(&mut self, plan: &Plan, folder: &Folder) {
         let places = (0..).zip(self.parts.iter_mut().zip(&mut self.stamps));
         for (part, (progress, stamp)) in places {
@@ -170,40 +175,43 @@ impl Survey {
             let found = fs::metadata(&file).ok();
             let found = found.and_then(|found| Some((found.modified().ok()?, found.len())));
             if found.is_none() || found != *stamp {
-                *progress = plan.progress(part, &file);
+                *progress = plan.part_state(part, &file);
                 *stamp = found;
             }
         }
     }
 
-    /// Returns the numbers of the parts that are not complete, ascending.
+    /// Returns the numbers of the parts that are not complete, ascending and counted from 0. Parts with an invalid file
+    /// are among them.
     pub(super) fn missing(&self) -> Vec<u32> {
         let parts = (0..).zip(&self.parts);
-        let missing = parts.filter(|(_, progress)| **progress != Progress::Whole);
+        let missing = parts.filter(|(_, progress)| **progress != PartState::Complete);
         missing.map(|(part, _)| part).collect()
     }
 
-    /// Returns the error message for the first file that is not a part of this render, or `None` if there is no such
-    /// file.
-    pub(super) fn wrong(&self) -> Option<&str> {
+    /// Returns the error message about the first part whose file is invalid, or `None` if there is no such file.
+    pub(super) fn invalid(&self) -> Option<&str> {
         self.parts.iter().find_map(|progress| match progress {
-            Progress::Wrong(problem) => Some(problem.as_str()),
+            PartState::Invalid(problem) => Some(problem.as_str()),
             _ => None,
         })
     }
 
-    /// Returns the number of (pixel, sample) pairs that are done in all parts together.
-    fn pairs(&self) -> u64 {
-        let done = |(progress, length): (&Progress, &u64)| match progress {
-            Progress::Whole => *length,
-            Progress::Begun(pairs) => *pairs,
-            Progress::Wrong(_) => 0,
+    /// Returns the number of (pixel, sample) pairs that the files of all parts contain together. Invalid and damaged
+    /// files count as 0.
+    fn pairs_done(&self) -> u64 {
+        let done = |(progress, length): (&PartState, &u64)| match progress {
+            PartState::Complete => *length,
+            PartState::Incomplete(pairs) => *pairs,
+            PartState::Invalid(_) => 0,
         };
         self.parts.iter().zip(&self.lengths).map(done).sum()
     }
 
-    /// Returns the failures of the missing parts, according to Slurm's queue. If no part is missing, returns the first
-    /// failure of a merge. The task of a missing part counts as failed if Slurm has forgotten it.
+    /// Returns the failures of the missing parts, according to Slurm's queue. If no part is missing, returns only the
+    /// first failure of a merge.
+    ///
+    /// The task of a missing part, or of the last merge, also counts as failed if Slurm has forgotten that task.
     fn failed_jobs(&self, plan: &Plan, folder: &Folder, queue: &Queue, jobs: &Jobs) -> Failures {
         let failed = |task: Option<Task>, log: &Path| match task {
             Some(Task::Failed(state)) => Some(format!("{state}: {}", log_end(log))),
@@ -238,8 +246,10 @@ impl Survey {
             .collect()
     }
 
-    /// Returns the failures according to the logs alone. A job has failed if the last line of its log is an error
-    /// message of raysieve.
+    /// Returns the failures of the missing parts according to their logs. If no part is missing, returns only the first
+    /// failure of a merge.
+    ///
+    /// A job has failed if the last line of its log is an error message of raysieve, other than about an interruption.
     fn failed_logs(&self, plan: &Plan, folder: &Folder) -> Failures {
         let reason = |log: &Path| {
             let line = last_line(log).ok().flatten()?;
@@ -260,12 +270,12 @@ impl Survey {
             .collect()
     }
 
-    /// Returns the failures among the parts `missing`. A part has failed if its file is wrong, or if `why` returns a
-    /// reason for its number.
+    /// Returns the failures among the parts `missing`. A part has failed if its file is invalid, or if `why` returns a
+    /// reason for the number of the part.
     fn failures(&self, missing: &[u32], why: impl Fn(u32) -> Option<String>) -> Failures {
         let of_part = |&part: &u32| {
             let why = match &self.parts[part as usize] {
-                Progress::Wrong(problem) => Some(problem.clone()),
+                PartState::Invalid(problem) => Some(problem.clone()),
                 _ => why(part),
             };
             Some((format!("part {part}"), why?))
@@ -274,7 +284,8 @@ impl Survey {
     }
 }
 
-/// Returns text about the end of a log: its last line and its path, or the reason why it cannot be read.
+/// Returns text about the end of a log: the last line that is not blank and the log's path, or the reason why the log
+/// cannot be read.
 fn log_end(log: &Path) -> String {
     match last_line(log) {
         Ok(Some(line)) => {
@@ -286,8 +297,8 @@ fn log_end(log: &Path) -> String {
     }
 }
 
-/// Returns the last line of a file that is not blank, or `None` if there is no such line. Searches only the end of the
-/// file.
+/// Returns the last line that is not blank among the last 4096 bytes of the file `log`, without white space at its
+/// ends. Returns `None` if there is no such line.
 fn last_line(log: &Path) -> io::Result<Option<String>> {
     /// Number of bytes at the end of the file that are searched.
     const TAIL: u64 = 4096;

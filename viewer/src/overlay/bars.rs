@@ -1,4 +1,4 @@
-//! The graphical parts of the overlay: bars, the progress bar and the graph.
+//! The graphical parts of the overlay: bars of ray counts and times, the progress bar, and the graph of the speed.
 
 use super::{
     Overlay,
@@ -9,26 +9,26 @@ use super::{
 };
 use raysieve::render::stats::BounceStats;
 
-/// Background colour of bars.
+/// Background colour of bars and of the graph.
 const TRACK: Colour = [62, 68, 80];
-/// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner, and the bars of times
+/// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
 /// depend on the line height instead.
 pub(super) const BAR_HEIGHT: f32 = 3.0;
-/// Gap below a row with a bar, in pixels at scale 1.
+/// Unit of the vertical spacing around bars, in pixels at scale 1.
 pub(super) const ROW_GAP: f32 = 4.0;
 /// Height of the graph in pixels at scale 1, without its heading.
 pub(super) const GRAPH_HEIGHT: f32 = 28.0;
 /// Line width of the graph in pixels at scale 1.
 const GRAPH_LINE: f32 = 1.5;
 
-/// Opacity of the graph below its line.
+/// Opacity of the area below the graph's line, in 0..=1.
 const GRAPH_OPACITY: f32 = 0.3;
 
 /// Number of points in the full width of the graph.
 const GRAPH_POINTS: usize = 100;
 
 impl Overlay {
-    /// Draws a thin progress bar for `progress` in 0..=1.
+    /// Draws a thin progress bar over the width of `area`. `progress` is clamped to 0..=1, and 1 is a full bar.
     pub(super) fn progress(&self, canvas: &mut Canvas<'_>, area: Area, progress: f64) {
         let line = Area {
             y: area.y + self.pixels(ROW_GAP),
@@ -40,7 +40,8 @@ impl Overlay {
         canvas.fill(Area { width, ..line }, ACCENT, 1.0);
     }
 
-    /// Draws a bar of the bounce's surviving, ended and missed rays; a full bar is `first_rays` rays.
+    /// Draws a stacked bar of the bounce's surviving, ended and missed rays. The full width of `area` stands for
+    /// `first_rays` rays.
     pub(super) fn bar(
         &self,
         canvas: &mut Canvas<'_>,
@@ -57,7 +58,7 @@ impl Overlay {
         );
     }
 
-    /// Draws a bar of the stages' times; a full bar is `longest` microseconds.
+    /// Draws a stacked bar of the stages' times. The full width of `area` stands for `longest` microseconds.
     pub(super) fn times(&self, canvas: &mut Canvas<'_>, area: Area, entry: &Entry, longest: f64) {
         let gap = self.pixels(ROW_GAP);
         let bar = Area {
@@ -75,8 +76,9 @@ impl Overlay {
         );
     }
 
-    /// Draws a graph of the rate history in rays per second, from zero to the peak. A point stands for at least a tenth
-    /// of a second; fewer than 100 points are right-aligned.
+    /// Draws a graph of `rate_history` (rays per second, the newest last), scaled from 0 to its peak, below a heading
+    /// with the peak. A point stands for at least a tenth of a second of rendering. Fewer than 100 points are
+    /// right-aligned.
     pub(super) fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
         let heading = Area {
             height: self.line_height(),
@@ -122,7 +124,8 @@ impl Overlay {
     }
 }
 
-/// Fills fractions of the area's width side by side.
+/// Fills an area from the left with adjacent pieces, given as fractions of its width and colours. Cuts off what exceeds
+/// the width.
 fn stacked(canvas: &mut Canvas<'_>, area: Area, parts: impl IntoIterator<Item = (f64, Colour)>) {
     let (mut sum, mut x) = (0.0, 0);
     for (part, colour) in parts {

@@ -1,13 +1,13 @@
-//! Draws rectangles, lines and text into a byte buffer, clipped to the picture.
+//! Draws rectangles, lines and text into the RGBA bytes of a picture, clipped to the picture.
 
 use std::collections::HashMap;
 
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont, point};
 
-/// sRGB colour with eight bits per channel.
+/// An sRGB colour: red, green and blue with eight bits each.
 pub(super) type Colour = [u8; 3];
 
-/// Parses a colour of the form `#rrggbb`; panics if it is malformed.
+/// Parses a colour of the form `#rrggbb`. Panics if it is malformed.
 pub(super) const fn colour(hex: &str) -> Colour {
     let digits = hex.as_bytes();
     assert!(digits.len() == 7 && digits[0] == b'#');
@@ -18,7 +18,7 @@ pub(super) const fn colour(hex: &str) -> Colour {
     ]
 }
 
-/// Returns the value of two hexadecimal digits, given as ASCII characters.
+/// Returns the value of two hexadecimal digits, given as ASCII characters. Panics on other characters.
 const fn byte(high: u8, low: u8) -> u8 {
     match ((high as char).to_digit(16), (low as char).to_digit(16)) {
         (Some(high), Some(low)) => (16 * high + low) as u8,
@@ -26,7 +26,7 @@ const fn byte(high: u8, low: u8) -> u8 {
     }
 }
 
-/// A rectangle in pixels, which may extend beyond the picture.
+/// A rectangle in pixels, given by its upper left corner and its size. It may extend beyond the picture.
 #[derive(Clone, Copy)]
 pub(crate) struct Area {
     pub(super) x: i32,
@@ -36,8 +36,8 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// Moves the area up until it overlaps none of the `taken` areas, to a margin above the last one in the way.
-    /// Returns it unchanged if nothing overlaps or there is no room.
+    /// Returns the area, moved up until it overlaps none of the `taken` areas, with `margin` pixels between it and the
+    /// last one in the way. Returns it unmoved if nothing overlaps, or if it would extend beyond the upper edge.
     pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
         let mut free = self;
         while let Some(other) = taken.iter().find(|other| free.meets(other)) {
@@ -54,7 +54,7 @@ impl Area {
     }
 }
 
-/// A picture in RGBA bytes to draw onto.
+/// A picture in RGBA bytes, rows from the top, to draw onto.
 pub(super) struct Canvas<'a> {
     rgba: &'a mut [u8],
     width: usize,
@@ -62,7 +62,8 @@ pub(super) struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// Wraps a buffer of RGBA bytes; uses only as many rows as the buffer contains.
+    /// Wraps the RGBA bytes of a picture of this width and height in pixels. If the buffer is too short, the canvas has
+    /// only the rows that the buffer contains completely.
     pub(super) fn new(rgba: &'a mut [u8], width: u32, height: u32) -> Self {
         let width = width as usize;
         let height = (height as usize).min(rgba.len().checked_div(width * 4).unwrap_or(0));
@@ -81,7 +82,7 @@ impl<'a> Canvas<'a> {
         self.height as i32
     }
 
-    /// Fills an area with a colour of this opacity in 0..=1.
+    /// Blends a colour over an area; `opacity` is in 0..=1.
     pub(super) fn fill(&mut self, area: Area, colour: Colour, opacity: f32) {
         let [red, green, blue] = colour;
         let (opacity, over) = (to_256ths(opacity), [red, green, blue, 255]);
@@ -101,7 +102,7 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Fills an area with rounded corners.
+    /// Blends a colour over an area whose corners are rounded with this radius in pixels; `opacity` is in 0..=1.
     pub(super) fn panel(&mut self, area: Area, radius: i32, colour: Colour, opacity: f32) {
         let flat = Area {
             y: area.y + radius,
@@ -139,7 +140,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Draws a line of this width in pixels with round ends.
+    /// Draws an antialiased line with round ends. Positions (x, y) and `width` are in pixels, and pixel centres are at
+    /// half-integers.
     pub(super) fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, colour: Colour) {
         let room = [self.width as f32, self.height as f32];
         let Some((from, to)) = clipped(from, to, room, width) else {
@@ -172,8 +174,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell. Omits characters that
-    /// the left or right edge would cut.
+    /// Draws one line of text; `x` and `y` are the upper left corner of its first character cell in pixels. Omits
+    /// characters that the left or right edge would cut.
     pub(super) fn text(
         &mut self,
         type_face: &mut TypeFace,
@@ -204,7 +206,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Returns the bytes of the part of a row that lies on the picture.
+    /// Returns the bytes of the pixels from column `x` to `x + width` of row `y` that lie on the picture; empty if none
+    /// does.
     fn span(&mut self, x: i32, y: i32, width: i32) -> &mut [u8] {
         let (left, right) = (
             x.clamp(0, self.width()) as usize,
@@ -218,7 +221,8 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Clips a line to the picture, extended by its width (Liang & Barsky 1984); `None` if it lies outside.
+/// Clips a line to a picture of size `room`, extended by the line's width on each side (Liang & Barsky 1984). Returns
+/// `None` if the line lies outside.
 fn clipped(
     from: [f32; 2],
     to: [f32; 2],
@@ -247,7 +251,7 @@ fn to_256ths(opacity: f32) -> u16 {
     (opacity * 256.0).round() as u16
 }
 
-/// Blends a colour over an opaque pixel; `opacity` is in 0..=256.
+/// Blends a colour over an opaque pixel; `opacity` is in 256ths, 0..=256.
 fn blend(pixel: &mut [u8; 4], [red, green, blue]: Colour, opacity: u16) {
     for (channel, over) in pixel.iter_mut().zip([red, green, blue, 255]) {
         *channel =
@@ -259,26 +263,27 @@ fn blend(pixel: &mut [u8; 4], [red, green, blue]: Colour, opacity: u16) {
 pub(super) struct TypeFace {
     font: FontRef<'static>,
     size: PxScale,
-    /// Distance between characters in pixels.
+    /// Width of a character cell, which is the distance between characters, in pixels.
     pub(super) cell_width: i32,
-    /// Distance between lines in pixels.
+    /// Height of a character cell, which is the distance between lines, in pixels.
     pub(super) line_height: i32,
     glyphs: HashMap<char, Glyph>,
 }
 
-/// A rasterised character; `left` and `top` are its offset in pixels from the character cell.
+/// A rasterised character. `left` and `top` are its offset in pixels from the upper left corner of the character cell.
 struct Glyph {
     left: i32,
     top: i32,
     width: usize,
-    /// Coverage of each pixel in 0..=256, row by row.
+    /// Coverage of each pixel in 256ths, 0..=256, row by row; empty for characters without an outline, such as a space.
     coverage: Vec<u16>,
 }
 
 static FONT: &[u8] = include_bytes!("../../assets/DejaVuSansMono.ttf");
 
 impl TypeFace {
-    /// Chooses the font size so that a character is a whole number of pixels wide, which keeps text crisp and aligned.
+    /// Loads the font at this scale. Chooses its size so that a character is a whole number of pixels wide, which keeps
+    /// text crisp and aligned.
     pub(super) fn new(scale: f32) -> Self {
         let font = FontRef::try_from_slice(FONT).expect("the font in the program is a font");
         let cell_width = (7.0 * scale).round().max(1.0);

@@ -1,4 +1,4 @@
-//! The overlay's table with one row per bounce, and as many columns as fit.
+//! The table of the statistics panel, with one row per bounce and as many columns as fit.
 
 use super::{
     canvas::{Colour, colour},
@@ -13,13 +13,16 @@ use raysieve::{
     stages::Stage,
 };
 
-/// The data of one row of the table: a bounce, or the totals over all bounces.
+/// The data of one row of the table: of one bounce, or totals over all bounces.
 pub(super) struct Entry {
+    /// Counts of rays since the start of the film.
     pub(super) stats: BounceStats,
+    /// Recent times and fractions of rays and lanes.
     pub(super) recent: RecentBounce,
 }
 
 impl Entry {
+    /// Copies the data of one bounce.
     pub(super) fn new(stats: &BounceStats, recent: &RecentBounce) -> Self {
         Self {
             stats: stats.clone(),
@@ -27,7 +30,7 @@ impl Entry {
         }
     }
 
-    /// Returns the row of totals over all bounces.
+    /// Returns the row of totals: sums of counts and times over all bounces, and fractions of all rays and lanes.
     pub(super) fn total(stats: &Stats, recent: &Recent) -> Self {
         let total = stats.total();
         let mut times = RecentBounce {
@@ -46,7 +49,7 @@ impl Entry {
         }
     }
 
-    /// Returns the time of all stages in microseconds.
+    /// Returns the time of all stages for one sample of every pixel, in microseconds.
     pub(super) fn microseconds(&self) -> f64 {
         self.recent.times.0.iter().sum()
     }
@@ -55,18 +58,18 @@ impl Entry {
 /// A column of the table.
 pub(super) struct Column {
     pub(super) heading: &'static str,
-    /// Colour of the column's quantity in the bar, if it is part of the bar.
+    /// Colour in which a bar displays the column's quantity; `None` if no bar does.
     pub(super) colour: Option<Colour>,
-    /// Width in characters, including the space before it.
+    /// Minimum width in characters, including the space before the text.
     width: i32,
-    /// Priority: columns with the lowest rank are omitted first if the picture is too narrow.
+    /// Rank of importance. If the picture is too narrow, the columns of lowest rank are omitted first.
     rank: u8,
     pub(super) cell: Cell,
 }
 
 /// The content of a column's cells.
 pub(super) enum Cell {
-    /// A number, formatted by this function.
+    /// A number, formatted by this function and right-aligned.
     Figure(fn(&Entry) -> String),
     /// A stacked bar of the stages' times.
     Times,
@@ -76,7 +79,7 @@ const SURVIVORS: Colour = colour(chart::SURVIVORS);
 const ENDED: Colour = colour(chart::ENDED);
 const MISSES: Colour = colour(chart::MISSES);
 
-/// The labels and colours of the stages, in the order of [`Stage::OF_BOUNCE`].
+/// Labels and colours of the stages, in the order of [`Stage::OF_BOUNCE`].
 pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
     let mut stages = [("", [0; 3]); Stage::OF_BOUNCE.len()];
     let mut index = 0;
@@ -88,7 +91,7 @@ pub(super) const STAGES: [(&str, Colour); Stage::OF_BOUNCE.len()] = {
     stages
 };
 
-/// Creates a column whose cells are numbers, which `figure` formats.
+/// Creates a column whose cells are numbers, which the function `figure` formats.
 const fn figure(
     heading: &'static str,
     width: i32,
@@ -141,12 +144,13 @@ static COLUMNS: [Column; 8] = [
 /// Width in characters of the first column, which contains the bounce numbers.
 pub(super) const LABEL_WIDTH: i32 = 2;
 
-/// Returns the width of the whole table in characters.
+/// Returns the minimum width of the table with all its columns, in characters.
 pub(super) fn natural_width() -> i32 {
     LABEL_WIDTH + COLUMNS.iter().map(|column| column.width).sum::<i32>()
 }
 
-/// Returns the numbers of rays that survived, ended and missed, in the order of the bar, with their colours.
+/// Returns the numbers of a bounce's rays that survived, ended and missed, with their colours, in the order of the
+/// stacked bar.
 pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
     [
         (bounce.survivors, SURVIVORS),
@@ -155,7 +159,8 @@ pub(super) fn parts(bounce: &BounceStats) -> [(u64, Colour); 3] {
     ]
 }
 
-/// Returns the columns that fit into `cells` characters with their widths; spare width is distributed equally.
+/// Returns the columns of a table that is `cells` characters wide, each with its width in characters. Omits columns of
+/// the lowest rank until the rest fits, possibly all, and distributes spare width equally.
 pub(super) fn fitting_columns(cells: i32) -> Vec<(&'static Column, i32)> {
     let mut columns: Vec<&Column> = COLUMNS.iter().collect();
     let mut free = cells - natural_width();

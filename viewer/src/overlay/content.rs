@@ -1,4 +1,5 @@
-//! The content of the overlay as rows of coloured text; the other modules draw them.
+//! The content of the statistics panel as rows of coloured text, bars and graphs, which other modules of the overlay
+//! draw.
 
 use std::path::Path;
 
@@ -12,15 +13,15 @@ pub(super) const BRIGHT: Colour = [240, 243, 247];
 pub(super) const PLAIN: Colour = [205, 211, 219];
 /// Text colour of labels.
 pub(super) const DIM: Colour = [152, 161, 174];
-/// Text colour of highlights.
+/// Colour of highlighted text, the progress bar and the graph.
 pub(super) const ACCENT: Colour = [255, 213, 110];
 /// Text colour of warnings and errors.
 pub(super) const WARNING: Colour = [255, 140, 120];
 
-/// A line of text, in pieces of one colour each.
+/// A line of text in pieces, each with one colour.
 pub(super) type Line = Vec<(Colour, String)>;
 
-/// Returns the number of characters of a line.
+/// Returns the number of characters in all pieces of a line.
 pub(super) fn length(line: &Line) -> i32 {
     let lengths = line.iter().map(|(_, text)| text.chars().count());
     lengths.sum::<usize>() as i32
@@ -28,22 +29,26 @@ pub(super) fn length(line: &Line) -> i32 {
 
 /// A row of the statistics panel.
 pub(super) enum Row<'a> {
-    /// Left-aligned text, and right-aligned text that is drawn only if both fit.
+    /// Left-aligned text, which is cut if it is too long, and right-aligned text, which is drawn only if both fit.
     Text(Line, Line),
-    /// A thin progress bar; the value is in 0..=1.
+    /// A thin progress bar, filled by this fraction in 0..=1.
     Progress(f64),
-    /// A plot of rays per second over time, the newest value last.
+    /// A graph of rays per second over time, the newest value last.
     Graph(&'a [f32]),
-    /// The heading of the table, with the stages' colours.
+    /// The line above the table: its title, and the stages' names and colours.
     Legend,
+    /// The headings of the table's columns.
     Headings,
+    /// A row of the table with the figures of one bounce, above a bar of its rays.
     Bounce(Box<Entry>),
     /// A bar of a bounce's surviving, ended and missed rays, without numbers.
     Bar(&'a BounceStats),
+    /// The last row of the table, with the totals over all bounces.
     Total(Box<Entry>),
 }
 
-/// Returns all rows at this level of detail.
+/// Returns the rows of the statistics panel at this level of detail, without regard to the room for them.
+/// `Detail::None` has no rows.
 pub(super) fn rows<'a>(
     stats: &'a Stats,
     recent: &'a Recent,
@@ -90,7 +95,7 @@ pub(super) fn rows<'a>(
     rows
 }
 
-/// Returns the rows with scene, size, compaction strategy, samples and speed.
+/// Returns the two rows with scene, size, render time, compaction strategy, samples, speed and lane use.
 fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
     let scene = Path::new(&stats.scene)
         .file_name()
@@ -136,7 +141,7 @@ fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
     ]
 }
 
-/// Returns one row per device if there are several.
+/// Returns one row per device if there are several, otherwise none.
 fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
     let several = stats.devices.iter().filter(|_| stats.devices.len() > 1);
     several.map(|device| {
@@ -157,7 +162,7 @@ fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
     })
 }
 
-/// Returns a row with the noise estimate of an adaptive render.
+/// Returns a row with the noise estimate and the fraction of converged pixels; `None` without adaptive sampling.
 fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
     let noise = stats.noise.as_ref()?;
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);

@@ -1,7 +1,7 @@
 //! The rectangle that a picture occupies in a window of another size.
 
-/// The area of a window that a picture occupies: centred, and scaled to fit. Lengths are in window pixels unless stated
-/// otherwise.
+/// The area of a window that a picture occupies: centred, and scaled to fit. Lengths are in window pixels, except those
+/// of `picture`.
 pub(crate) struct Fitted {
     /// Width and height of the picture in its own pixels.
     picture: (u32, u32),
@@ -12,6 +12,7 @@ pub(crate) struct Fitted {
 }
 
 impl Fitted {
+    /// Fits a picture into a window; both are given by width and height, and the picture is not empty.
     pub(crate) fn new(picture: (u32, u32), (width, height): (u32, u32)) -> Self {
         let enlarge =
             (f64::from(width) / f64::from(picture.0)).min(f64::from(height) / f64::from(picture.1));
@@ -28,7 +29,8 @@ impl Fitted {
         }
     }
 
-    /// Returns column and row of the picture at a position in the window; `None` outside the picture.
+    /// Returns the column and row (from 0) of the picture's pixel at a position in window pixels; `None` outside the
+    /// picture.
     pub(crate) fn pixel(&self, x: f64, y: f64) -> Option<(u32, u32)> {
         let along = |place: f64, begin: u32, length: u32, pixels: u32| {
             let part = (place - f64::from(begin)) / f64::from(length);
@@ -43,7 +45,7 @@ impl Fitted {
         ))
     }
 
-    /// Converts a position in picture pixels to a position in window pixels.
+    /// Converts a position in picture pixels, possibly outside the picture, to a position in window pixels.
     pub(crate) fn place(&self, [x, y]: [f32; 2]) -> [f32; 2] {
         let (columns, rows) = self.picture;
         [

@@ -1,7 +1,7 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
-/// Formats a count: `999`, `1.23k`, `16.8M`.
+/// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
     if count < 1000 {
         return count.to_string();
@@ -18,7 +18,7 @@ pub(super) fn count(count: u64) -> String {
     three_digits(value) + prefix
 }
 
-/// Formats a duration, given in microseconds: `7.25µs`, `1.50ms`, `12.0s`.
+/// Formats a duration, given in microseconds, with the unit µs, ms, s, m (minutes) or h: `7.25µs`, `1.50ms`, `12.0s`.
 pub(super) fn microseconds(microseconds: f64) -> String {
     let mut value = microseconds;
     let mut unit = "µs";
@@ -32,17 +32,17 @@ pub(super) fn microseconds(microseconds: f64) -> String {
     three_digits(value) + unit
 }
 
-/// Formats a fraction as a percentage: `7.3 %`.
+/// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.
 pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
-/// Formats a rate in millions per second, without the unit.
+/// Formats a rate, given per second, in millions per second without the unit: `12.3`.
 pub(crate) fn millions(per_second: f64) -> String {
     three_digits(per_second / 1e6)
 }
 
-/// Formats an elapsed time, given in seconds: `9.5 s`, `2:05`, `1:02:05`.
+/// Formats an elapsed time, given in seconds, as seconds, `m:ss` or `h:mm:ss`: `9.5 s`, `2:05`, `1:02:05`.
 pub(super) fn duration(seconds: f64) -> String {
     if seconds < 60.0 {
         return format!("{seconds:.1} s");

@@ -1,4 +1,4 @@
-//! The legend of a debug view: a colour bar with numbers, in the lower left corner.
+//! The legend of a debug view, in the lower left corner: a title, a colour bar with numbers, and a note.
 
 use super::{
     Line, Overlay, PANEL, PANEL_OPACITY, RADIUS,
@@ -7,14 +7,14 @@ use super::{
 };
 use raysieve::inspect::debug_view::Legend;
 
-/// Minimum width of the legend in characters, unless the picture is narrower.
+/// Minimum width of the legend in characters; a narrower picture reduces it.
 const CELLS: i32 = 44;
 /// Height of the colour bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// Draws the legend in the lower left corner, or higher if it would overlap the `taken` areas and there is room.
-    /// Returns its panel, or `None` if the picture is too narrow.
+    /// Draws the legend into the lower left corner, or higher if it would overlap the `taken` areas and there is room.
+    /// Returns the area of its panel. If the picture is too narrow for a character, draws nothing and returns `None`.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],
@@ -61,7 +61,7 @@ impl Overlay {
         Some(panel)
     }
 
-    /// Draws the colour bar with its numbers below.
+    /// Draws the colour bar over the width of `area`, `bar_height` pixels high, with its numbers below.
     fn draw_scale(
         &mut self,
         canvas: &mut Canvas<'_>,
@@ -89,7 +89,8 @@ impl Overlay {
     }
 }
 
-/// Returns the colour at `place` in 0..=1 of a bar, interpolated linearly.
+/// Returns the colour at `place` in 0..=1, interpolated linearly between the evenly spaced colours of `bar`, which is
+/// not empty.
 fn colour_at(bar: &[[u8; 3]], place: f32) -> [u8; 3] {
     let along = place * (bar.len() - 1) as f32;
     let (low, high) = (along.floor() as usize, along.ceil() as usize);

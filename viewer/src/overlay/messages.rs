@@ -1,4 +1,4 @@
-//! Panels of text: the list of keys, and messages.
+//! Centred panels of text: the list of keys, and messages.
 
 use super::{
     BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
@@ -6,22 +6,25 @@ use super::{
     content::{ACCENT, BRIGHT, DIM, PLAIN, WARNING, length},
 };
 
-/// Number of characters between columns of the list of keys.
+/// Number of characters between two columns of the list of keys.
 const GAP: i32 = 3;
-/// Minimum width in characters of a key's description.
+/// Minimum width in characters of the descriptions in the list of keys.
 const MIN_ROOM: usize = 8;
 
-/// A page of the list of keys that has been drawn: its number, the page count, and its panel.
+/// A page of the list of keys that has been drawn.
 pub(crate) struct KeyPage {
-    /// Number of the page, from 0.
+    /// Number of the drawn page, from 0.
     pub(crate) page: usize,
+    /// Number of pages of the list.
     pub(crate) pages: usize,
+    /// Area of the page's panel.
     pub(crate) panel: Area,
 }
 
 impl Overlay {
-    /// Draws a page of a list of keys and descriptions at the lower edge; the last page if `page` is too large.
-    /// A list that is too long is split into as many columns as fit, and then into pages.
+    /// Draws page `page` (from 0) of a list of keys and their descriptions on a panel at the lower edge; the last page
+    /// if `page` is too large. A list that is too long is split into as many columns as fit side by side, and then into
+    /// pages.
     pub(crate) fn draw_keys(
         &mut self,
         rgba: &mut [u8],
@@ -61,8 +64,8 @@ impl Overlay {
         KeyPage { page, pages, panel }
     }
 
-    /// Draws messages at the lower edge, or higher if they would overlap the `taken` areas and there is room. Each has
-    /// a flag that marks it as an error.
+    /// Draws messages on one panel at the lower edge, or higher if the panel would overlap the `taken` areas and there
+    /// is room. Each message has a flag that marks it as an error. Wraps long lines.
     pub(crate) fn draw_messages(
         &mut self,
         rgba: &mut [u8],
@@ -95,7 +98,8 @@ impl Overlay {
         lines as i32 * self.type_face.line_height + 2 * self.margin(canvas)
     }
 
-    /// Returns the area of a horizontally centred panel for `lines` lines of `cells` characters.
+    /// Returns the area of a horizontally centred panel for `lines` lines of `cells` characters, or of fewer if the
+    /// picture is narrower. Its upper edge is at `top` in pixels.
     fn text_panel(&self, canvas: &Canvas<'_>, top: i32, cells: i32, lines: usize) -> Area {
         let margin = self.margin(canvas);
         let cells = cells.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
@@ -108,14 +112,15 @@ impl Overlay {
         }
     }
 
-    /// Draws lines on a centred panel, and returns its area.
+    /// Draws left-aligned lines on a horizontally centred panel, and returns the panel's area. `top` is its upper edge
+    /// in pixels, and `cells` the number of characters for which it is wide enough, unless the picture is narrower.
     fn text_box(&mut self, canvas: &mut Canvas<'_>, top: i32, cells: i32, lines: &[Line]) -> Area {
         let panel = self.text_panel(canvas, top, cells, lines.len());
         self.draw_lines(canvas, panel, lines);
         panel
     }
 
-    /// Draws a panel with lines of text.
+    /// Draws a panel with left-aligned lines of text. Cuts lines that are wider than the panel.
     pub(super) fn draw_lines(&mut self, canvas: &mut Canvas<'_>, panel: Area, lines: &[Line]) {
         let margin = self.margin(canvas);
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
@@ -132,8 +137,9 @@ impl Overlay {
     }
 }
 
-/// Formats each key and its description as lines of at most `cells` characters, or more if a description would
-/// otherwise be narrower than `MIN_ROOM`.
+/// Formats each key and its description as lines of at most `cells` characters in total. Key and description have
+/// columns of their own. The description's column has at least `MIN_ROOM` characters, even if lines then exceed
+/// `cells`.
 fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
     let left = keys.iter().map(|(key, _)| key.chars().count()).max();
     let left = left.unwrap_or(0);
@@ -149,8 +155,8 @@ fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
     keys.iter().map(entry).collect()
 }
 
-/// Distributes entries over columns of at most `max_lines` lines, without splitting an entry. A longer entry has a
-/// longer column of its own.
+/// Distributes entries over columns of at most `max_lines` lines, without splitting an entry. An entry with more lines
+/// gets a longer column of its own.
 fn into_columns(entries: &[Vec<Line>], max_lines: usize) -> Vec<Vec<Line>> {
     let mut columns: Vec<Vec<Line>> = Vec::new();
     for entry in entries {
@@ -164,7 +170,7 @@ fn into_columns(entries: &[Vec<Line>], max_lines: usize) -> Vec<Vec<Line>> {
     columns
 }
 
-/// Joins columns that are `width` characters wide into lines.
+/// Joins columns into lines of text. A column takes `width` characters, and `GAP` characters separate it from the next.
 fn side_by_side(columns: &[Vec<Line>], width: i32) -> Vec<Line> {
     let height = columns.iter().map(Vec::len).max().unwrap_or(0);
     let line = |number: usize| {
@@ -179,7 +185,8 @@ fn side_by_side(columns: &[Vec<Line>], width: i32) -> Vec<Line> {
     (0..height).map(line).collect()
 }
 
-/// Wraps a text into lines of at most `room` characters, at spaces if possible; `room` is at least 1.
+/// Wraps a text into lines of at most `room` characters, at spaces or, within longer words, anywhere; `room` is at
+/// least 1.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! Draws one path over the picture, and describes its vertices in a panel.
+//! Draws one inspected path over the picture, and describes its vertices in a panel.
 
 use super::{
     Line, Overlay,
@@ -9,7 +9,7 @@ use super::{
 use crate::{chart, session::InspectedPath};
 use raysieve::inspect::path_record::{PathRecord, SegmentKind, Vertex};
 
-/// Colour of segments between vertices.
+/// Colour of a path's segments between two vertices.
 const PATH: Colour = colour(chart::PATH);
 /// Colour of the last segment of a path that left the scene.
 const MISSED: Colour = colour(chart::MISSED);
@@ -17,22 +17,22 @@ const MISSED: Colour = colour(chart::MISSED);
 const LIGHT: Colour = colour(chart::LIGHT);
 /// Colour of blocked shadow rays.
 const BLOCKED: Colour = colour(chart::BLOCKED);
-/// Colour of the outlines of segments.
+/// Colour of the outlines below a path's segments.
 const OUTLINE: Colour = [14, 17, 23];
 
-/// Width of segments in pixels at scale 1.
+/// Width of a path's segments in pixels at scale 1.
 const LINE_WIDTH: f32 = 2.0;
-/// Width of the outlines of segments in pixels at scale 1.
+/// Width of the outlines below a path's segments in pixels at scale 1.
 const OUTLINE_WIDTH: f32 = 4.0;
 
-/// Maximum number of bounces described; a line states how many more there are.
+/// Maximum number of vertices that the description lists; a line states how many more there are.
 const MAX_LINES: usize = 16;
-/// Number of lines other than bounces.
+/// Maximum number of the description's lines that do not describe a vertex.
 const OTHER_LINES: i32 = 4;
 
 impl Overlay {
-    /// Draws the path's segments, and a description of its vertices in the lower right corner. Returns the panel of the
-    /// description.
+    /// Draws a path's segments and its pixel, and describes its vertices on a panel in the lower right corner, whose
+    /// area is returned. `fitted` converts the path's picture pixels to pixels of `rgba`.
     pub(crate) fn draw_path(
         &mut self,
         rgba: &mut [u8],
@@ -89,7 +89,7 @@ fn line_colour(kind: SegmentKind) -> Colour {
     }
 }
 
-/// Returns the description of a path, with at most `max_bounces` bounces.
+/// Returns the description of a path, with the first `max_bounces` vertices.
 fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
     let [column, row] = record.pixel;
     let mut lines = vec![vec![
@@ -120,6 +120,7 @@ fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
     lines
 }
 
+/// Returns the description of one vertex, given with its bounce number.
 fn line((bounce, vertex): (usize, &Vertex)) -> Line {
     let what = match &vertex.hit {
         Some(hit) if hit.front => hit.material.clone(),

@@ -46,7 +46,7 @@ fn full() -> (Stats, Recent) {
     (stats, recent)
 }
 
-/// Draws the overlay repeatedly. Returns the shortest time, and the fraction of pixels drawn on.
+/// Draws the overlay 100 times. Returns the shortest time, and the fraction of pixels that the overlay covers.
 fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
     let (stats, recent) = full();
     let pixels = (size.0 * size.1) as usize;

@@ -1,9 +1,10 @@
 //! Access control of the web page.
 //!
-//! On a loopback address, everybody who can reach it has access. The risk there is a browser that forwards requests of
-//! other sites. Against DNS rebinding, a request's `Host` must be `localhost` or a loopback address there. Other
-//! addresses require a token, which the printed URL contains and a cookie then keeps. On all addresses, the `Origin` of
-//! a WebSocket must be the page itself or absent, as in clients that are no browsers.
+//! On a loopback address, everybody who can reach the server has access. The risk is then a browser that forwards
+//! requests of other sites. Against such DNS rebinding, the `Host` of a request to a loopback server must be
+//! `localhost` or a loopback address. Other servers require a token, which the printed URL contains and a cookie then
+//! keeps. On all servers, the `Origin` of a WebSocket must be the page itself, or absent, as in clients that are no
+//! browsers.
 
 use std::{
     fmt,
@@ -14,23 +15,25 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use subtle::ConstantTimeEq;
 
-/// The access rules of a server; no token is required on a loopback address.
+/// The access rules of a server.
 pub(super) struct Access {
+    /// Required access token; `None` on a loopback address, which requires none.
     token: Option<Token>,
 }
 
 /// An access token, and the cookie in which browsers keep it.
 struct Token {
     text: String,
-    /// Name of the cookie; it contains the port because browsers share cookies between the ports of a host.
+    /// Name of the cookie. It contains the port, because browsers share cookies between the ports of a host.
     cookie: String,
 }
 
-/// Size of a new token: 192 bits from the operating system's random number generator.
+/// Size of a new token in bytes: 192 bits from the operating system's random number generator.
 const TOKEN_BYTES: usize = 24;
 
 impl Access {
-    /// Creates the rules for an address: with a new token, or without one on a loopback address.
+    /// Creates the rules for a server that is bound to this address: with a new token, or without one on a loopback
+    /// address. Fails if the operating system provides no random numbers.
     pub(super) fn new(bound: SocketAddr) -> Result<Self, impl fmt::Display> {
         if bound.ip().is_loopback() {
             return Ok(Self { token: None });
@@ -44,7 +47,8 @@ impl Access {
         })
     }
 
-    /// Returns the URL to open in a browser, including the token if one is required.
+    /// Returns the URL to open in a browser, with the token if one is required. `bound` is the server's address; if it
+    /// is unspecified, such as 0.0.0.0, the URL contains an address that browsers can reach.
     pub(super) fn url(&self, bound: SocketAddr) -> String {
         let reached = SocketAddr::new(reached_at(bound.ip()), bound.port());
         match &self.token {
@@ -53,8 +57,8 @@ impl Access {
         }
     }
 
-    /// Checks a request. Returns the cookie to set if the token was in the URL but not in a cookie; `None` if there is
-    /// no cookie to set. The error is the reason for refusing the request.
+    /// Checks whether a request has access. Returns the cookie to set if the right token was in the URL but not in a
+    /// cookie; `None` if there is no cookie to set. The error is the reason for refusing the request.
     pub(super) fn check(
         &self,
         headers: &HeaderMap,
@@ -62,7 +66,7 @@ impl Access {
     ) -> Result<Option<HeaderValue>, &'static str> {
         let host = text(headers, header::HOST).unwrap_or_default();
         let Some(token) = &self.token else {
-            let own = host_name(host).is_some_and(is_own);
+            let own = host_name(host).is_some_and(is_loopback_name);
             return own
                 .then_some(None)
                 .ok_or("only localhost and loopback addresses are accepted; open http://localhost at this port");
@@ -86,7 +90,8 @@ impl Access {
         Err("the access token is missing or wrong; open the URL that the program printed")
     }
 
-    /// Returns whether a WebSocket request comes from the page itself, or from a client that sends no `Origin`.
+    /// Returns whether a WebSocket request comes from the page itself, which means that its `Origin` agrees with its
+    /// `Host`. Returns `true` for a client that sends no `Origin`.
     pub(super) fn is_from_page(headers: &HeaderMap) -> bool {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return true;
@@ -106,12 +111,14 @@ fn new_token() -> Result<String, getrandom::Error> {
 }
 
 impl Token {
-    /// Returns whether `given` is the token. The duration reveals at most whether the length is right, which is no
+    /// Returns whether `given` equals the token. The duration reveals at most whether the length is right, which is no
     /// secret.
     fn is(&self, given: &str) -> bool {
         self.text.as_bytes().ct_eq(given.as_bytes()).into()
     }
 
+    /// Returns the value of the `Set-Cookie` header that makes a browser keep the token; `None` if it is not a valid
+    /// header.
     fn as_cookie(&self) -> Option<HeaderValue> {
         let Self { text, cookie } = self;
         HeaderValue::try_from(format!(
@@ -121,7 +128,8 @@ impl Token {
     }
 }
 
-/// Security headers of every response: only the page's own files, no framing, no referrer, no caching.
+/// Security headers of every response: only the page's own files are loaded, and there is no framing, referrer or
+/// caching.
 pub(super) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -146,11 +154,13 @@ pub(super) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     ),
 ];
 
+/// Returns the value of a header; `None` if the header is missing or contains other characters than visible ASCII.
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Returns a `Host` header without its port, which a tunnel may have changed.
+/// Returns the host of a `Host` header, without port and without the brackets of an IPv6 address. The port is ignored
+/// because a tunnel may have changed it. Returns `None` if the closing bracket is missing.
 fn host_name(host: &str) -> Option<&str> {
     match host.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map(|(name, _)| name),
@@ -158,15 +168,16 @@ fn host_name(host: &str) -> Option<&str> {
     }
 }
 
-fn is_own(name: &str) -> bool {
+/// Returns whether a host name is `localhost`, in upper or lower case, or a loopback address.
+fn is_loopback_name(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost")
         || name
             .parse()
             .is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Returns the address for the URL: `bound` itself, unless it is unspecified. Then returns the address from which this
-/// machine reaches the internet, or loopback if there is no route.
+/// Returns the address for the URL. It is `bound`, unless that is unspecified (0.0.0.0 or ::). Then it is the address
+/// from which this machine reaches the internet, or loopback if there is no route.
 fn reached_at(bound: IpAddr) -> IpAddr {
     // Documentation addresses: connecting a UDP socket selects a route and sends nothing.
     let (any, far): (IpAddr, IpAddr) = match bound {

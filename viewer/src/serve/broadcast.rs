@@ -1,5 +1,5 @@
-//! Connects the session with its viewers: passes their requests to the session, and encodes the newest picture and
-//! statistics once for all of them.
+//! Connects the session with the viewers of the page: passes their requests to the session, and encodes the newest
+//! picture and statistics once for all viewers.
 //!
 //! Results are sent over watch channels that keep only the newest value, so slow viewers cause no queues.
 
@@ -33,34 +33,35 @@ use raysieve::{
 };
 use raysieve_scene::Scene;
 
-/// The session together with the channels over which its viewers receive pictures and messages.
+/// The session, and the channels over which the viewers receive pictures and messages.
 pub(super) struct Broadcaster {
     session: Mutex<Session>,
     /// Newest frame; `None` before the first.
     frame: Mutex<Option<DisplayFrame>>,
-    /// Number of messages so far, and the text of the last one.
+    /// Number of messages since the start, and the text of the last one.
     message: Mutex<(u64, String)>,
     notifier: Arc<Notifier>,
-    /// Encoded picture (see `encode`); empty if there is none.
+    /// Newest encoded picture (see `encode`); empty before the first, and while there are no viewers.
     pictures: watch::Sender<Bytes>,
-    /// Status as JSON; empty before the first picture.
+    /// Newest status message as JSON; empty before the first.
     statuses: watch::Sender<Utf8Bytes>,
-    /// Displayed path as JSON; empty before the first.
+    /// Newest path message as JSON; empty before the first.
     paths: watch::Sender<Utf8Bytes>,
-    /// List of materials as JSON; empty before the first.
+    /// Newest list of materials as JSON; empty before the first.
     materials: watch::Sender<Utf8Bytes>,
     /// Number of connected viewers.
     viewers: watch::Sender<usize>,
+    /// Whether the server has been stopped.
     stop: watch::Sender<bool>,
-    /// Locked while a saved picture is encoded, so that only one is encoded at a time.
+    /// Locked while a picture is encoded for saving, so that only one is encoded at a time.
     pub(super) saving: tokio::sync::Mutex<()>,
 }
 
-/// Minimum interval between status messages that only new frames cause, so that people can read them. Changes are
-/// reported at once.
+/// Minimum interval between status messages that only new frames cause, so that people can read the numbers. Changes of
+/// settings are reported at once.
 const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Time without change after which the picture of a complete or paused render is sent again losslessly.
+/// Time without a new picture after which the picture of a complete or paused render is sent again losslessly.
 const SETTLE_TIME: Duration = Duration::from_millis(250);
 
 impl Broadcaster {
@@ -84,11 +85,12 @@ impl Broadcaster {
         }
     }
 
-    /// Executes a viewer's request.
+    /// Executes a viewer's request. The broadcaster's thread then sends the session's message, if there is one, to all
+    /// viewers.
     ///
     /// # Errors
-    /// A message if the request names something that does not exist. The viewer is then disconnected.
-    pub(super) fn handle(&self, request: ViewerRequest) -> Result<(), &'static str> {
+    /// A message if the request names something that does not exist. The caller must then disconnect the viewer.
+    pub(super) fn handle_request(&self, request: ViewerRequest) -> Result<(), &'static str> {
         let mut session = lock(&self.session);
         let message = match request {
             // Counted per viewer, in `viewer`.
@@ -125,28 +127,29 @@ impl Broadcaster {
         Ok(())
     }
 
-    /// Returns a receiver of encoded pictures, which yields the current one first.
+    /// Returns a receiver of encoded pictures, which yields the current value first; it is empty if there is no
+    /// picture.
     pub(super) fn pictures(&self) -> watch::Receiver<Bytes> {
         subscribe(&self.pictures)
     }
 
-    /// Returns a receiver of status messages, which yields the current one first.
+    /// Returns a receiver of status messages, which yields the current value first; it is empty if there is no message.
     pub(super) fn statuses(&self) -> watch::Receiver<Utf8Bytes> {
         subscribe(&self.statuses)
     }
 
-    /// Returns a receiver of material lists, which yields the current one first.
+    /// Returns a receiver of material lists, which yields the current value first; it is empty if there is no list.
     pub(super) fn materials(&self) -> watch::Receiver<Utf8Bytes> {
         subscribe(&self.materials)
     }
 
-    /// Returns a receiver of displayed paths, which yields the current one first.
+    /// Returns a receiver of path messages, which yields the current value first; it is empty if there is no message.
     pub(super) fn paths(&self) -> watch::Receiver<Utf8Bytes> {
         subscribe(&self.paths)
     }
 
     /// Returns the newest picture for saving, without denoising, and its statistics; `None` before the first picture.
-    /// In a debug view whose image is ready, returns that image with its legend instead.
+    /// In a debug view, returns the debug image with its legend instead once that image is ready.
     pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
         let frame = lock(&self.frame).clone()?;
         let session = lock(&self.session);
@@ -164,14 +167,15 @@ impl Broadcaster {
         Some((image, frame.stats))
     }
 
-    /// Returns the name of the scene's file without extension, to name saved pictures.
-    pub(super) fn scene(&self) -> String {
+    /// Returns the name of the scene's file without folder and extension, to name saved pictures.
+    pub(super) fn scene_name(&self) -> String {
         let session = lock(&self.session);
         let name = session.scene().path.file_stem().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 
-    /// Adds a viewer, which is counted until the returned guard is dropped; `None` if there are 64 viewers already.
+    /// Counts a further viewer until the returned guard is dropped. Returns `None` if there are `MAX_VIEWERS` viewers
+    /// already.
     pub(super) fn add_viewer(self: &Arc<Self>) -> Option<ViewerGuard> {
         let mut is_admitted = false;
         self.viewers.send_if_modified(|viewers| {
@@ -183,7 +187,7 @@ impl Broadcaster {
         is_admitted.then(|| ViewerGuard(self.clone()))
     }
 
-    /// Waits until there are no viewers.
+    /// Waits until there are no viewers; returns at once if there are none.
     pub(super) async fn all_viewers_left(&self) {
         let _ = self
             .viewers
@@ -192,17 +196,17 @@ impl Broadcaster {
             .await;
     }
 
-    /// Waits until the server is stopped.
+    /// Waits until the server is stopped; returns at once if it has been stopped.
     pub(super) async fn stopped(&self) {
         let _ = self.stop.subscribe().wait_for(|&stop| stop).await;
     }
 
-    /// Makes the broadcaster's thread end soon; does not wait for it.
+    /// Makes the broadcaster's thread end after its current step; does not wait for it.
     pub(super) fn end(&self) {
         self.notifier.notify(|pending| pending.ended = true);
     }
 
-    /// Returns the session.
+    /// Returns the session, after the broadcaster's thread and all viewers have ended.
     pub(super) fn into_session(self) -> Session {
         self.session
             .into_inner()
@@ -210,22 +214,22 @@ impl Broadcaster {
     }
 
     /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths and
-    /// materials. Without viewers it makes no pictures or status messages, but still handles events and keeps the
-    /// newest frame.
+    /// materials. Without viewers, encodes no pictures and sends no status messages, but still handles events and keeps
+    /// the newest frame.
     ///
     /// Stops the server and returns once the render thread has ended or [`end`](Self::end) is called. A complete render
-    /// alone does not end it.
+    /// does not end the render thread.
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let pending = self.notifier.wait(sent.next());
+            let pending = self.notifier.wait(sent.next_due());
             if pending.ended {
                 self.stop.send_replace(true);
                 return;
             }
             let mut note = pending.note;
             for event in pending.session_events {
-                note = lock(&self.session).handle(event).or(note);
+                note = lock(&self.session).handle_event(event).or(note);
                 sent.status_due = Some(Instant::now());
             }
             if let Some(note) = note {
@@ -307,7 +311,8 @@ impl Broadcaster {
         }
     }
 
-    /// Sends the list of materials if it or the selected material has changed.
+    /// Sends the list of materials to all viewers if the scene or the selected material has changed since the list was
+    /// last sent.
     fn send_materials(&self, sent: &mut SentState) {
         let session = lock(&self.session);
         let (scene, chosen) = (session.scene(), session.chosen_material());
@@ -324,14 +329,14 @@ impl Broadcaster {
         }
     }
 
-    /// Sends an inspected path to all viewers, which display it; `None` hides the displayed path.
+    /// Sends an inspected path, which all viewers then display; `None` makes them hide the displayed path.
     fn send_path(&self, inspected: Option<&InspectedPath>) {
         if let Ok(text) = serde_json::to_string(&Path::of(inspected)) {
             self.paths.send_replace(text.into());
         }
     }
 
-    /// Sends an encoded picture to all viewers, or a message if encoding failed.
+    /// Sends an encoded picture to all viewers, or a message with the encoder's error.
     fn publish(&self, encoded: Result<Bytes, String>) {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
@@ -341,7 +346,8 @@ impl Broadcaster {
         }
     }
 
-    /// Sends a status message to all viewers.
+    /// Sends a status message about this frame to all viewers. `legend` is that of the displayed debug image; `None` if
+    /// the picture is displayed.
     fn send_status(
         &self,
         frame: &DisplayFrame,
@@ -371,8 +377,8 @@ impl Broadcaster {
         }
     }
 
-    /// Returns the newest statistics, in the form that `--stats` writes but without the film's hash; `None` before the
-    /// first picture.
+    /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`
+    /// before the first frame.
     pub(super) fn stats(&self) -> Option<Stats> {
         let look = lock(&self.session).look();
         lock(&self.frame)
@@ -381,48 +387,52 @@ impl Broadcaster {
     }
 }
 
-/// Returns a receiver that yields the current value first.
+/// Returns a receiver for which the current value counts as new.
 fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
     let mut receiver = sender.subscribe();
     receiver.mark_changed();
     receiver
 }
 
-/// The data last sent to the viewers, and the times at which the broadcaster's thread must send more.
+/// The state that the broadcaster's thread has sent to the viewers, and the times at which the thread must send more.
 #[derive(Default)]
 struct SentState {
-    /// Display settings of the last picture sent; `None` if it must be sent again.
+    /// Display settings of the last picture sent; `None` if a picture must be sent even with unchanged settings.
     look: Option<Look>,
-    /// Debug view of the last picture sent; `None` before the first.
+    /// Debug view that was selected when the last picture was sent; `None` before the first picture.
     debug_view: Option<DebugView>,
+    /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
-    /// Time at which the picture must be sent again losslessly; `None` if it need not.
+    /// Time at which the picture must be sent again losslessly; `None` if that is not required.
     lossless_due: Option<Instant>,
-    /// Time at which a status message must be sent; `None` if nothing has changed.
+    /// Time at which a status message must be sent; `None` if nothing has changed since the last one.
     status_due: Option<Instant>,
+    /// Time of the last status message; `None` before the first.
     last_status: Option<Instant>,
+    /// Whether the render was running, paused or complete in the last status message; `None` before the first.
     state: Option<Discriminant<State>>,
     /// Viewpoint of the displayed path; `None` if no path is displayed.
     path: Option<Viewpoint>,
-    /// Scene whose materials were listed, and the selected material.
+    /// Scene and selected material of the last list of materials; `None` before the first list.
     listed: Option<(Arc<Scene>, Option<usize>)>,
 }
 
 impl SentState {
-    /// Returns the time at which more must be sent; `None` if that depends on events only.
-    fn next(&self) -> Option<Instant> {
+    /// Returns the time at which the next picture or status message is due; `None` if that depends on events only.
+    fn next_due(&self) -> Option<Instant> {
         self.lossless_due.into_iter().chain(self.status_due).min()
     }
 }
 
+/// Returns whether this time has come; `false` for `None`.
 fn is_due(at: Option<Instant>) -> bool {
     at.is_some_and(|at| at <= Instant::now())
 }
 
-/// Maximum number of viewers.
+/// Maximum number of viewers connected at the same time; further ones are refused.
 const MAX_VIEWERS: usize = 64;
 
-/// A connected viewer, which is counted until this guard is dropped.
+/// A guard that counts a connected viewer until it is dropped.
 pub(super) struct ViewerGuard(Arc<Broadcaster>);
 
 impl Drop for ViewerGuard {

@@ -1,4 +1,4 @@
-//! Accepts connections: limits their number, and closes those that stall.
+//! Accepts HTTP connections: limits their number, and closes those that stall.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,19 +11,19 @@ use hyper_util::{
 use tokio::{net::TcpListener, sync::Semaphore, time};
 use tokio_io_timeout::TimeoutStream;
 
-/// Maximum number of concurrent connections; a WebSocket counts only until its upgrade.
+/// Maximum number of concurrent connections; further ones wait. A WebSocket counts only until its upgrade.
 const MAX_CONNECTIONS: usize = 256;
 
-/// Maximum time to receive the header of a request; then the connection is closed.
+/// Maximum time to receive the header of a request. Then the connection is closed.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum time that a write may be blocked because the peer receives nothing; then the connection is closed.
+/// Maximum time that a write may be blocked because the peer receives nothing. Then the connection is closed.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pause after a failed `accept`, for example because the process has no free file descriptors.
+/// Pause after a connection could not be accepted, for example because the process has no free file descriptors.
 const RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Accepts and serves connections; never returns.
+/// Accepts connections and serves `pages` on each in a task of its own; never returns.
 pub(super) async fn accept(listener: TcpListener, pages: Router) {
     let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {

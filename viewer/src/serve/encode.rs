@@ -1,5 +1,5 @@
-//! Encodes pictures for browsers as horizontal strips from the top. Each strip is an image file, preceded by its length
-//! in bytes as a little-endian `u32`.
+//! Encodes pictures for browsers as horizontal strips from the top. Each strip is a JPEG or PNG file, preceded by the
+//! file's length in bytes as a little-endian `u32`.
 
 use axum::body::Bytes;
 use jpeg_encoder::{ColorType, Encoder, EncodingError, SamplingFactor};
@@ -13,11 +13,12 @@ use raysieve::render::{
 /// JPEG quality, 1 to 100, at which noise stays visible and block artefacts do not.
 const QUALITY: u8 = 85;
 
-/// Rows per strip, a multiple of the 16-row JPEG blocks with subsampled colours, so that no seam is visible.
+/// Number of pixel rows per strip; the last strip may have fewer. It is a multiple of 16, the height of a JPEG block
+/// with subsampled colours, so that no seam is visible.
 const STRIP_ROWS: usize = 16 * 9;
 
-/// Encodes a picture that will soon be replaced: lossy JPEG strips with subsampled colours, in parallel. Wider pictures
-/// than 65535 pixels are encoded losslessly.
+/// Encodes a picture that will soon be replaced as lossy JPEG strips with subsampled colours, in parallel. Encodes a
+/// picture wider than 65535 pixels losslessly instead. The error is the encoder's message.
 pub(super) fn lossy(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String> {
     let Ok(width) = u16::try_from(image.size.0) else {
         // JPEG allows at most 65535 columns.
@@ -41,12 +42,14 @@ pub(super) fn lossy(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String
         .map_err(|error| error.to_string())
 }
 
-/// Encodes a picture losslessly, as one PNG strip: one that stays for a while, or is too wide for JPEG.
+/// Encodes a picture losslessly as one PNG strip, for pictures that stay for a while or are too wide for JPEG. The
+/// error is the encoder's message.
 pub(super) fn lossless(image: &DisplayImage, stats: &Stats) -> Result<Bytes, String> {
     png(image, stats).map(|png| joined(&[png]))
 }
 
-/// Encodes an image as a PNG file with fast compression.
+/// Encodes an image as a PNG file with fast compression. Its text chunks describe the render of `stats`. The error is
+/// the encoder's message.
 pub(super) fn png(image: &DisplayImage, stats: &Stats) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     output::encode_png(&mut bytes, image, stats, png::Compression::Fast)
@@ -54,6 +57,7 @@ pub(super) fn png(image: &DisplayImage, stats: &Stats) -> Result<Vec<u8>, String
     Ok(bytes)
 }
 
+/// Joins strips into one message, each preceded by its length.
 fn joined(strips: &[Vec<u8>]) -> Bytes {
     let length = strips.iter().map(|strip| 4 + strip.len()).sum();
     let mut bytes = Vec::with_capacity(length);

@@ -1,4 +1,5 @@
-//! JSON messages between the page and the program. Pictures are sent as binary messages, one each (see `encode`).
+//! JSON messages between the page and the program. Pictures are sent as binary messages, one picture each (see
+//! `encode`).
 
 use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
@@ -15,30 +16,32 @@ use raysieve::{
 };
 use raysieve_scene::EditableParameter;
 
-/// A request from the page.
+/// A request from the page. A name or index that does not exist makes the server disconnect the viewer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum ViewerRequest {
     /// The page has displayed a picture, and can receive another one.
     Displayed,
-    /// Applies a change of the table of controls.
+    /// Executes an action on the render from the table of controls.
     Act(Change),
-    /// Turns the camera by a pointer motion to the right and down, in units of the picture's shorter side. Fly mode
-    /// matters; see [`Motion::Turn`](crate::session::Motion::Turn).
+    /// Orbits the camera, or turns it in place in fly mode, by a pointer motion to the right and down. The motion is in
+    /// units of the picture's shorter side; see [`Motion::Turn`](crate::session::Motion::Turn).
     Turn(f32, f32),
-    /// Moves camera and target by a pointer motion to the right and down, in units of the picture's shorter side.
+    /// Pans the camera by a pointer motion to the right and down, in units of the picture's shorter side; see
+    /// [`Motion::Pan`](crate::session::Motion::Pan).
     Pan(f32, f32),
-    /// Moves the camera towards the target by this many notches of the mouse wheel; negative values move it away.
+    /// Moves the camera towards the target by this many notches of the mouse wheel, or away if negative; see
+    /// [`Motion::Dolly`](crate::session::Motion::Dolly).
     Dolly(f32),
     /// Moves the camera towards the target until objects there appear enlarged by this factor, as a pinch gesture
-    /// requests.
+    /// requests; see [`Motion::Zoom`](crate::session::Motion::Zoom).
     Zoom(f32),
     /// Moves camera and target to the right, up and forward, in seconds of flight; see
     /// [`Motion::Fly`](crate::session::Motion::Fly).
     Fly(f32, f32, f32),
-    /// Focuses a camera with a lens on the surface in a pixel, given by column and row from the upper left.
+    /// Focuses a camera with a lens on the surface in a pixel, given by column and row from 0 at the upper left.
     Focus(u32, u32),
-    /// Displays the path of the last sample of a pixel to all viewers. The pixel is given by column and row from the
+    /// Displays the path of a pixel's last sample to all viewers. The pixel is given by column and row from 0 at the
     /// upper left.
     Inspect(u32, u32),
     /// Selects the compaction strategy of this name.
@@ -47,20 +50,21 @@ pub(super) enum ViewerRequest {
     Tone(String),
     /// Selects the debug view of this name.
     DebugView(String),
-    /// Sets parameters of the material with this index in the scene.
+    /// Sets parameters, clamped to their ranges, of the material with this index in the scene. The request is invalid
+    /// if the material lacks a parameter.
     Material(usize, Vec<(EditableParameter, f32)>),
 }
 
-/// The first message to a page: the program version and the choices that the page offers.
+/// The first message to a page: the program's version, and the choices that the page offers.
 #[derive(Serialize)]
 pub(super) struct Greeting {
-    /// Program version; a page that has connected to another version before reloads itself.
+    /// Program version. A page that was connected to another version before reloads itself.
     version: &'static str,
     controls: Vec<&'static Control>,
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
     debug_views: Vec<&'static str>,
-    /// Labels of the stages in the table of times, in the order of the loop.
+    /// Labels of the stages in the table of times, in the order of [`Stage::OF_BOUNCE`].
     stages: [&'static str; Stage::OF_BOUNCE.len()],
     /// Speed factor of fly mode while Shift is held.
     fast: f32,
@@ -86,44 +90,48 @@ impl Greeting {
     }
 }
 
-/// A status message: statistics in the form that `--stats` writes, without the film's hash, and the current settings.
-/// Sent after each change, and with new frames at most five times a second.
+/// A status message: statistics in the form that `--stats` writes, but with an empty film hash, and the current
+/// settings. Sent to all viewers after each change of settings, and with new frames at most five times a second.
 #[derive(Serialize)]
 pub(super) struct Status<'a> {
     pub(super) stats: &'a Stats,
     /// Performance figures as medians over the last few seconds.
     pub(super) recent: &'a Recent,
     pub(super) state: State,
-    /// Width and height of the picture in pixels; a preview may be smaller.
+    /// Width and height in pixels of the picture as requested; a preview may be smaller.
     pub(super) size: (u32, u32),
     pub(super) exposure_stops: f32,
     pub(super) tone: &'static str,
+    /// Name of the debug view; `light` for the picture itself.
     pub(super) debug_view: &'static str,
     /// Legend of the debug view; `None` without a debug view or before its first image.
     pub(super) legend: Option<&'a Legend>,
     /// Whether fly mode is on: keys move the camera and dragging looks around.
     pub(super) flying: bool,
-    /// Whether denoising is on; `stats` tells whether this picture is denoised.
+    /// Whether denoising is on. `stats.denoise_ms` tells whether the sent picture is denoised.
     pub(super) denoise: bool,
     /// Number of connected viewers.
     pub(super) viewers: usize,
-    /// Number of messages so far, and the text of the last one.
+    /// Number of messages since the server started, and the text of the last one; 0 and an empty text before the first.
     pub(super) message: (u64, &'a str),
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }
 
-/// A message with the path to display. The path is `None` if the view has changed, so that no path is displayed.
+/// A message that makes the page display an inspected path; a `path` of `None` makes it hide the displayed one.
 #[derive(Serialize)]
 pub(super) struct Path<'a> {
     path: Option<DisplayedPath<'a>>,
 }
 
+/// An inspected path as the page displays it.
 #[derive(Serialize)]
 struct DisplayedPath<'a> {
     path_record: &'a PathRecord,
-    /// Projected segments of the path, in pixels of a picture of `size`.
+    /// Projected segments of the path, in pixels from the upper left corner of a picture of `size`, possibly outside
+    /// it.
     segments: &'a [PathSegment],
+    /// Width and height in pixels of the picture in which the path was requested.
     size: (u32, u32),
     /// Reason why the path ended, as text.
     end: String,
@@ -143,8 +151,8 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A message with the materials that the page can edit: those with a name and an editable parameter. Each contains its
-/// index in the scene, which can differ from its place in the list.
+/// A message with the materials that the page can edit: those with a name and an editable parameter. Each entry
+/// contains the material's index in the scene, which can differ from its place in the list.
 ///
 /// Sent when the scene has been loaded or edited, and when the selected material has changed.
 #[derive(Serialize)]

@@ -1,5 +1,5 @@
-//! Wakes the broadcaster's thread. Events that arrive before it wakes are merged, so at most one of most kinds is
-//! pending.
+//! Wakes the broadcaster's thread. Events that arrive before it has taken the previous ones are merged: at most one of
+//! each kind is pending, except that all session events are kept.
 
 use std::{
     mem,
@@ -9,32 +9,33 @@ use std::{
 
 use crate::session::{InspectedPath, RenderEvent, SessionEvent, lock};
 
-/// Collects pending events, and wakes the broadcaster's thread.
+/// The pending events of the broadcaster's thread, and a condition variable that wakes the thread.
 #[derive(Default)]
 pub(super) struct Notifier {
     pending: Mutex<PendingEvents>,
     changed: Condvar,
 }
 
-/// The events that the broadcaster's thread has not handled yet.
+/// The events that the broadcaster's thread has not taken yet.
 #[derive(Default)]
 pub(super) struct PendingEvents {
-    /// A new frame is available.
+    /// Whether the session has a new frame.
     pub(super) frame: bool,
-    /// A new debug image is available.
+    /// Whether the session has a new debug image.
     pub(super) debug_image: bool,
-    /// A viewer has come, gone, been refused or made a request.
+    /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
-    /// The last message to display; earlier ones are dropped.
+    /// Last message to display, in place of earlier ones; `None` if there is none.
     pub(super) note: Option<String>,
+    /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
-    /// Session events in order of arrival; none may be dropped, because a later scene may rely on an earlier renderer.
+    /// Session events in order of arrival. None may be dropped, because a later scene may rely on an earlier renderer.
     pub(super) session_events: Vec<SessionEvent>,
-    /// The render thread has ended, or the server is ending.
+    /// Whether the render thread has ended or the server is ending.
     pub(super) ended: bool,
 }
 
-/// Returns a function that passes render events to the broadcaster's thread.
+/// Returns a function that adds a render event to the pending events and wakes the broadcaster's thread.
 pub(super) fn event_sender(
     notifier: &Arc<Notifier>,
 ) -> impl Fn(RenderEvent) + Clone + Send + 'static {
@@ -52,13 +53,14 @@ pub(super) fn event_sender(
 }
 
 impl Notifier {
+    /// Changes the pending events, and wakes the broadcaster's thread.
     pub(super) fn notify(&self, change: impl FnOnce(&mut PendingEvents)) {
         change(&mut lock(&self.pending));
         self.changed.notify_one();
     }
 
-    /// Waits for an event, but no longer than `until` if it is given, and takes all pending events. There are none if
-    /// `until` has passed without an event.
+    /// Waits until an event is pending, but no longer than `until` if it is given. Takes and returns all pending
+    /// events; none are set if `until` has passed without an event.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
             let has_messages = pending.note.is_some() || pending.inspected.is_some();

@@ -1,4 +1,4 @@
-//! HTTP routes: the page's files, the current picture, the statistics, and the live view.
+//! The HTTP routes: the page's files, the current picture, the statistics, and the live view.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ const CSS: &str = "text/css; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The static files of the page, which are part of the program: URL path, content type and text.
+/// The static files of the page, which are part of the program: URL path, content type and text of each.
 const FILES: [(&str, &str, &str); 9] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
@@ -37,7 +37,8 @@ const FILES: [(&str, &str, &str); 9] = [
     ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 
-/// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables such as `--survivors`.
+/// Returns a style sheet that defines the colours of charts, paths and stages as CSS variables, such as `--survivors`
+/// or `--shade`.
 fn colours() -> String {
     let colours = [
         ("survivors", chart::SURVIVORS),
@@ -57,7 +58,7 @@ fn colours() -> String {
     format!(":root {{\n{variables}}}\n")
 }
 
-/// Builds the router of all pages, behind the access check.
+/// Builds the router of all pages. Every request passes the access check first.
 pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
     let mut pages = Router::new();
     for (path, kind, text) in FILES {
@@ -77,7 +78,8 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .with_state(broadcaster)
 }
 
-/// Checks the access rights of a request, and adds the security headers to the response.
+/// Passes a request on if it has access, and answers it with status 403 otherwise. Adds the security headers to each
+/// response.
 async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let checked = access.check(request.headers(), request.uri());
     let mut response = match checked {
@@ -94,7 +96,8 @@ async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) 
     response
 }
 
-/// Upgrades a request to a WebSocket, unless it comes from another site or there are too many viewers.
+/// Upgrades a request to a viewer's WebSocket. The status is 403 for requests from another site, and 503 if there are
+/// too many viewers.
 async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> Response {
     if !Access::is_from_page(request.headers()) {
         return refusal(
@@ -116,8 +119,8 @@ async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> 
         .on_upgrade(|socket| viewer::serve(socket, broadcaster, guard))
 }
 
-/// Returns the current picture, or the debug image with its legend, as a PNG to download; never denoised. The status is
-/// 404 before the first picture.
+/// Returns the current picture, or the debug image with its legend, as a PNG file to download; never denoised. The
+/// status is 404 before the first picture, and 500 if encoding fails.
 async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     let turn = broadcaster.saving.lock().await;
     let of = broadcaster.clone();
@@ -132,7 +135,7 @@ async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
         Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
         Ok(Some(Ok(png))) => {
             let name: String = broadcaster
-                .scene()
+                .scene_name()
                 .chars()
                 .map(|letter| match letter {
                     'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => letter,
@@ -153,7 +156,7 @@ async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     }
 }
 
-/// Returns the current statistics as JSON. The status is 404 before the first picture.
+/// Returns the statistics of the newest frame as JSON. The status is 404 before the first frame.
 async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     match broadcaster
         .stats()
@@ -166,7 +169,7 @@ async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     }
 }
 
-/// Returns an error response with this status and one line of plain text.
+/// Returns an error response with this status and one line of plain text, to which a line feed is added.
 fn refusal(status: StatusCode, why: &'static str) -> Response {
     (status, format!("{why}\n")).into_response()
 }

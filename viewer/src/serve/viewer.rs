@@ -1,4 +1,4 @@
-//! The connection of one viewer: sends the newest picture and status, and receives requests.
+//! The WebSocket connection of one viewer: sends the newest picture and status, and receives requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,23 +21,26 @@ use super::{
     messages::{Greeting, ViewerRequest},
 };
 
-/// Maximum number of pictures sent to a viewer but not yet displayed: one is transferred while the other is displayed.
+/// Maximum number of pictures sent to a viewer but not yet displayed, so that one is transferred while another is
+/// displayed.
 const MAX_IN_FLIGHT: u64 = 2;
 
-/// Maximum time for a viewer to display a picture, and for sending a message to it. Slower viewers are disconnected,
-/// and the page reconnects by itself.
+/// Maximum time for a viewer to display a picture, and for sending a message to the viewer. Slower viewers are
+/// disconnected, and their pages reconnect by themselves.
 const DISPLAY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Interval between pings to an idle viewer, so that proxies keep the connection open.
+/// Time without a message to a viewer after which a ping is sent, so that proxies keep the connection open.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
 
 /// Maximum time for sending the close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum length of a message from a viewer in bytes; the page sends none longer.
+/// Maximum length of a message from a viewer in bytes. The page sends none longer, and the connection ends at a longer
+/// one.
 pub(super) const MAX_MESSAGE_BYTES: usize = 1024;
 
-/// Serves a viewer until it disconnects, stalls or sends an invalid request, or the server stops.
+/// Serves a viewer until it disconnects, stalls or sends an invalid request, or the server stops. The viewer counts as
+/// connected until then.
 pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guard: ViewerGuard) {
     let (mut sink, stream) = socket.split();
     let displayed = watch::Sender::new(0);
@@ -52,8 +55,8 @@ pub(super) async fn serve(socket: WebSocket, broadcaster: Arc<Broadcaster>, guar
     drop(guard);
 }
 
-/// Sends pictures and messages until the viewer leaves or stalls, or the server stops. `displayed` counts the pictures
-/// that the viewer has displayed. Returns the reason to send when closing, if there is one.
+/// Sends pictures and messages until the viewer leaves or stalls, or the server stops. `displayed` is the number of
+/// pictures that the viewer has displayed. Returns the close frame to send; `None` if the viewer has left.
 async fn send_messages(
     sink: &mut SplitSink<WebSocket, Message>,
     broadcaster: &Broadcaster,
@@ -113,14 +116,14 @@ async fn send_messages(
     }
 }
 
-/// Returns the newest text as a message; `None` if there is no text yet.
+/// Returns the newest text as a message, and marks it as seen; `None` if there is no text yet.
 fn text_message(texts: &mut watch::Receiver<Utf8Bytes>) -> Option<Message> {
     let text = texts.borrow_and_update().clone();
     (!text.is_empty()).then_some(Message::Text(text))
 }
 
-/// Receives requests until the viewer disconnects or sends an invalid one. Returns the reason to send when closing, if
-/// there is one.
+/// Receives requests until the viewer disconnects or sends an invalid one, and adds to `displayed` for each displayed
+/// picture. Returns the close frame to send; `None` if the viewer has left.
 async fn receive_requests(
     mut stream: SplitStream<WebSocket>,
     broadcaster: &Broadcaster,
@@ -138,7 +141,7 @@ async fn receive_requests(
                 displayed.send_modify(|count| *count += 1);
                 Ok(())
             }
-            Some(request) => broadcaster.handle(request),
+            Some(request) => broadcaster.handle_request(request),
             None => Err("invalid message"),
         };
         if let Err(problem) = handled {

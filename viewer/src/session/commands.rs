@@ -1,4 +1,5 @@
-//! Commands to the renderer. Commands that arrive during a wave are merged, so at most one of each kind is pending.
+//! Commands to the render thread. Commands that are not executed yet are merged, so at most one of each kind is
+//! pending.
 
 use std::{
     mem,
@@ -13,25 +14,30 @@ use raysieve_scene::Camera;
 
 /// A command to the render thread.
 pub(super) enum Command {
-    View {
-        camera: Camera,
-        size: (u32, u32),
-    },
-    /// Replaces the renderer. The number is its target in samples per pixel, for display only: the renderer itself
-    /// decides when the render is complete. A `View` command must follow; it sets camera and size, and starts the
-    /// render.
+    /// Sets the camera and the picture's width and height in pixels, and restarts the render. The thread may render a
+    /// smaller preview first.
+    View { camera: Camera, size: (u32, u32) },
+    /// Replaces the renderer. The number is the new renderer's target in samples per pixel, for display only: the
+    /// renderer itself decides when the render is complete. A `View` command must follow, because it sets camera and
+    /// size, and starts the render.
     Renderer(Box<Renderer>, u32),
+    /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
     Strategy(Strategy),
+    /// Pauses the render (`true`) or continues it (`false`).
     Pause(bool),
     /// Sets whether frames contain the sample count of each pixel.
     Counts(bool),
+    /// Sets whether frames contain a denoised picture.
     Denoise(bool),
+    /// Clears the film and begins again with the first sample.
     Restart,
-    /// Asks for the number of the last sample of a pixel, to inspect its path.
+    /// Asks for the number of the last sample of the query's pixel, to inspect that sample's path.
+    /// `SessionEvent::Query` follows.
     LastSample(PathQuery),
 }
 
-/// The pending commands, merged: a later command replaces an earlier one of its kind.
+/// The pending commands, merged: a later command replaces an earlier one of its kind. A field that is `None` or `false`
+/// stands for no command.
 #[derive(Default)]
 pub(super) struct PendingCommands {
     pub(super) view: Option<(Camera, (u32, u32))>,
@@ -42,8 +48,9 @@ pub(super) struct PendingCommands {
     pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
     pub(super) last_sample: Option<PathQuery>,
+    /// Whether any command is pending.
     any: bool,
-    /// Whether the sending side has been dropped.
+    /// Whether the [`CommandSender`] has been dropped.
     closed: bool,
 }
 
@@ -63,7 +70,8 @@ impl PendingCommands {
     }
 }
 
-/// The pending commands, shared by the sender and the receiver, and a condition variable for changes.
+/// The pending commands, shared by sender and receiver. The condition variable tells the receiver that a command was
+/// added or the sender was dropped.
 #[derive(Default)]
 struct SharedCommands {
     commands: Mutex<PendingCommands>,
@@ -75,22 +83,26 @@ impl SharedCommands {
         lock(&self.commands)
     }
 
+    /// Changes the pending commands, and wakes a waiting receiver.
     fn change(&self, change: impl FnOnce(&mut PendingCommands)) {
         change(&mut self.lock());
         self.changed.notify_one();
     }
 }
 
-/// Sending half of the render thread's command queue; dropping it closes the queue.
+/// The sending half of the render thread's command queue. Dropping it ends the render thread after the current wave,
+/// even if commands are pending.
 #[derive(Default)]
 pub(super) struct CommandSender(Arc<SharedCommands>);
 
 impl CommandSender {
+    /// Adds a command to the pending ones, without waiting for its execution.
     pub(super) fn send(&self, command: Command) {
         self.0.change(|commands| commands.add(command));
     }
 
-    /// Returns a receiving half of the same queue.
+    /// Returns the receiving half of this sender's queue. Meant to be called once, because receivers would take
+    /// commands away from each other.
     pub(super) fn receiver(&self) -> CommandReceiver {
         CommandReceiver(self.0.clone())
     }
@@ -102,12 +114,12 @@ impl Drop for CommandSender {
     }
 }
 
-/// Receiving half of the command queue, for the render thread.
+/// The receiving half of a [`CommandSender`]'s queue, for the render thread.
 pub(super) struct CommandReceiver(Arc<SharedCommands>);
 
 impl CommandReceiver {
-    /// Takes all pending commands. Waits for one if `idle`. Returns `None` once the sender has been dropped, even if
-    /// commands are pending.
+    /// Takes all pending commands, perhaps none. If `idle`, waits until there is one or the sender is dropped. Returns
+    /// `None` once the sender has been dropped, even if commands are pending.
     pub(super) fn collect(&self, idle: bool) -> Option<PendingCommands> {
         let nothing = |commands: &mut PendingCommands| idle && !commands.any && !commands.closed;
         let mut commands = self
@@ -118,13 +130,14 @@ impl CommandReceiver {
         (!commands.closed).then(|| mem::take(&mut *commands))
     }
 
-    /// Returns whether a command is pending.
-    pub(super) fn any(&self) -> bool {
+    /// Returns whether any command is pending, without taking it.
+    pub(super) fn has_pending(&self) -> bool {
         self.0.lock().any
     }
 
-    /// Returns whether the sender has been dropped.
-    pub(super) fn closed(&self) -> bool {
+    /// Returns whether the sender has been dropped. Commands may still be pending then, but `collect` no longer returns
+    /// them.
+    pub(super) fn is_closed(&self) -> bool {
         self.0.lock().closed
     }
 }

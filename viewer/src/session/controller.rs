@@ -1,4 +1,4 @@
-//! The state of an interactive render: turns user actions into commands to the renderer, and keeps the display
+//! The state of an interactive render: turns user actions into commands to the render thread, and keeps the display
 //! settings.
 
 mod scenes;
@@ -40,9 +40,12 @@ pub(crate) struct Session {
     inspection: Inspection,
     /// Handle of the loader thread; `None` if that thread could not be started.
     loader: Option<Loader>,
+    /// Scene of path inspection and debug views.
     inspection_scene: Arc<InspectionScene>,
     debug_views: DebugViewThread,
+    /// Selected debug view; `DebugView::Light` displays the picture itself.
     debug_view: DebugView,
+    /// Current scene, with all material edits, also those that are not displayed yet.
     scene: Arc<Scene>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
@@ -51,13 +54,14 @@ pub(crate) struct Session {
     materials: Materials,
     /// Undo steps, the most recent last.
     past: Vec<Step>,
-    /// The kind of the last gesture and the time of its last change; `None` before the first, and after an undo or a
-    /// change of the focus, which end the gesture.
+    /// Kind of the last gesture and time of its last change. `None` before the first gesture, and after an undo or a
+    /// change of the focus, which end a gesture.
     gesture: Option<(Gesture, Instant)>,
-    /// Width and height of the requested picture in pixels.
+    /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
     strategy: Strategy,
     paused: bool,
+    /// Whether fly mode is on: keys move the camera and dragging looks around.
     flying: bool,
     look: Look,
 }
@@ -74,12 +78,14 @@ enum Step {
 /// half a second. Key presses count too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gesture {
+    /// Movements of the camera.
     View,
+    /// Edits of the material with this index in the scene.
     Material(usize),
 }
 
 /// A camera motion requested by a user. Pointer motion is in units of the shorter side of the picture: x to the right,
-/// y down. The scene follows the pointer.
+/// y down. The scene follows the pointer. Values beyond those of real input devices are clamped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Motion {
     /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead, by
@@ -92,14 +98,15 @@ pub(crate) enum Motion {
     /// [`Orbit::dolly`] for the limits and for orthographic cameras.
     Dolly(f32),
     /// Moves the camera towards the target until objects there appear enlarged by this factor; a factor below 1 moves
-    /// it away. The factor is above 0, and the limits are those of `Dolly`.
+    /// it away. The factor is above 0. See [`Orbit::dolly`] for the limits and for orthographic cameras.
     Zoom(f32),
     /// Moves camera and target to the right, up and forward, in seconds of flight. Flying from the scene's camera to
     /// its target takes two seconds. See [`Orbit::fly`] for the limit.
     Fly(Vec3),
 }
 
-/// An event that a background thread of the session reports, for [`Session::handle`].
+/// An event that a background thread of the session reports. The window or page must pass it to
+/// [`Session::handle_event`].
 pub(crate) enum SessionEvent {
     /// A scene was loaded or edited and replaces the current one.
     Loaded(Box<Loaded>),
@@ -107,45 +114,48 @@ pub(crate) enum SessionEvent {
     SceneError(String),
     /// The camera is to focus on this point in world space.
     Focus(Vec3),
-    /// A path is to be traced; the render thread has filled in the number of its sample.
+    /// A path is to be traced; the render thread has filled in the number of the sample.
     Query(PathQuery),
 }
 
-/// Maximum time between two changes that belong to one gesture and are undone together.
+/// Maximum time between two changes of one gesture, which are undone together.
 const GESTURE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Maximum number of undo steps; the oldest is dropped.
+/// Maximum number of undo steps; a further one replaces the oldest.
 const MAX_UNDO_STEPS: usize = 1000;
 
 /// Change of the exposure per key press, in stops.
 const EXPOSURE_STEP: f32 = 0.5;
 
-/// Maximum absolute value, in stops, to which keys and buttons set the exposure. Scenes and the command line may set up
-/// to 32 stops; the next key press clamps the exposure to this maximum.
+/// Maximum absolute exposure in stops that keys and buttons set. Scenes and the command line may set up to 32 stops;
+/// the next key press clamps the exposure to this maximum.
 const MAX_STOPS: f32 = 20.0;
 
-/// Factor by which a notch of the mouse wheel towards the target, or a key press, multiplies the distance to it.
+/// Factor by which a key press, or a notch of the mouse wheel, towards the target multiplies the distance to the
+/// target.
 const DOLLY_FACTOR: f32 = 0.9;
 
-/// Maximum length of a single dolly motion in notches; larger values come from faulty input.
+/// Maximum absolute length of a single dolly motion in notches. Larger values come from faulty input and are clamped.
 const MAX_NOTCHES: f32 = 100.0;
-/// Maximum pointer motion of a single turn or pan, in shorter sides of the picture; larger values come from faulty
-/// input.
+/// Maximum absolute pointer motion per axis of a single turn or pan, in shorter sides of the picture. Larger values
+/// come from faulty input and are clamped.
 const MAX_SIDES: f32 = 100.0;
-/// Zoom factors are clamped to this value and its inverse; larger values come from faulty input.
+/// Zoom factors are clamped to this value and its inverse, because others come from faulty input.
 const MAX_ZOOM: f32 = 1000.0;
-/// Maximum of each component of a single fly motion, in seconds of flight; larger values come from faulty input.
+/// Maximum absolute value of each component of a single fly motion, in seconds of flight. Larger values come from
+/// faulty input and are clamped.
 const MAX_SECONDS: f32 = 10.0;
 
-/// Pointer motion that equals one key press, in shorter sides of the picture: 7.5 degrees of orbit.
+/// Pointer motion that equals one key press, in shorter sides of the picture. For an orbiting camera this is 7.5
+/// degrees.
 const KEY_STEP: f32 = 1.0 / 24.0;
 
 impl Session {
     /// Starts the render thread, which publishes at most one frame per `interval` on average. Events are passed to
     /// `on_event` on background threads.
     ///
-    /// Returns the renderer and the error of the operating system if the render thread cannot be started. Without a
-    /// thread for loading, scenes can be neither reloaded nor opened nor edited.
+    /// If the render thread cannot be started, returns the renderer and the error of the operating system. If the
+    /// loader thread cannot be started, the session works, but scenes can be neither reloaded nor opened nor edited.
     pub(crate) fn start(
         renderer: Box<Renderer>,
         scene: &Arc<Scene>,
@@ -252,19 +262,27 @@ impl Session {
         }
     }
 
-    /// Moves the camera. Always returns `None`, because the movement is visible.
+    /// Moves the camera and restarts the render with it. Always returns `None`, because the movement is visible.
     pub(crate) fn move_camera(&mut self, motion: Motion) -> Option<String> {
         self.record_view();
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {
             Motion::Turn(right, down) if self.flying => {
-                self.orbit.look_around(in_sides(right), in_sides(down));
+                self.orbit
+                    .look_around(clamp_pointer_motion(right), clamp_pointer_motion(down));
             }
             Motion::Turn(right, down) => {
-                self.orbit.turn(-in_sides(right) * PI, in_sides(down) * PI);
+                self.orbit.turn(
+                    -clamp_pointer_motion(right) * PI,
+                    clamp_pointer_motion(down) * PI,
+                );
             }
             Motion::Pan(right, down) => {
-                self.orbit.pan(-in_sides(right), in_sides(down), self.size);
+                self.orbit.pan(
+                    -clamp_pointer_motion(right),
+                    clamp_pointer_motion(down),
+                    self.size,
+                );
             }
             Motion::Dolly(notches) => {
                 let notches = notches.clamp(-MAX_NOTCHES, MAX_NOTCHES);
@@ -283,9 +301,11 @@ impl Session {
         None
     }
 
-    /// Requests the path of the last sample of a pixel of a picture of `size`; `RenderEvent::Path` or a message
-    /// follows. The render thread looks up the number of that sample after the current wave. A later request replaces
-    /// one that still waits for this.
+    /// Requests the path of the last sample of a pixel, given by column and row, of a picture of `size`.
+    /// `RenderEvent::Path` or a message follows.
+    ///
+    /// The render thread looks up the number of that sample after the current wave. A later request replaces one that
+    /// still waits for the wave.
     pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
         self.render.send(Command::LastSample(PathQuery {
             camera: self.orbit.camera(size),
@@ -296,8 +316,8 @@ impl Session {
         }));
     }
 
-    /// Requests the surface in a pixel of a picture of `size`, to focus on it; `SessionEvent::Focus` or a message
-    /// follows. Returns a message if the request fails at once.
+    /// Requests the surface in a pixel, given by column and row, of a picture of `size`, to focus on it.
+    /// `SessionEvent::Focus` or a message follows. If the request fails at once, returns a message instead.
     pub(crate) fn focus(&self, pixel: (u32, u32), size: (u32, u32)) -> Option<String> {
         let camera = self.orbit.camera(size);
         if camera.lens.is_none() {
@@ -317,7 +337,8 @@ impl Session {
         })
     }
 
-    /// Starts a thread that traces the requested path. Returns `None`, or a message if it cannot be traced now.
+    /// Starts a thread that traces the requested path. Returns a message if the path cannot be traced now, and `None`
+    /// otherwise.
     fn start_query(&self, query: PathQuery) -> Option<String> {
         match self.inspection.start(query) {
             Ok(true) => None,
@@ -326,19 +347,20 @@ impl Session {
         }
     }
 
-    /// Records the camera before a movement, once per gesture.
+    /// Records the camera before a movement as an undo step, once per gesture.
     fn record_view(&mut self) {
         let before = Step::View(self.orbit.current());
         self.record_step(Gesture::View, before);
     }
 
-    /// Records the camera before a change that is not a gesture, as an undo step of its own.
+    /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
     fn record_view_separately(&mut self) {
         self.gesture = None;
         self.record_view();
         self.gesture = None;
     }
 
+    /// Records an undo step, unless `gesture` continues the last one.
     fn record_step(&mut self, gesture: Gesture, before: Step) {
         let now = Instant::now();
         let goes_on =
@@ -353,6 +375,7 @@ impl Session {
         }
     }
 
+    /// Reverts the last undo step. Returns a message, or `None` if the camera shows the effect.
     fn undo(&mut self) -> Option<String> {
         self.gesture = None;
         match self.past.pop() {
@@ -373,30 +396,34 @@ impl Session {
         }
     }
 
+    /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
+    /// message follows and the render keeps the previous one.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
         self.strategy = strategy;
         self.render.send(Command::Strategy(strategy));
         Some(format!("compaction: {strategy}"))
     }
 
+    /// Displays the picture with this tone curve; always returns a message.
     pub(crate) fn set_tone(&mut self, tone: Tone) -> Option<String> {
         self.look.tone = tone;
         Some(format!("tone curve: {}", tone.name()))
     }
 
+    /// Displays this debug view, or the picture for `DebugView::Light`; always returns a message.
     pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<String> {
         self.debug_view = debug_view;
         self.request_debug_view();
         Some(format!("debug view: {}", self.debug_view.name()))
     }
 
-    /// Returns the current debug view; `DebugView::Light` is the picture itself.
+    /// Returns the selected debug view; `DebugView::Light` is the picture itself.
     pub(crate) fn debug_view(&self) -> DebugView {
         self.debug_view
     }
 
-    /// Returns the debug image to display instead of `frame`, perhaps of an earlier camera position; `None` if no debug
-    /// view is selected or its image is not ready.
+    /// Returns the debug image to display instead of `frame`, perhaps of an earlier camera or scene. Returns `None` if
+    /// no debug view is selected or its image is not ready.
     pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
         match self.debug_view {
             DebugView::Light => None,
@@ -409,6 +436,7 @@ impl Session {
         }
     }
 
+    /// Switches denoising on or off; always returns a message.
     fn denoise(&mut self) -> Option<String> {
         self.look.denoise = !self.look.denoise;
         self.render.send(Command::Denoise(self.look.denoise));
@@ -420,7 +448,7 @@ impl Session {
         Some(message.to_owned())
     }
 
-    /// Sets the width and height of the picture in pixels, and renders it again if they differ.
+    /// Sets the width and height of the picture in pixels. Renders the picture again if they have changed.
     pub(crate) fn set_size(&mut self, size: (u32, u32)) {
         if self.size != size {
             self.size = size;
@@ -428,12 +456,13 @@ impl Session {
         }
     }
 
-    /// Returns the requested size of the picture in pixels; a preview may be smaller.
+    /// Returns the requested width and height of the picture in pixels; a preview may be smaller.
     pub(crate) fn size(&self) -> (u32, u32) {
         self.size
     }
 
-    /// Returns whether the session still displays the same scene with the same camera.
+    /// Returns whether the camera and the displayed scene are still those of this viewpoint. The size of the picture
+    /// may have changed.
     pub(crate) fn is_at(&self, viewpoint: &Viewpoint) -> bool {
         self.orbit.camera(viewpoint.size) == viewpoint.camera
             && ptr::eq(
@@ -442,18 +471,18 @@ impl Session {
             )
     }
 
-    /// Returns the current display settings.
+    /// Returns the display settings: exposure, tone curve and denoising.
     pub(crate) fn look(&self) -> Look {
         self.look
     }
 
-    /// Takes the newest frame; `None` before the first, or if it has been taken already.
+    /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
     pub(crate) fn take_frame(&self) -> Option<Frame> {
         self.render.take_frame()
     }
 
     /// Ends the render thread after the current wave, and returns the renderer. If an error has ended the render
-    /// before, returns that too.
+    /// before, returns that error together with the renderer.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
@@ -461,6 +490,7 @@ impl Session {
         self.render.finish()
     }
 
+    /// Restarts the render and the debug view with the current camera and size.
     fn render_view(&mut self) {
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
@@ -469,8 +499,8 @@ impl Session {
         self.request_debug_view();
     }
 
-    /// Requests what the debug view needs: a debug image of the current view, or sample counts in the frames for the
-    /// samples view. For the picture itself, ends such requests.
+    /// Requests what the debug view needs: debug images of the current scene and camera, or sample counts in the frames
+    /// for the samples view. For the picture itself, ends such requests.
     fn request_debug_view(&mut self) {
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(Command::Counts(counts));
@@ -487,6 +517,7 @@ impl Session {
         }
     }
 
+    /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.
     fn expose(&mut self, stops: f32) -> Option<String> {
         let stops = self.look.exposure_stops + stops;
         self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
@@ -494,12 +525,12 @@ impl Session {
     }
 }
 
-/// Clamps a pointer motion, in shorter sides of the picture, to the range that a pointer can produce.
-fn in_sides(length: f32) -> f32 {
+/// Clamps a pointer motion, in shorter sides of the picture, to ±`MAX_SIDES`.
+fn clamp_pointer_motion(length: f32) -> f32 {
     length.clamp(-MAX_SIDES, MAX_SIDES)
 }
 
-/// Returns the item that follows `now` in `all`; after the last one, the first.
+/// Returns the item that follows `now` in `all`, cyclically.
 fn next<T: Copy + PartialEq>(all: &[T], now: T) -> T {
     let place = all.iter().position(|&one| one == now).unwrap_or(0);
     all[(place + 1) % all.len()]

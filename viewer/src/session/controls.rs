@@ -1,4 +1,4 @@
-//! The table of keyboard and mouse controls, shared by the window and the web page.
+//! The table of keyboard and mouse controls, which the window and the web page share.
 
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Action {
-    /// Changes the render, for all viewers.
+    /// Changes the render or its display for all viewers.
     Render(Change),
     /// Changes the display of one viewer only, such as its overlay.
     Screen(ScreenAction),
-    /// Moves the camera in this direction for as long as the key is held, in fly mode.
+    /// Moves the camera in this direction while the key is held, in fly mode only.
     Fly(FlyDirection),
 }
 
-/// A direction of camera movement in fly mode, relative to the camera.
+/// A direction of movement in fly mode, relative to the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FlyDirection {
@@ -28,7 +28,7 @@ pub(crate) enum FlyDirection {
 }
 
 impl FlyDirection {
-    /// Returns the unit vector of this direction: x to the right, y up, z forward.
+    /// Returns the unit vector of this direction in camera space: x to the right, y up, z forward.
     pub(crate) fn direction(self) -> Vec3 {
         match self {
             FlyDirection::Forward => Vec3::Z,
@@ -41,7 +41,7 @@ impl FlyDirection {
     }
 }
 
-/// Speed factor of fly mode while Shift is held.
+/// Factor by which holding Shift increases the speed of fly mode.
 pub(crate) const FAST: f32 = 4.0;
 
 /// An action on the render that all viewers share. It changes the camera, a material, the compaction strategy, the
@@ -80,7 +80,8 @@ pub(crate) enum Change {
     Denoise,
 }
 
-/// An action that affects one viewer only: its overlay, saving its picture, its list of keys, or quitting.
+/// An action that affects one viewer only: it switches the overlay, saves the picture, shows the list of keys, or
+/// quits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
@@ -93,18 +94,22 @@ pub(crate) enum ScreenAction {
 /// An entry of the list of controls: a key or gesture, and its effect.
 #[derive(Serialize)]
 pub(crate) struct Control {
-    /// Keys and mouse gestures as listed in the help, such as "drag, arrows".
+    /// Keys and mouse gestures as text for the help, such as "drag, arrows".
     pub(crate) label: &'static str,
+    /// Effect as text for the help.
     pub(crate) description: &'static str,
-    /// Label of the page's button that triggers the first key's action; `None` if the page has no button for it.
+    /// Label of the page's button that triggers the action of the first of `keys`; `None` if the page has no such
+    /// button.
     pub(crate) button: Option<&'static str>,
-    /// Keys and their actions. Keys are DOM `KeyboardEvent.key` names; named keys have the prefix `Shift+` for Shift.
+    /// Keys and their actions; empty for mouse gestures alone. Keys are DOM `KeyboardEvent.key` names; a named key held
+    /// with Shift has the prefix `Shift+`.
     pub(crate) keys: &'static [(&'static str, Action)],
-    /// Whether the control is available on the web page.
+    /// Whether the web page offers the control; the window offers all.
     #[serde(skip)]
     pub(crate) on_page: bool,
 }
 
+/// Creates a control without a button, which is available on the page.
 const fn control(
     label: &'static str,
     description: &'static str,
@@ -120,6 +125,7 @@ const fn control(
 }
 
 impl Control {
+    /// Returns the control with a button of this label on the page.
     const fn button(self, name: &'static str) -> Self {
         Self {
             button: Some(name),
@@ -130,7 +136,7 @@ impl Control {
 
 use Action::{Fly, Render, Screen};
 
-/// All controls, in the order of the help list.
+/// All controls, in the order in which the help lists them.
 pub(crate) static CONTROLS: [Control; 25] = [
     control(
         "drag, arrows",
@@ -286,7 +292,8 @@ pub(crate) static CONTROLS: [Control; 25] = [
     },
 ];
 
-/// Returns the action of a key press, or `None` if the key has none. In fly mode some keys move the camera instead.
+/// Returns the action of a pressed key, named as in [`Control::keys`]; `None` if the key has none. In fly mode, keys of
+/// [`Action::Fly`] take precedence and also match in upper case.
 pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     let keys = || CONTROLS.iter().flat_map(|control| control.keys);
     let flies = |action: Action| matches!(action, Fly(_));
@@ -297,7 +304,7 @@ pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     found.map(|(_, action)| *action)
 }
 
-/// Returns every control as its keys and what they do, in the order of the help list.
+/// Returns the keys and the effect of every control as text, in the order in which the help lists them.
 pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {
     CONTROLS
         .iter()

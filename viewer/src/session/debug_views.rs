@@ -1,5 +1,5 @@
-//! Computes debug images of the current view on a thread of its own: coarse at first, then with 1, 2, 4 and more
-//! samples per pixel. The samples view needs no computation and is not requested here.
+//! Computes debug images of the session's scene and camera on a thread of its own: coarse at first, then with 1, 2, 4
+//! and more samples per pixel. The samples view needs no computation and is not requested here.
 
 use std::{
     io,
@@ -16,36 +16,45 @@ use raysieve_scene::Camera;
 /// Handle of the debug view thread, which is started when first needed. Dropping it ends the thread.
 pub(super) struct DebugViewThread {
     shared: Arc<SharedState>,
+    /// Whether the thread has been started.
     is_started: bool,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
 }
 
+/// The state that the handle and the thread share. The condition variable tells the thread that there is a new request
+/// or that the handle was dropped.
 #[derive(Default)]
 struct SharedState {
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
 }
 
+/// The newest request and its result.
 #[derive(Default)]
-struct State {
+struct RequestState {
+    /// Newest request; `None` if no debug image is wanted.
     request: Option<DebugViewRequest>,
-    /// Number of requests so far, to detect outdated work.
+    /// Number of changes of `request` so far, by which the thread detects that its work is outdated.
     changes: u64,
+    /// Number of samples that every pixel of the film had at the last call of [`DebugViewThread::image`]; 0 before.
     film_samples: u32,
+    /// Newest image of the requested debug view, perhaps of an earlier request; `None` before the first.
     image: Option<Arc<DebugImage>>,
+    /// Whether the handle has been dropped.
     closed: bool,
 }
 
-/// A request for a debug image.
+/// A request for images of a debug view: of this scene and camera, in this size.
 #[derive(Clone)]
 pub(super) struct DebugViewRequest {
     pub(super) inspection_scene: Arc<InspectionScene>,
     pub(super) camera: Camera,
+    /// Width and height of the image in pixels.
     pub(super) size: (u32, u32),
     pub(super) debug_view: DebugView,
 }
 
-/// Interval at which the thread checks how many samples the film has, once a noise image is complete.
+/// Interval at which the thread checks whether the film has more samples, once a noise image is complete.
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
@@ -59,11 +68,11 @@ impl DebugViewThread {
         }
     }
 
-    /// Requests a debug image, or none. The previous image stays until the new one is ready, unless the debug view
-    /// changes.
+    /// Requests a debug image in place of the previous request; `None` requests none. The previous image stays until
+    /// the new one is ready, but is dropped at once if the debug view changes.
     ///
     /// # Errors
-    /// The error of the operating system if the thread cannot be started.
+    /// The error of the operating system if the thread cannot be started; then the previous request stays.
     pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
         if request.is_some() && !self.is_started {
             let (shared, on_event) = (self.shared.clone(), self.on_event.clone());
@@ -87,8 +96,8 @@ impl DebugViewThread {
         Ok(())
     }
 
-    /// Returns the newest image of the requested debug view, perhaps of an earlier camera position or scene; `None`
-    /// before the first image of this debug view.
+    /// Returns the newest image of the requested debug view, perhaps of an earlier camera or scene. Returns `None`
+    /// before the first image of this debug view, and if none is requested.
     ///
     /// Also stores `film_samples`, the number of samples that every pixel of the film has. Noise images computed later
     /// display the estimated error of that many samples.
@@ -107,14 +116,16 @@ impl Drop for DebugViewThread {
 }
 
 impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RequestState> {
         lock(&self.state)
     }
 
-    /// Waits for a request newer than number `done`, and returns it with its number; `None` if the handle was dropped.
-    fn next(&self, done: u64) -> Option<(DebugViewRequest, u64)> {
-        let idle =
-            |state: &mut State| !state.closed && (state.request.is_none() || state.changes == done);
+    /// Waits for a request newer than number `done`, and returns it with its own number; `None` if the handle was
+    /// dropped.
+    fn next_request(&self, done: u64) -> Option<(DebugViewRequest, u64)> {
+        let idle = |state: &mut RequestState| {
+            !state.closed && (state.request.is_none() || state.changes == done)
+        };
         let state = self.changed.wait_while(self.lock(), idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         match &state.request {
@@ -129,9 +140,9 @@ impl SharedState {
         state.closed || state.changes != changes
     }
 
-    /// Waits until request number `changes` is outdated, but no longer than `FILM_INTERVAL`.
-    fn rest(&self, changes: u64) {
-        let still = |state: &mut State| !state.closed && state.changes == changes;
+    /// Waits until request number `changes` is outdated or the handle was dropped, but no longer than `FILM_INTERVAL`.
+    fn wait_until_stale(&self, changes: u64) {
+        let still = |state: &mut RequestState| !state.closed && state.changes == changes;
         let rested = self
             .changed
             .wait_timeout_while(self.lock(), FILM_INTERVAL, still);
@@ -139,10 +150,11 @@ impl SharedState {
     }
 }
 
-/// Runs the debug view thread: computes the requested images until the handle is dropped.
+/// Runs the debug view thread: computes the requested images until the handle is dropped. A failure is sent as a
+/// message, and the thread waits for the next request.
 fn work(shared: &SharedState, on_event: impl Fn(RenderEvent)) {
     let mut done = 0;
-    while let Some((request, changes)) = shared.next(done) {
+    while let Some((request, changes)) = shared.next_request(done) {
         done = changes;
         if let Err(error) = compute(shared, &request, changes, &on_event) {
             on_event(RenderEvent::Message(format!(
@@ -153,12 +165,12 @@ fn work(shared: &SharedState, on_event: impl Fn(RenderEvent)) {
     }
 }
 
-/// Computes the image of request number `changes`, until it has [`MAX_SAMPLES`] samples per pixel or the request is
-/// outdated.
+/// Computes the image of request number `changes`, until the image has [`MAX_SAMPLES`] samples per pixel or the request
+/// is outdated.
 ///
 /// Stores the image in `shared` and sends `RenderEvent::DebugImage` after a first, coarse pass and at sample counts
-/// that are powers of two. A noise view begins at two samples. Once complete, it is sent again whenever the film's
-/// sample count has changed, until the request is outdated.
+/// that are powers of two. A noise image is first sent at two samples. Once complete, a noise image is computed again
+/// whenever the film's sample count has changed, until the request is outdated.
 fn compute(
     shared: &SharedState,
     request: &DebugViewRequest,
@@ -204,7 +216,7 @@ fn compute(
         }
     }
     while debug_view.follows_film() && !shared.is_stale(changes) {
-        shared.rest(changes);
+        shared.wait_until_stale(changes);
         let samples = film_samples();
         if samples != shown && !shared.is_stale(changes) {
             shown = show(&accumulator, samples);

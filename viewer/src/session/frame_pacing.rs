@@ -1,4 +1,5 @@
-//! Publishes frames and determines when the next is due: at a regular rate, but the first of a new view may be early.
+//! Publishes frames and determines when the next is due: at a regular rate, but the first after a change of the view
+//! may be early. The view is the scene, camera and picture size; a restart counts as a change too.
 
 use std::{
     sync::{Arc, Mutex},
@@ -10,10 +11,11 @@ use super::{
     render_thread::{Frame, RenderEvent},
 };
 
-/// The newest frame; `None` before the first, and once it has been taken.
+/// The newest frame; `None` before the first, and once the frame has been taken.
 pub(super) type LatestFrame = Arc<Mutex<Option<Frame>>>;
 
-/// Sends render events, and `RenderEvent::Ended` when dropped, so that viewers are notified even after a panic.
+/// A sender of render events, which sends `RenderEvent::Ended` when dropped, so that viewers are notified even after a
+/// panic.
 pub(super) struct EventSender<T: Fn(RenderEvent)>(pub(super) T);
 
 impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
@@ -22,28 +24,32 @@ impl<T: Fn(RenderEvent)> Drop for EventSender<T> {
     }
 }
 
-/// Publishes frames to the viewers. Its `FramePacing` tells the render thread when the next frame is due.
+/// A publisher of frames to the window or page, with the pacing that determines when the next frame is due.
 pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
+    /// Place from which the session takes the newest frame.
     latest: LatestFrame,
     pub(super) events: EventSender<T>,
     pacing: FramePacing,
 }
 
-/// Decides when the next frame is due. A late frame delays later ones only if they would follow too closely: within
-/// half an interval, or within five times the time spent on making it.
+/// The times at which frames are due. A late frame delays later ones only if they would follow too closely: within half
+/// an interval, or within five times the time spent on making the frame.
 pub(super) struct FramePacing {
+    /// Minimum average interval between frames.
     interval: Duration,
-    /// Time at which the next frame is due; `None` before the first, which is due once every pixel has a sample or
-    /// after `MAX_WAIT`.
+    /// Time at which the next frame is due. `None` before the first frame, which is due once every pixel has a sample
+    /// or after `MAX_WAIT`.
     due: Option<Instant>,
-    /// Time of the first change of the view since the last published frame; `None` if there was none.
+    /// Time of the first change of the view since the last published frame; `None` if there was no change. At first the
+    /// time of creation.
     waiting: Option<Instant>,
 }
 
-/// Time after which the first frame of a new view is published even if some pixels have no sample yet.
+/// Time after a change of the view from which a frame may be published even if some pixels have no sample yet.
 const MAX_WAIT: Duration = Duration::from_millis(300);
 
-/// Minimum ratio of the time until the next frame is due to the time spent on making a frame.
+/// Minimum time from the beginning of making a frame until the next is due, as a multiple of the time spent on making
+/// the frame.
 const PICTURE_SHARE: u32 = 5;
 
 impl FramePacing {
@@ -55,17 +61,18 @@ impl FramePacing {
         }
     }
 
-    /// Records that the view has changed and its first frame has not been published yet.
-    pub(super) fn wait(&mut self) {
+    /// Records that the view has changed, so that its first frame may be published early.
+    pub(super) fn record_view_change(&mut self) {
         self.waiting.get_or_insert_with(Instant::now);
     }
 
+    /// Returns whether the view has changed since the last published frame; `true` before the first frame.
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting.is_some()
     }
 
-    /// Returns whether a frame is due. `samples` is the minimum sample count over all pixels. The first frame of a new
-    /// view may be due up to one interval early; the next one is then delayed by as much.
+    /// Returns whether a frame is due. `samples` is the minimum sample count over all pixels. The first frame after a
+    /// change of the view may be due up to one interval early; the next frame is then delayed by as much.
     pub(super) fn is_due(&self, samples: u32) -> bool {
         let now = Instant::now();
         let Some(due) = self.due else {
@@ -77,11 +84,12 @@ impl FramePacing {
         }
     }
 
+    /// Returns whether the first frame after a change of the view has been awaited for `MAX_WAIT`.
     fn has_waited(&self, now: Instant) -> bool {
         self.waiting.is_some_and(|since| since + MAX_WAIT <= now)
     }
 
-    /// Records that a frame, begun at `begun`, has been published, and schedules the next one.
+    /// Records that a frame whose making began at `begun` has been published, and schedules the next one.
     fn record_published(&mut self, begun: Instant) {
         let earliest = begun + (self.interval / 2).max(begun.elapsed() * PICTURE_SHARE);
         let due = self.due.map_or(begun, |due| due) + self.interval;
@@ -104,12 +112,13 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
         &self.pacing
     }
 
-    /// Records that the view has changed and its first frame has not been published yet.
-    pub(super) fn wait(&mut self) {
-        self.pacing.wait();
+    /// Records that the view has changed, so that its first frame may be published early.
+    pub(super) fn record_view_change(&mut self) {
+        self.pacing.record_view_change();
     }
 
-    /// Publishes a frame, and notifies viewers unless an untaken frame was replaced. `begun` is when its making began.
+    /// Publishes a frame whose making began at `begun`. Notifies viewers unless the frame replaces one that was not
+    /// taken, of which they were notified already.
     pub(super) fn publish(&mut self, frame: Frame, begun: Instant) {
         let unseen = lock(&self.latest).replace(frame);
         if unseen.is_none() {

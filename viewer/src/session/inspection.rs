@@ -1,4 +1,4 @@
-//! Traces a single path for inspection, on a thread of its own.
+//! Traces single paths for inspection and for focusing, each on a thread of its own.
 
 use std::{
     io,
@@ -21,27 +21,33 @@ pub(crate) struct InspectedPath {
     pub(crate) path_record: PathRecord,
     /// Projected segments of the path, in pixels from the upper left corner of the picture, possibly outside it.
     pub(crate) segments: Vec<PathSegment>,
+    /// Scene, camera and picture size for which the path was traced.
     pub(crate) viewpoint: Viewpoint,
 }
 
-/// The scene and viewpoint from which a path was inspected; tells whether its drawing still matches the picture.
+/// The scene, camera and picture size for which a path was traced. The path is displayed while the session has the same
+/// scene and camera; see `Session::is_at`.
 #[derive(Clone)]
 pub(crate) struct Viewpoint {
     /// Width and height of the picture in pixels.
     pub(crate) size: (u32, u32),
     pub(super) camera: Camera,
-    /// Weak, so that a displayed path does not keep a replaced scene in memory.
+    /// Scene in which the path was traced. The reference is weak, so that a displayed path does not keep a replaced
+    /// scene in memory.
     pub(super) inspection_scene: Weak<InspectionScene>,
 }
 
-/// A request to trace one path of one pixel, seen by this camera.
+/// A request to trace one path of one pixel of a picture.
 pub(crate) struct PathQuery {
+    /// Camera of the picture.
     pub(super) camera: Camera,
+    /// Width and height of the picture in pixels.
     pub(super) size: (u32, u32),
-    /// Column and row of the pixel, from the upper left.
+    /// Column and row of the pixel, from 0 at the upper left.
     pub(super) pixel: (u32, u32),
-    /// Number of the sample to trace, from 0. For `LastSample`, the render thread sets it.
+    /// Number of the sample to trace, from 0. In a `Command::LastSample` it is ignored, and the render thread sets it.
     pub(super) sample: u32,
+    /// Part of the path that is reported.
     pub(super) wanted: QueryKind,
 }
 
@@ -54,7 +60,7 @@ pub(super) enum QueryKind {
     Focus,
 }
 
-/// Traces requested paths of the scene on background threads, at most one at a time.
+/// A tracer of requested paths on background threads, at most one path at a time.
 pub(super) struct Inspection {
     inspection_scene: Arc<InspectionScene>,
     /// Whether a path is being traced.
@@ -74,13 +80,13 @@ impl Inspection {
         }
     }
 
-    /// Replaces the scene in which later requests are traced.
+    /// Replaces the scene in which later requests are traced. A running request continues in the previous scene.
     pub(super) fn set_scene(&mut self, inspection_scene: Arc<InspectionScene>) {
         self.inspection_scene = inspection_scene;
     }
 
-    /// Starts a thread that traces the path and reports it by `RenderEvent::Path`, `SessionEvent::Focus` or a message.
-    /// Returns `false` if an earlier request is still running; then nothing is traced or reported.
+    /// Starts a thread that traces the path and reports the result by `RenderEvent::Path`, `SessionEvent::Focus` or a
+    /// message. Returns `false` if an earlier request is still running; then the new one is dropped.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
@@ -100,7 +106,7 @@ impl Inspection {
     }
 }
 
-/// Clears the busy flag when dropped, even if the thread panics.
+/// A guard that clears the busy flag when dropped, even if the thread panics.
 struct Busy(Arc<AtomicBool>);
 
 impl Drop for Busy {
@@ -109,11 +115,13 @@ impl Drop for Busy {
     }
 }
 
+/// Traces the requested path. Returns the event to report; an error becomes a message.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
         .unwrap_or_else(|error| RenderEvent::Message(error.to_string()))
 }
 
+/// Traces the requested path, and returns the event to report.
 fn try_trace(
     inspection_scene: &Arc<InspectionScene>,
     query: &PathQuery,

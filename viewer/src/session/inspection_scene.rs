@@ -1,4 +1,4 @@
-//! A scene for path inspection and debug views, which is prepared for ray tracing on the CPU when first needed.
+//! A scene for path inspection and debug views, which is prepared for tracing rays on the CPU when first needed.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use raysieve_scene::Scene;
 /// A scene and, once needed, its prepared form for tracing rays on the CPU.
 pub(super) struct InspectionScene {
     pub(super) scene: Arc<Scene>,
-    /// Acceleration structures of the renderer, shared to save time and memory; `None` if they are no longer in host
+    /// Acceleration structures of the renderer, shared to save time and memory. `None` if they are no longer in host
     /// memory, so that they must be built again.
     trees: Option<Arc<SceneBvhs>>,
     /// The prepared scene; `None` until it is needed.
@@ -18,7 +18,8 @@ pub(super) struct InspectionScene {
 }
 
 impl InspectionScene {
-    /// Creates an unprepared scene; `trees` are the renderer's acceleration structures, if they are in host memory.
+    /// Creates an unprepared scene. `trees` are the renderer's acceleration structures, or `None` if they are not in
+    /// host memory.
     pub(super) fn new(scene: Arc<Scene>, trees: Option<Arc<SceneBvhs>>) -> Self {
         Self {
             scene,
@@ -27,8 +28,8 @@ impl InspectionScene {
         }
     }
 
-    /// Returns the prepared scene, and prepares it on the first call, or again after a failure; concurrent callers
-    /// wait.
+    /// Returns the prepared scene. The first call prepares the scene and later calls share it; after a failure, the
+    /// next call tries again. Concurrent callers wait.
     pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {
         let mut render_scene = lock(&self.render_scene);
         if let Some(prepared) = &*render_scene {

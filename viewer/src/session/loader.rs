@@ -38,49 +38,52 @@ use raysieve_scene::{Scene, SceneFile, SettingOverrides, atomic_file::folder_of}
 pub(crate) struct Loaded {
     /// Scene as its file and the command-line overrides define it, without the user's material edits.
     pub(super) read: Arc<Scene>,
-    /// Scene with the user's material edits applied.
+    /// Scene to display: `read` with the user's material edits.
     pub(super) scene: Arc<Scene>,
-    /// Renderer and acceleration structures of the scene; `None` if the current renderer can continue, perhaps with
+    /// New renderer and acceleration structures of the scene; `None` if the current renderer can continue, perhaps with
     /// another camera.
     pub(super) renderer: Option<(Box<Renderer>, Arc<SceneBvhs>)>,
     pub(super) reason: LoadReason,
 }
 
-/// Reason for loading or changing a scene.
+/// The reason why a scene was loaded or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadReason {
-    /// A file of the scene has changed on disk.
+    /// A file of the current scene has changed on disk.
     Changed,
-    /// A user opened another scene or model file.
+    /// A user has opened another scene or model file.
     Opened,
-    /// A user edited a material of the scene.
+    /// A user has edited materials of the current scene.
     Edited,
 }
 
-/// Handle of the loader thread, which loads and watches scenes. Dropping it ends the thread after the requests made
-/// before, without waiting.
+/// Handle of the loader thread, which loads and watches scenes. Dropping the handle ends the thread once it has
+/// executed earlier requests, without waiting.
 pub(super) struct Loader(Sender<LoadRequest>);
 
 /// A request to the loader thread.
 enum LoadRequest {
-    /// A watched folder has changed.
+    /// Loads the scene again if one of its files has changed, because a watched folder has.
     CheckFiles,
-    /// A user opened this scene or model file.
+    /// Loads this scene or model file, which a user opened.
     Open(PathBuf),
-    /// The scene with edited materials, and the unedited scene it was made from.
+    /// Prepares a renderer for the first scene, which is the second with edited materials. Ignored unless the second is
+    /// the scene last loaded or saved.
     Edit(Arc<Scene>, Arc<Scene>),
-    /// An edited scene that has been saved to its file, and the unedited scene it was made from.
+    /// Reports that the first scene, which is the second with edited materials, has been saved to its file. Ignored
+    /// unless the second is the scene last loaded or saved.
     Saved(Arc<Scene>, Arc<Scene>),
     /// Ends the thread.
     End,
 }
 
-/// Debounce time: the files are checked this long after a change, and again and again while changes continue.
+/// Time between a change in a watched folder and the check of the files. While changes continue, the check repeats.
 const DEBOUNCE_TIME: Duration = Duration::from_millis(100);
 
 impl Loader {
-    /// Starts the thread, and watches the scene's files if `watches`. Results are passed to `on_event` on that thread.
-    /// If the files cannot be watched, a message says so and the thread works without that.
+    /// Starts the thread with the displayed scene, and watches that scene's files if `watches`. Results are passed to
+    /// `on_event` on the thread. If the files cannot be watched, a message says so, and the thread works without
+    /// watching.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
@@ -126,7 +129,8 @@ impl Loader {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
 
-    /// Reports that `scene`, which is `read` with edited materials, has been saved to the scene file.
+    /// Reports that `scene`, which is `read` with edited materials, has been saved to the scene file. From then on its
+    /// materials count as unedited.
     pub(super) fn saved(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Saved(scene, read));
     }
@@ -140,19 +144,21 @@ impl Drop for Loader {
 
 /// The state of the loader thread.
 struct Work<T: Fn(RenderEvent)> {
-    /// Scene that was last loaded or saved successfully; later material edits are not applied.
+    /// Scene as last loaded or saved, without later material edits.
     read: Arc<Scene>,
-    /// `read` with the latest material edits.
+    /// Scene `read` with the latest requested material edits.
     edited: Arc<Scene>,
-    /// Scene that was last sent to the session, with its material edits; at first the scene of [`Loader::start`].
+    /// Scene last sent to the session, with its material edits; at first the scene of [`Loader::start`].
     scene: Arc<Scene>,
-    /// Scene whose acceleration structures are cached, with these; material edits reuse them.
+    /// Scene whose acceleration structures are cached, and these structures. Material edits reuse them.
     trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
-    /// Files of the scene, whose changes cause a reload.
+    /// Files of the scene. A change of one of them causes a reload.
     files: Vec<SceneFile>,
+    /// Command-line overrides, which are applied to each loaded scene.
     changes: SettingOverrides,
-    /// Target error; see [`Renderer::set_noise`].
+    /// Target error of each new renderer; see [`Renderer::set_noise`].
     noise: Option<f32>,
+    /// Settings of each new renderer.
     settings: Settings,
     /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
@@ -162,6 +168,7 @@ struct Work<T: Fn(RenderEvent)> {
 }
 
 impl<T: Fn(RenderEvent)> Work<T> {
+    /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
         while let Ok(mut request) = requests.recv() {
@@ -204,6 +211,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
+    /// Prepares a renderer and acceleration structures for a scene. Reuses the cached structures if the shapes are
+    /// equal.
     fn renderer(&mut self, scene: &Arc<Scene>) -> Result<(Box<Renderer>, Arc<SceneBvhs>), Error> {
         let trees = match &self.trees {
             Some((of, trees)) if scene.has_equal_shapes(of) => trees.clone(),
@@ -217,10 +226,12 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok((Box::new(renderer), trees))
     }
 
+    /// Returns whether a file of the scene has changed since it was read.
     fn have_files_changed(&self) -> bool {
         self.files.iter().any(SceneFile::has_changed)
     }
 
+    /// Prepares a renderer for an edited scene, and sends both or a message with the error.
     fn edit(&mut self, scene: Arc<Scene>) {
         match self.renderer(&scene) {
             Ok(renderer) => {
@@ -238,6 +249,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
+    /// Loads a scene or model file, and sends the scene or the error. Once the scene has been read, its files are
+    /// watched; if reading fails, the files watched before stay watched.
     fn load(&mut self, path: &Path, reason: LoadReason) {
         let opened = reason == LoadReason::Opened;
         let (scene, files) = Scene::load_with_files(path);
@@ -273,6 +286,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
+    /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's material edits, and
+    /// prepares a renderer if the current one cannot continue.
     fn loaded(&mut self, mut read: Scene, reason: LoadReason) -> Result<Loaded, Error> {
         read.apply_overrides(&self.changes)?;
         read.share_equal_shapes(&self.read);
@@ -300,7 +315,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
     }
 
     /// Watches exactly the folders that contain the scene's files. Sends a message for each existing folder that cannot
-    /// be watched.
+    /// be watched, or if watching is impossible. Does nothing if the user disabled watching.
     fn watch(&mut self) {
         let watcher = match &mut self.watcher {
             None => return,
@@ -330,7 +345,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
     }
 }
 
-/// Returns the folder of the file's path and, for a symbolic link, the folder of its target.
+/// Returns the folder of the file's path, followed by the folder of the file to which the path leads through symbolic
+/// links. The second is equal to the first without such links, and missing if the file does not exist.
 fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
     let own = folder_of(&file.path);
     let own = fs::canonicalize(own).unwrap_or_else(|_| own.to_owned());
@@ -340,7 +356,7 @@ fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
         .chain(real.map(|real| folder_of(&real).to_owned()))
 }
 
-/// Returns whether both scenes can share a renderer because they differ at most in camera and display settings.
+/// Returns whether both scenes can share a renderer, because they differ at most in camera and display settings.
 fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
     let settings = |scene: &Scene| {
         let Scene {

@@ -6,22 +6,24 @@ use serde::Serialize;
 
 use raysieve_scene::{EditableParameter, Scene, Surface};
 
-/// State of material editing: the scene without edits, and the parameter that key presses change.
+/// The state of material editing: the scene without edits, and the parameter that key presses change.
 pub(super) struct Materials {
-    /// Scene without the user's edits, as it was loaded or saved.
+    /// Scene without the user's edits, as it was last loaded or saved.
     pub(super) read: Arc<Scene>,
-    /// Index of the selected material in the scene, and its selected parameter; `None` if no material is selected.
+    /// Index of the selected material in the scene, and the selected parameter; `None` if no material is selected.
     chosen: Option<(usize, EditableParameter)>,
 }
 
-/// A material in the page's list. A parameter is `None` if the material does not have it.
+/// A material in the page's list. A parameter that the material lacks is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct MaterialInfo<'a> {
     /// Index of the material in the scene.
     index: usize,
     name: &'a str,
     roughness: Option<f32>,
+    /// Colour in linear sRGB, each channel in 0..=1.
     color: Option<[f32; 3]>,
+    /// Largest channel of the emitted radiance in W·sr⁻¹·m⁻².
     strength: Option<f32>,
 }
 
@@ -33,13 +35,14 @@ pub(super) struct MaterialEdit {
     now: Surface,
 }
 
-/// Amount by which one key press changes a colour channel or the roughness. Both stay within 0..=1, and roughness above
-/// the material's minimum.
+/// Amount by which one key press changes a colour channel or the roughness. The result is clamped to 0..=1, and
+/// roughness also to the material's minimum.
 const STEP: f32 = 0.05;
-/// Factor by which one key press changes the strength of an emissive material. A strength of 0 becomes 1.
+/// Factor by which one key press changes the strength of an emissive material. A strength of 0 becomes 1 instead.
 const FACTOR: f32 = 1.25;
 
 impl Materials {
+    /// Begins editing of a scene that has no edits, without a selected material.
     pub(super) fn new(read: Arc<Scene>) -> Self {
         Self { read, chosen: None }
     }
@@ -49,8 +52,9 @@ impl Materials {
         self.chosen.map(|(index, _)| index)
     }
 
-    /// Selects the next or previous material that has a name and an editable parameter, cyclically. Starts with the
-    /// first one if none is selected. Returns a status message, never `None`.
+    /// Selects the next material (`forwards`) or the previous one that has a name and an editable parameter,
+    /// cyclically. Starts with the first material if none is selected. Returns a message about the selection, never
+    /// `None`.
     pub(super) fn choose(&mut self, scene: &Scene, forwards: bool) -> Option<String> {
         let parameter = |index: usize| Some((index, first_parameter(scene, index)?));
         let count = scene.materials.len();
@@ -65,7 +69,7 @@ impl Materials {
     }
 
     /// Selects the next parameter of the selected material, cyclically, or a material if none is selected. Returns a
-    /// status message, never `None`.
+    /// message about the selection, never `None`.
     pub(super) fn choose_parameter(&mut self, scene: &Scene) -> Option<String> {
         let Some((index, parameter)) = self.chosen else {
             return self.choose(scene, true);
@@ -83,7 +87,8 @@ impl Materials {
         self.status(scene)
     }
 
-    /// Returns the selected material with its parameter changed by `steps` steps, or `None` if nothing is selected.
+    /// Returns the index of the selected material, and the material with its selected parameter changed by `steps` key
+    /// presses, clamped to its range. Returns `None` if nothing is selected.
     pub(super) fn stepped(&self, scene: &Scene, steps: f32) -> Option<(usize, Surface)> {
         let (index, parameter) = self.chosen?;
         let surface = scene.materials.get(index)?;
@@ -96,7 +101,8 @@ impl Materials {
         Some((index, surface.with_parameter(parameter, value)?))
     }
 
-    /// Returns a status message with the selected parameter and its value, or that there is none; never `None`.
+    /// Returns a message with the selected parameter and its value, or that there is no editable material; never
+    /// `None`.
     pub(super) fn status(&self, scene: &Scene) -> Option<String> {
         let text = self.chosen.and_then(|(index, parameter)| {
             let value = scene.materials.get(index)?.parameter(parameter)?;
@@ -110,7 +116,7 @@ impl Materials {
         Some(text.unwrap_or_else(|| "no editable material".to_owned()))
     }
 
-    /// Returns the materials of `scene` that the user has edited, by name.
+    /// Returns the materials of `scene` that the user has edited, with their current values, by name.
     pub(super) fn edits(&self, scene: &Scene) -> BTreeMap<String, Surface> {
         let edits = edits(&self.read, scene).into_iter();
         edits
@@ -119,7 +125,7 @@ impl Materials {
     }
 }
 
-/// Returns the materials of `scene` that differ from those of `read`.
+/// Returns the edits of the materials of `scene` that differ from those with the same index in `read`.
 pub(super) fn edits(read: &Scene, scene: &Scene) -> Vec<MaterialEdit> {
     let pairs = scene.materials.iter().zip(&read.materials);
     let changed = pairs.enumerate().filter(|(_, (now, read))| now != read);
@@ -148,7 +154,7 @@ pub(super) fn with_edits(read: &Arc<Scene>, edits: &[MaterialEdit]) -> Arc<Scene
     }
 }
 
-/// Returns all materials that have a name and an editable parameter.
+/// Returns all materials of a scene that have a name and an editable parameter, for the page.
 pub(super) fn listed(scene: &Scene) -> impl Iterator<Item = MaterialInfo<'_>> {
     (0..scene.materials.len()).filter_map(|index| {
         first_parameter(scene, index)?;
@@ -167,11 +173,12 @@ pub(super) fn listed(scene: &Scene) -> impl Iterator<Item = MaterialInfo<'_>> {
     })
 }
 
+/// Returns the name of a material, or an empty text if it has none.
 fn name(scene: &Scene, index: usize) -> &str {
     scene.material_names.get(index).map_or("", String::as_str)
 }
 
-/// Returns the first editable parameter of a material, or `None` if it has none or no name.
+/// Returns the first editable parameter of a material; `None` if it has no such parameter or no name.
 fn first_parameter(scene: &Scene, index: usize) -> Option<EditableParameter> {
     let surface = scene.materials.get(index)?;
     let mut parameters = EditableParameter::ALL.into_iter();

@@ -1,4 +1,4 @@
-//! A camera that orbits, pans, zooms and flies around a target under user control.
+//! A camera that the user orbits around a target, pans, dollies and flies.
 
 use std::mem;
 
@@ -6,24 +6,30 @@ use glam::{Quat, Vec3};
 
 use raysieve_scene::{Camera, Focus, Projection};
 
-/// The user-controlled camera: the scene's camera (`home`), as it was loaded or saved, and the current one.
+/// The user-controlled camera.
 pub(super) struct Orbit {
+    /// Camera of the scene, as it was loaded or saved.
     home: Camera,
+    /// Current camera, whose field of view applies to the aspect ratio `aspect`.
     camera: Camera,
     /// Width divided by height of the picture size that the scene requests.
     aspect: f32,
 }
 
-/// Maximum elevation in degrees, below 90 because left and right are undefined at the poles.
+/// Maximum absolute elevation of the camera above the target in degrees. It is below 90 because left and right are
+/// undefined at the poles.
 const MAX_ELEVATION: f32 = 89.0;
 
-/// Minimum distance to the target, as a multiple of the scene camera's (or minimum width, if orthographic).
+/// Minimum distance of the camera to its target, as a multiple of that distance for the scene's camera. For an
+/// orthographic camera, limits the width instead, as a multiple of the scene camera's width.
 const NEAREST: f32 = 0.01;
-/// Maximum distance to the target, as a multiple of the scene camera's (or maximum width, if orthographic). Also limits
-/// the distance of the target from the scene camera's target, in the same unit of length.
+/// Maximum distance of the camera to its target, as a multiple of that distance for the scene's camera; for an
+/// orthographic camera, maximum width. Also limits how far the target moves from the scene's target, as a multiple of
+/// the same distance.
 const FARTHEST: f32 = 100.0;
 
 impl Orbit {
+    /// Creates the camera of a scene that requests a picture of this width and height.
     pub(super) fn new(home: Camera, (width, height): (u32, u32)) -> Self {
         Self {
             home,
@@ -37,13 +43,15 @@ impl Orbit {
         self.camera = self.home;
     }
 
-    /// Replaces the scene's camera, for example after it was saved, and leaves the current camera unchanged.
+    /// Replaces the scene's camera, for example after the current one was saved, and leaves the current camera
+    /// unchanged.
     pub(super) fn replace_home(&mut self, home: Camera) {
         self.home = home;
     }
 
-    /// Replaces the scene's camera after a reload. If the user has not moved the current camera, it becomes the new
-    /// one. Otherwise it keeps its position, but takes over a changed projection, lens or filter.
+    /// Replaces the scene's camera and requested picture size after a reload. If the current camera equals the old
+    /// scene camera, it becomes the new one. Otherwise it keeps its position, and takes over a changed projection or
+    /// lens, and the filter.
     pub(super) fn set_home(&mut self, home: Camera, (width, height): (u32, u32)) {
         let was = mem::replace(&mut self.home, home);
         self.aspect = width as f32 / height as f32;
@@ -69,8 +77,8 @@ impl Orbit {
         self.camera = camera;
     }
 
-    /// Orbits the camera around its target by two angles in radians, to the right and upwards. The absolute elevation
-    /// is limited to 89 degrees, unless it exceeds that already.
+    /// Orbits the camera around its target by two angles in radians, to the right and upwards. The elevation is clamped
+    /// to -89 to 89 degrees, or to its present absolute value if that is larger.
     pub(super) fn turn(&mut self, right: f32, up: f32) {
         let pole = self.camera.up.normalize_or(Vec3::Y);
         let from_target = self.camera.origin - self.camera.target;
@@ -88,8 +96,9 @@ impl Orbit {
         self.camera.origin = self.camera.target + turned.normalize_or(direction) * distance;
     }
 
-    /// Moves camera and target. `right` and `up` are fractions of the shorter side of a picture of this size, at the
-    /// target. The distance between target and scene's target is at most 100 times that of the scene's camera from it.
+    /// Moves camera and target by `right` and `up`, in units of the shorter side of a picture of this size, measured at
+    /// the target. The target is clamped to a sphere around the scene's target, and the camera moves along. The
+    /// sphere's radius is 100 times the distance between the scene's camera and its target.
     pub(super) fn pan(&mut self, right: f32, up: f32, (width, height): (u32, u32)) {
         let Camera {
             origin,
@@ -114,8 +123,9 @@ impl Orbit {
         self.shift((rightwards * right + upwards * up) * seen);
     }
 
-    /// Moves camera and target by `by` (right, up, forward), in units of the distance between the scene's camera and
-    /// its target. The current target stays within 100 of these units around the scene's target.
+    /// Moves camera and target by `by` (right, up, forward) relative to the camera. The unit is the distance between
+    /// the scene's camera and its target. The target is clamped to a sphere of 100 units around the scene's target, and
+    /// the camera moves along.
     pub(super) fn fly(&mut self, by: Vec3) {
         let direction = (self.camera.origin - self.camera.target).normalize_or(Vec3::Z);
         let rightwards = self
@@ -128,6 +138,8 @@ impl Orbit {
         self.shift((rightwards * by.x + upwards * by.y - direction * by.z) * home_distance);
     }
 
+    /// Moves camera and target by a vector in world space. The target is clamped to a sphere around the scene's target,
+    /// as in [`Self::pan`], and the camera moves along.
     fn shift(&mut self, by: Vec3) {
         let wanted = self.camera.target + by;
         let home_distance = self.home.origin.distance(self.home.target);
@@ -137,8 +149,8 @@ impl Orbit {
         self.camera.target += moved;
     }
 
-    /// Turns the camera in place, so that the picture's content moves to the right and down. The angles are multiples
-    /// of the horizontal angle of view, or of 90 degrees if orthographic; the elevation is limited as in
+    /// Turns the camera in place, so that the picture's content moves by `right` and `down`. Both are multiples of the
+    /// horizontal angle of view, or of 90 degrees for an orthographic camera. The elevation is clamped as in
     /// [`Self::turn`].
     pub(super) fn look_around(&mut self, right: f32, down: f32) {
         let seen = match self.camera.projection {
@@ -151,13 +163,14 @@ impl Orbit {
         self.swap_position_and_target();
     }
 
-    /// Swaps camera position and target.
+    /// Swaps the current camera's position and target.
     fn swap_position_and_target(&mut self) {
         let Camera { origin, target, .. } = &mut self.camera;
         mem::swap(origin, target);
     }
 
-    /// Focuses on a point, and returns its distance along the view direction in metres; `None` if there is no lens.
+    /// Focuses the current camera on a point in world space, and returns the point's distance along the view direction
+    /// in metres. Does nothing and returns `None` if the camera has no lens.
     pub(super) fn focus_on(&mut self, point: Vec3) -> Option<f32> {
         let Camera { origin, target, .. } = self.camera;
         let ahead = (target - origin).normalize_or(Vec3::NEG_Z);
@@ -170,8 +183,8 @@ impl Orbit {
         Some(metres)
     }
 
-    /// Multiplies the distance to the target by `factor`, within 0.01 to 100 times the distance of the scene's camera.
-    /// An orthographic camera scales its width instead.
+    /// Multiplies the distance between camera and target by `factor`, and clamps it to 0.01 to 100 times that of the
+    /// scene's camera. For an orthographic camera, scales and clamps the width instead.
     pub(super) fn dolly(&mut self, factor: f32) {
         if let (
             Projection::Orthographic { width },
@@ -188,7 +201,8 @@ impl Orbit {
         self.camera.origin = self.camera.target + from_target.normalize_or(Vec3::Z) * distance;
     }
 
-    /// Returns the camera for a picture of this size, widened if needed to contain the scene's own framing.
+    /// Returns the current camera for a picture of this width and height. If the picture is relatively wider than the
+    /// scene requests, the view is widened so that its vertical extent stays. Otherwise the horizontal extent stays.
     pub(super) fn camera(&self, (width, height): (u32, u32)) -> Camera {
         let widening = width as f32 / height as f32 / self.aspect;
         if widening <= 1.0 {

@@ -1,7 +1,7 @@
 //! Recent performance figures: medians over a few seconds, so that displayed numbers do not flicker.
 //!
-//! Statistics of waves are summed over intervals. An interval lasts at least a tenth of a second. It covers at least
-//! one sample per pixel on average, so that intervals are comparable.
+//! Statistics of waves are summed over intervals. An interval lasts at least a tenth of a second of rendering. It
+//! covers at least one sample per pixel on average, so that intervals are comparable.
 
 use std::collections::VecDeque;
 
@@ -20,39 +20,39 @@ pub(crate) struct Recent {
     pub(crate) paths_per_second: f64,
     /// Rays traced per second, including shadow rays.
     pub(crate) rays_per_second: f64,
-    /// Rays per second of rendering, the newest last: at most 100 averages over at least a tenth of a second each.
-    /// Empty in [`Recent::of`].
+    /// Rays per second of rendering, the newest last: at most 100 values, each an average over at least a tenth of a
+    /// second. Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
     /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted. See
     /// [`BounceStats::lanes`].
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
-    /// The current compaction strategy, followed by up to three others that rendered the same view, the last used
-    /// first. Empty in [`Recent::of`].
+    /// The compaction strategy in use, followed by up to three others that rendered the same scene with the same camera
+    /// and size, the one used last first. Empty in [`Recent::of`].
     pub(crate) strategies: Vec<StrategyComparison>,
 }
 
-/// Recent performance figures of one bounce: shares of rays and lanes, and times of its stages.
+/// Recent performance figures of one bounce: fractions of rays and lanes, and times of the stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RecentBounce {
     /// Fraction of the bounce's rays that do not continue to the next bounce, since the start of the film.
     pub(crate) removed: f64,
     /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
     pub(crate) lane_use: f64,
-    /// Times of the stages for one sample of every pixel, in microseconds.
+    /// Times of the stages for one sample of every pixel.
     #[serde(flatten)]
     pub(crate) times: StageTimes,
 }
 
-/// Times of the stages of a bounce in microseconds, in the order of [`Stage::OF_BOUNCE`].
+/// Times of a bounce's stages in microseconds, in the order of [`Stage::OF_BOUNCE`].
 ///
-/// In JSON, each stage has a key of its own, which is its label followed by `_us`.
+/// In JSON, each stage has a key of its own, which is the stage's label followed by `_us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct StageTimes(pub(crate) [f64; Stage::OF_BOUNCE.len()]);
 
 impl StageTimes {
-    /// Returns the time of a stage; 0 for stages that are not in [`Stage::OF_BOUNCE`].
+    /// Returns the time of a stage in microseconds; 0 for stages that are not in [`Stage::OF_BOUNCE`].
     pub(crate) fn of(&self, stage: Stage) -> f64 {
         let place = Stage::OF_BOUNCE.iter().position(|&known| known == stage);
         place.map_or(0.0, |place| self.0[place])
@@ -73,7 +73,8 @@ impl Recent {
         Self::of_intervals(&[&Interval::of(stats, 1.0)], stats, pixels)
     }
 
-    /// Returns the medians over the intervals. Stage times are for one sample of each of `pixels` pixels.
+    /// Returns the medians over the intervals, without rate history and strategies. Stage times are for one sample of
+    /// each of `pixels` pixels. `removed` is since the start of the film of `stats`.
     fn of_intervals(intervals: &[&Interval], stats: &Stats, pixels: f64) -> Self {
         let of = |figure: &dyn Fn(&Interval) -> f64| {
             median(intervals.iter().map(|interval| figure(interval)))
@@ -115,7 +116,7 @@ impl Recent {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Interval {
     seconds: f64,
-    /// Samples per pixel taken in the interval, on average over the picture.
+    /// Samples per pixel added in the interval, on average over the picture.
     samples: f64,
     paths: f64,
     /// Number of rays traced in the interval, including shadow rays.
@@ -128,7 +129,7 @@ struct Interval {
 struct IntervalBounce {
     rays: f64,
     lanes: f64,
-    /// Times of the stages, in the order of [`Stage::OF_BOUNCE`].
+    /// Times of the stages in the order of [`Stage::OF_BOUNCE`].
     milliseconds: [f64; Stage::OF_BOUNCE.len()],
 }
 
@@ -140,6 +141,7 @@ impl Interval {
         interval
     }
 
+    /// Adds the statistics, multiplied by `sign` (1 or -1), to the interval.
     fn add(&mut self, stats: &Stats, sign: f64) {
         self.bounces
             .resize_with(stats.bounces.len(), Default::default);
@@ -160,40 +162,43 @@ impl Interval {
 /// Minimum duration of an interval, and of a point of the rate history, in seconds of rendering.
 const INTERVAL_SECONDS: f64 = 0.1;
 
-/// Maximum seconds of rendering over which medians are taken, if they contain `MIN_INTERVALS` intervals.
+/// Maximum duration in seconds of rendering over which medians are taken, unless it has fewer than `MIN_INTERVALS`
+/// intervals.
 const WINDOW_SECONDS: f64 = 3.0;
-/// Number of intervals over which medians are taken even if they last longer than `WINDOW_SECONDS`; fewer at first.
+/// Number of intervals over which medians are taken even if they last longer than `WINDOW_SECONDS`. At first there are
+/// fewer.
 const MIN_INTERVALS: usize = 5;
 
 /// Maximum number of points of the rate history.
 const MAX_RATES: usize = 100;
 
-/// Seconds of rendering after a change that strategy comparisons ignore, because wave sizes have not settled yet.
+/// Seconds of rendering after a change of the film or strategy that strategy comparisons ignore, because wave sizes
+/// have not settled yet.
 const SETTLING_SECONDS: f64 = 0.3;
 
-/// Collects the statistics of a render and computes recent performance figures from them.
+/// A recorder of a render's statistics, which computes recent performance figures.
 #[derive(Default)]
 pub(super) struct Recorder {
-    /// Statistics at the previous call; `None` if the film is new.
+    /// Statistics of the film at the last call of `add`; `None` if the film is new.
     before: Option<Stats>,
-    /// Statistics collected for the next interval.
+    /// Statistics collected for the interval in progress.
     filling: Interval,
-    /// Recent intervals, the newest last.
+    /// Recent complete intervals, the newest last.
     intervals: VecDeque<Interval>,
-    /// Seconds and rays collected for the next point of the rate history.
+    /// Seconds of rendering and number of rays collected for the next point of the rate history.
     point: (f64, f64),
     /// Rays per second, the newest last. Each value is the average over at least a tenth of a second of rendering.
     rate_history: VecDeque<f32>,
-    /// Speeds of the compaction strategies on the current view.
+    /// Speeds of the compaction strategies since the last change of scene, camera or size.
     strategies: StrategySpeeds,
-    /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable; 0
-    /// while it is not.
+    /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable (see
+    /// `add`). 0 while the rendering is not comparable.
     settled: f64,
 }
 
 impl Recorder {
-    /// Handles a restart of the film. If `view_changed`, also discards the strategy comparison and most intervals,
-    /// because they are not comparable with the new view.
+    /// Prepares for a new film. If scene, camera or size have changed (`view_changed`), also discards the strategy
+    /// comparison and all but the newest two intervals, because they are not comparable with the new film.
     pub(super) fn begin_film(&mut self, view_changed: bool) {
         self.before = None;
         self.settled = 0.0;
@@ -206,15 +211,15 @@ impl Recorder {
         }
     }
 
-    /// Handles a change of the compaction strategy.
+    /// Prepares for another compaction strategy: discards the intervals, but keeps the strategy comparison.
     pub(super) fn set_strategy(&mut self) {
         self.filling = Interval::default();
         self.intervals.clear();
         self.settled = 0.0;
     }
 
-    /// Adds the difference between `stats` and the statistics of the last call. The strategy comparison ignores it
-    /// unless `comparable`, which is false while waves are shortened or a preview is rendered.
+    /// Adds what `stats`, the statistics of the film so far, contains beyond those of the last call. The strategy
+    /// comparison ignores it unless `comparable`, which is false while waves are shortened or a preview is rendered.
     pub(super) fn add(&mut self, stats: &Stats, comparable: bool) {
         let mut since = Interval::of(stats, 1.0);
         self.filling.add(stats, 1.0);
@@ -249,8 +254,8 @@ impl Recorder {
         }
     }
 
-    /// Returns the medians over the recent intervals, or averages since the start of the film before the first
-    /// interval. Stage times are for one sample of every pixel of a picture of this width and height.
+    /// Returns the medians over the recent intervals, or averages since the start of the film if there is no interval
+    /// yet. Stage times are for one sample of every pixel of a picture of this width and height.
     pub(super) fn recent(&self, stats: &Stats, (width, height): (u32, u32)) -> Recent {
         let mut seconds = 0.0;
         let intervals: Vec<&Interval> = self
@@ -278,6 +283,7 @@ impl Recorder {
     }
 }
 
+/// Appends an item, after removing the first one if there are `max_len` already.
 fn push<T>(ring: &mut VecDeque<T>, item: T, max_len: usize) {
     if ring.len() == max_len {
         ring.pop_front();
@@ -285,6 +291,7 @@ fn push<T>(ring: &mut VecDeque<T>, item: T, max_len: usize) {
     ring.push_back(item);
 }
 
+/// Returns the number of pixels of the film.
 fn pixels(stats: &Stats) -> f64 {
     stats.size.map(f64::from).iter().product()
 }
@@ -294,7 +301,7 @@ fn part(some: f64, whole: f64) -> f64 {
     if whole > 0.0 { some / whole } else { 0.0 }
 }
 
-/// Returns the median of the finite values, or 0 if there are none.
+/// Returns the median of the finite values, the mean of the middle two for an even count; 0 if there are none.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     super::strategy_comparison::quantile(
         &mut values.filter(|value| value.is_finite()).collect::<Vec<_>>(),

@@ -29,28 +29,28 @@ use raysieve_scene::catch_panics::panic_text;
 
 /// An event that a background thread of the session sends to the window or page.
 pub(crate) enum RenderEvent {
-    /// A new frame is available.
+    /// A new frame is available from `Session::take_frame`.
     Frame,
-    /// A message to display.
+    /// A message to display to the users.
     Message(String),
-    /// A traced path that was requested.
+    /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
-    /// A new debug image is available.
+    /// A new debug image is available from `Session::debug_image`.
     DebugImage,
-    /// An event that the window or page must pass on to `Session::handle`.
+    /// An event that the window or page must pass on to `Session::handle_event`.
     Session(SessionEvent),
-    /// The end of the render thread: on request, after an error or after a panic. No frames follow, and
-    /// `Session::finish` returns the result.
+    /// The render thread has ended: on request, after an error or after a panic. No frames follow. `Session::finish`
+    /// then returns the renderer, together with an error that ended the render; after a panic, it fails.
     Ended,
 }
 
-/// Whether the render is running, paused or complete, and how far it is.
+/// The state of the render (running, paused or complete) and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
-    /// Samples are being added, up to `samples` per pixel; `progress` is in 0..=1.
+    /// Samples are being added, up to `samples` per pixel. `progress` is the completed fraction in 0..=1.
     Rendering { samples: u32, progress: f64 },
-    /// The render is paused before it has reached `samples` per pixel; `progress` is in 0..=1.
+    /// The render is paused before it has reached `samples` per pixel. `progress` is the completed fraction in 0..=1.
     Paused { samples: u32, progress: f64 },
     /// The render is complete.
     Done,
@@ -59,24 +59,24 @@ pub(crate) enum State {
 /// A rendered picture with its statistics.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
-    /// Sample count of each pixel, row by row; `None` unless the samples debug view is displayed.
+    /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Vec<u32>>,
     /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
-    /// slow for a moving view.
+    /// slow for a moving camera.
     pub(crate) preview: Option<Arc<Preview>>,
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
 }
 
-/// The result of a render thread that has ended.
+/// The result of a render thread that has ended without a panic.
 pub(crate) struct Ended {
     pub(crate) renderer: Box<Renderer>,
-    /// Error that ended the render; `None` if the session ended it.
+    /// Error that ended the render; `None` if the session ended the thread.
     pub(crate) error: Option<Error>,
 }
 
-/// Handle of the render thread; dropping it ends the thread after the current wave, without waiting.
+/// Handle of the render thread. Dropping the handle ends the thread after the current wave, without waiting.
 pub(crate) struct RenderThread {
     commands: CommandSender,
     latest: LatestFrame,
@@ -86,9 +86,10 @@ pub(crate) struct RenderThread {
 impl RenderThread {
     /// Starts the thread, which publishes at most one frame per `interval` on average. `samples` is the renderer's
     /// target in samples per pixel, for display only. If `paused`, renders only the first sample of each pixel.
+    /// `denoises` tells whether frames contain a denoised picture.
     ///
-    /// Events are passed to `on_event` on the render thread. Returns the renderer and the error of the operating system
-    /// if no thread can be started.
+    /// Events are passed to `on_event` on the render thread. If the thread cannot be started, returns the renderer and
+    /// the error of the operating system.
     pub(super) fn start(
         renderer: Box<Renderer>,
         samples: u32,
@@ -107,7 +108,7 @@ impl RenderThread {
             .spawn(move || {
                 let publisher = FramePublisher::new(slot, on_event, interval);
                 let Ok(mut renderer) = handed_over.recv() else {
-                    return Err(gone("nothing to render"));
+                    return Err(thread_error("nothing to render"));
                 };
                 renderer.keep_for_previews();
                 let stats = renderer.stats();
@@ -146,18 +147,19 @@ impl RenderThread {
         }
     }
 
-    /// Sends a command. If the thread has ended after an error or a panic, the command is ignored; `RenderEvent::Ended`
-    /// reports that end.
+    /// Sends a command, which the thread executes after the current wave. If the thread has ended, the command is
+    /// ignored; `RenderEvent::Ended` has reported that end.
     pub(super) fn send(&self, command: Command) {
         self.commands.send(command);
     }
 
-    /// Takes the newest frame; `None` before the first, or if it has been taken already.
+    /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
     pub(super) fn take_frame(&self) -> Option<Frame> {
         lock(&self.latest).take()
     }
 
-    /// Ends the thread after the current wave, and returns the renderer.
+    /// Ends the thread after the current wave, waits for its end, and returns the renderer and an error that ended the
+    /// render before.
     ///
     /// # Errors
     /// [`Error::Window`] if the thread panicked; the renderer is lost then.
@@ -165,25 +167,27 @@ impl RenderThread {
         drop(self.commands);
         self.thread
             .join()
-            .unwrap_or_else(|panic| Err(gone(&panic_text(&*panic))))
+            .unwrap_or_else(|panic| Err(thread_error(&panic_text(&*panic))))
     }
 }
 
-fn gone(why: &str) -> Error {
+/// Returns the error for a render thread that ended without a result, for this reason.
+fn thread_error(why: &str) -> Error {
     Error::Window {
         problem: format!("the render thread stopped: {why}"),
     }
 }
 
-/// A pool of recent images whose memory is reused once there are no other references to them.
+/// A pool of recent images. The memory of an image is reused once there are no references to it outside the pool.
 #[derive(Default)]
 struct ImagePool<T>(Vec<Arc<T>>);
 
-/// Maximum number of pooled images: one displayed, one waiting, one being made and one being saved.
+/// Maximum number of images in a pool: one displayed, one waiting, one being made and one being saved.
 const MAX_PICTURES: usize = 4;
 
 impl<T: Default> ImagePool<T> {
-    /// Takes an image without other references from the pool, or creates one.
+    /// Takes an image without other references from the pool, or creates one. The image may have the content of an
+    /// earlier one.
     fn take(&mut self) -> Arc<T> {
         let free = self
             .0
@@ -192,7 +196,7 @@ impl<T: Default> ImagePool<T> {
         free.map_or_else(Arc::default, |at| self.0.swap_remove(at))
     }
 
-    /// Adds an image to the pool.
+    /// Adds an image to the pool, and removes the oldest beyond `MAX_PICTURES`.
     fn put(&mut self, made: &Arc<T>) {
         self.0.push(made.clone());
         // An image that is still in use after this many others is removed from the pool.
@@ -215,39 +219,42 @@ struct Work<T: Fn(RenderEvent)> {
     publisher: FramePublisher<T>,
     /// Minimum average interval between frames.
     interval: Duration,
+    /// Whether the render is paused once every pixel has a sample.
     paused: bool,
     /// Whether frames contain the sample count of each pixel, for the samples debug view.
     counts: bool,
+    /// Whether the render is complete.
     done: bool,
-    /// Camera paths per second of the last film that was rendered; 0 before the first wave. If it is low, a smaller
-    /// preview of a changed view is rendered first.
+    /// Camera paths per second of the film after the last wave; 0 before the first wave. If the speed is low, a smaller
+    /// preview is rendered first after a change of the camera or size.
     speed: f64,
-    /// Requested width and height in pixels while a smaller preview is rendered; otherwise `None`.
+    /// Requested width and height in pixels while a smaller preview is rendered; `None` otherwise.
     preview_of: Option<(u32, u32)>,
-    /// Time of the last change of the view; at first the start of the thread.
+    /// Time of the last change of scene, camera or size; at first the start of the thread.
     moved: Instant,
-    /// Whether frames contain a denoised picture once one is available; reset if denoising fails.
+    /// Whether frames contain a denoised picture once one is available; set to `false` if denoising fails.
     denoises: bool,
     /// Duration of the last denoising; 0 before the first.
     preview_time: Duration,
 }
 
-/// Time without camera movement after which a view counts as still.
+/// Time without a change of scene, camera or size after which the view counts as still.
 const STILL: Duration = Duration::from_secs(1);
 
-/// Number of waves per frame interval while the camera moves; short waves keep the view responsive.
+/// Number of waves per frame interval until the view counts as still. Short waves keep a moving view responsive.
 const MOVING_SHARE: u32 = 8;
-/// Number of waves per frame interval while the view is still; longer waves render faster.
+/// Number of waves per frame interval once the view counts as still. Longer waves render faster.
 const STILL_SHARE: u32 = 3;
 
 /// Frame time up to which movement feels smooth. If one sample per pixel takes longer than this and than the frame
 /// interval, a smaller preview is rendered first.
 const SMOOTH: Duration = Duration::from_millis(33);
 
-/// Maximum factor by which a preview's width and height are reduced.
+/// Maximum divisor of the picture's width and height for a preview.
 const MAX_REDUCTION: f64 = 8.0;
 
 impl<T: Fn(RenderEvent)> Work<T> {
+    /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
         let error = self.serve_commands().err();
         self.renderer.set_pace(Pace::Steady);
@@ -257,7 +264,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
-    /// Executes commands and renders until the session ends or the render fails. A complete render waits for commands.
+    /// Executes commands and renders until the session ends or the render fails. After a complete render, waits for
+    /// commands.
     fn serve_commands(&mut self) -> Result<(), Error> {
         // A film that was restored before the start is displayed at once.
         if self.stats.spp > 0 {
@@ -281,9 +289,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
-    /// Renders until a frame is due, a command is pending or the render is complete. If paused, stops after the first
-    /// sample of each pixel. Other commands than the end wait until a new view has its first sample or its frame is
-    /// due.
+    /// Renders until a frame is due, a command is pending or the render is complete. If paused, stops once every pixel
+    /// has a sample. Commands other than the end wait until a changed view has its first sample or its frame is due.
     fn work(&mut self) -> Result<(), Error> {
         let is_still = self.moved.elapsed() >= STILL;
         let share = if is_still { STILL_SHARE } else { MOVING_SHARE };
@@ -292,8 +299,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         let enough = |samples: u32| {
             // Each view that was begun gets its first sample before the next command is executed.
             let begun = samples > 0 || !pacing.is_waiting();
-            commands.closed()
-                || begun && (commands.any() || paused && samples > 0)
+            commands.is_closed()
+                || begun && (commands.has_pending() || paused && samples > 0)
                 || pacing.is_due(samples)
         };
         self.done = !self.renderer.advance_until(&enough)?;
@@ -304,6 +311,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
+    /// Makes a frame of the current film, and publishes it.
     fn publish(&mut self) -> Result<(), Error> {
         // Finish the wave in flight first, so that it does not count as time spent on the frame.
         self.renderer.finish_oldest()?;
@@ -323,6 +331,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
+    /// Returns the film as a picture.
     fn picture(&mut self) -> Result<Arc<Picture>, Error> {
         let mut picture = self.pictures.take();
         self.renderer.picture_into(Arc::make_mut(&mut picture))?;
@@ -330,8 +339,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(picture)
     }
 
-    /// Returns the denoised picture; `None` if denoising is off or has failed, or if the noise is not known yet. If the
-    /// last denoising took longer than a frame interval, also returns `None` until the view is still.
+    /// Returns the denoised picture. Returns `None` if denoising is off or has failed, or if the noise is not known
+    /// yet. If the last denoising took longer than a frame interval, also returns `None` until the view is still.
     fn denoised(&mut self) -> Option<Arc<Preview>> {
         let is_still = !self.is_working() || self.moved.elapsed() >= STILL;
         if !self.denoises || !is_still && self.preview_time > self.interval {
@@ -353,13 +362,14 @@ impl<T: Fn(RenderEvent)> Work<T> {
         made.then_some(preview)
     }
 
-    /// Returns the requested size of the picture, also while a smaller preview is rendered.
+    /// Returns the requested width and height of the picture in pixels, also while a smaller preview is rendered.
     fn size(&self) -> (u32, u32) {
         let [width, height] = self.stats.size;
         self.preview_of.unwrap_or((width, height))
     }
 
-    /// Restarts the render at this width and height in pixels; keeps the film if the size is the same.
+    /// Continues the render at this width and height in pixels, with an empty film if the size differs from that of the
+    /// film.
     fn render_in(&mut self, (width, height): (u32, u32)) -> Result<(), Error> {
         if self.stats.size != [width, height] {
             self.renderer.set_size(width, height)?;
@@ -370,8 +380,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(())
     }
 
-    /// Returns the size of a preview to render first, or `None` if a picture of this size is ready soon enough or the
-    /// speed is unknown.
+    /// Returns the width and height of a preview to render before a picture of this size. Returns `None` if the picture
+    /// itself is ready soon enough or the speed is unknown.
     fn preview(&self, (width, height): (u32, u32)) -> Option<(u32, u32)> {
         let seconds = f64::from(width) * f64::from(height) / self.speed;
         let smooth = self.interval.max(SMOOTH).as_secs_f64();
@@ -380,6 +390,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         (self.speed > 0.0 && reduction > 1.0).then(|| (reduced(width), reduced(height)))
     }
 
+    /// Returns the state of the render for display.
     fn state(&self) -> State {
         let (samples, progress) = (self.samples, self.renderer.progress());
         match (self.done, self.paused) {
@@ -389,12 +400,14 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
-    /// Returns whether there is work. Even a paused render adds one sample to each pixel of a new view.
+    /// Returns whether there are samples to render now. Even a paused render adds one sample to each pixel of an empty
+    /// film.
     fn is_working(&self) -> bool {
         !self.done && (!self.paused || self.stats.spp == 0)
     }
 
-    /// Executes the commands, and returns whether a frame must be published although the film has not changed.
+    /// Executes the commands. Returns whether a frame must be published even if the film does not change, because a
+    /// setting of the frames has changed.
     fn execute(&mut self, commands: PendingCommands) -> Result<bool, Error> {
         let mut changed = false;
         if let Some((renderer, samples)) = commands.renderer {
@@ -417,7 +430,7 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
         if commands.view.is_some() || commands.restart {
             self.done = false;
-            self.publisher.wait();
+            self.publisher.record_view_change();
         }
         if let Some(counts) = commands.counts {
             changed = self.counts != counts;
@@ -448,8 +461,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok(changed)
     }
 
-    /// Returns the number of the last sample of the requested pixel; 0 if it has none. While a smaller preview is
-    /// rendered, the minimum sample count of the preview's pixels is used.
+    /// Returns the number, from 0, of the last sample of the requested pixel; 0 if there is none. While the film has
+    /// another size, as for a preview, uses the minimum sample count of its pixels.
     fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
         let (size, (column, row)) = (query.size, query.pixel);
         let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;

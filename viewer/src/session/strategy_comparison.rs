@@ -1,54 +1,57 @@
-//! Compares the speed of the compaction strategies on one view, with a test of statistical significance.
+//! Compares the speed of the compaction strategies with a test of statistical significance. All were measured with the
+//! same scene, camera and picture size.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// The speed of one compaction strategy on the current view.
+/// The speed of one compaction strategy with the current scene, camera and picture size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct StrategyComparison {
+    /// Name of the strategy.
     pub(crate) strategy: String,
-    /// Median rays per second; 0 if unknown.
+    /// Median of the rays per second, including shadow rays, over the recorded intervals; 0 if there are none.
     pub(crate) rays_per_second: f64,
-    /// Comparison with the current strategy, which is the first in the list.
+    /// Comparison with the strategy in use.
     pub(crate) comparison: Comparison,
 }
 
-/// Comparison of a strategy's speed with that of the current one.
+/// The result of comparing a strategy's speed with that of the strategy in use.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Comparison {
     /// The strategy is the one in use, with which others are compared.
     Current,
-    /// There are too few intervals of either strategy for a comparison.
+    /// The strategy, or the one in use, has fewer than 8 intervals.
     NotEnoughData,
     /// The difference is within the measurement noise.
     NoClearDifference,
-    /// The strategy is faster by this fraction of the current strategy's rays per second.
+    /// The strategy is faster by this fraction (above 0) of the rays per second of the strategy in use.
     Faster(f64),
-    /// The strategy is slower by this fraction of the current strategy's rays per second.
+    /// The strategy is slower by this fraction (above 0) of the rays per second of the strategy in use.
     Slower(f64),
 }
 
-/// Maximum number of strategies listed, including the current one.
+/// Maximum number of strategies listed, including the one in use.
 const MAX_LISTED: usize = 4;
 
-/// Minimum number of intervals of each strategy for a comparison.
+/// Minimum number of intervals that each of two strategies needs for a comparison.
 const MIN_INTERVALS: usize = 8;
-/// Maximum number of intervals kept per strategy; older ones are dropped.
+/// Maximum number of intervals kept per strategy; the oldest is dropped.
 const MAX_INTERVALS: usize = 100;
 
-/// Rays per second in recent intervals of rendering, for each strategy used on the current view. The most recently used
-/// strategy is first.
+/// Rays per second in recent intervals of rendering, by strategy. The strategy used last is first.
 #[derive(Default)]
 pub(super) struct StrategySpeeds(Vec<(String, VecDeque<f64>)>);
 
 impl StrategySpeeds {
+    /// Discards all intervals of all strategies.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Adds the rays per second that `strategy` reached in one interval of rendering.
+    /// Adds the rays per second that `strategy` reached in one interval of rendering, and makes it the strategy used
+    /// last.
     pub(super) fn add(&mut self, strategy: &str, rays_per_second: f64) {
         let place = self.0.iter().position(|(name, _)| name == strategy);
         let (name, mut intervals) = match place {
@@ -62,10 +65,11 @@ impl StrategySpeeds {
         self.0.insert(0, (name, intervals));
     }
 
-    /// Returns an entry for the current strategy `now`, followed by comparisons of the most recent others with it.
+    /// Returns an entry for `now`, the strategy in use, followed by comparisons of others with it, the one used last
+    /// first. Returns at most four entries.
     pub(super) fn comparisons(&self, now: &str) -> Vec<StrategyComparison> {
         let intervals = |name: &str| self.0.iter().find(|(known, _)| known == name);
-        let own = intervals(now).map(|(_, intervals)| Spread::of(intervals));
+        let own = intervals(now).map(|(_, intervals)| SpeedDistribution::of(intervals));
         let first = StrategyComparison {
             strategy: now.to_owned(),
             rays_per_second: own.as_ref().map_or(0.0, |own| own.median),
@@ -76,13 +80,13 @@ impl StrategySpeeds {
             .iter()
             .filter(|(name, _)| name != now)
             .map(|(name, intervals)| {
-                let other = Spread::of(intervals);
+                let other = SpeedDistribution::of(intervals);
                 StrategyComparison {
                     strategy: name.clone(),
                     rays_per_second: other.median,
                     comparison: own
                         .as_ref()
-                        .map_or(Comparison::NotEnoughData, |own| other.against(own)),
+                        .map_or(Comparison::NotEnoughData, |own| other.compare_with(own)),
                 }
             });
         [first].into_iter().chain(others).take(MAX_LISTED).collect()
@@ -90,15 +94,19 @@ impl StrategySpeeds {
 }
 
 /// The distribution of a strategy's rays per second over its intervals.
-struct Spread {
+struct SpeedDistribution {
+    /// Number of intervals.
     intervals: usize,
+    /// Median of the rays per second.
     median: f64,
-    /// Half-width of the notch around the median: 1.57 interquartile ranges over the square root of the interval count.
-    /// Medians whose notches do not overlap differ at about 95 % confidence (McGill, Tukey & Larsen 1978).
+    /// Half-width of the notch around the median, in rays per second: 1.57 interquartile ranges over the square root of
+    /// the interval count. Medians whose notches do not overlap differ at about 95 % confidence (McGill, Tukey & Larsen
+    /// 1978).
     notch: f64,
 }
 
-impl Spread {
+impl SpeedDistribution {
+    /// Returns the distribution of the rays per second in these intervals.
     fn of(intervals: &VecDeque<f64>) -> Self {
         let mut sorted: Vec<f64> = intervals.iter().copied().collect();
         let mut at = |part| quantile(&mut sorted, part);
@@ -110,13 +118,13 @@ impl Spread {
         }
     }
 
-    /// Compares this distribution with that of the current strategy.
-    fn against(&self, other: &Self) -> Comparison {
-        if self.intervals.min(other.intervals) < MIN_INTERVALS {
+    /// Compares the speeds of this strategy with those of `current`, the strategy in use.
+    fn compare_with(&self, current: &Self) -> Comparison {
+        if self.intervals.min(current.intervals) < MIN_INTERVALS {
             return Comparison::NotEnoughData;
         }
-        let by = self.median / other.median - 1.0;
-        if (self.median - other.median).abs() <= self.notch + other.notch || !by.is_finite() {
+        let by = self.median / current.median - 1.0;
+        if (self.median - current.median).abs() <= self.notch + current.notch || !by.is_finite() {
             Comparison::NoClearDifference
         } else if by > 0.0 {
             Comparison::Faster(by)
@@ -126,7 +134,8 @@ impl Spread {
     }
 }
 
-/// Sorts the values and returns their quantile, interpolated linearly; `part` 0.5 is the median. Returns 0 if empty.
+/// Sorts the values and returns their quantile, interpolated linearly. `part` is in 0..=1, and 0.5 is the median.
+/// Returns 0 if there are no values.
 pub(super) fn quantile(values: &mut [f64], part: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let place = part * values.len().saturating_sub(1) as f64;

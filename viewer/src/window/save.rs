@@ -1,4 +1,4 @@
-//! Saves pictures from the window next to the scene file, under its name and a number.
+//! Saves pictures from the window into the folder of the scene file, named after the scene and numbered.
 
 use std::{
     fs::OpenOptions,
@@ -16,10 +16,11 @@ use raysieve::{
     render::output::{self, Look},
 };
 
-/// Writes the displayed picture or debug image in its own size and without denoising, and returns its path. The name is
-/// `<scene>-001.png`, or has the first free number.
+/// Writes the picture, or the debug image if one is given, in its own size and without denoising. Returns the path of
+/// the file, which is next to the scene file. The name is `<scene>-001.png`, or has the first free number.
 ///
-/// `detail` selects the statistics drawn onto it. The legend of a debug image is drawn too, but no other panel.
+/// `detail` selects the statistics drawn onto the image. The legend of a debug image is drawn too, but no other panel.
+/// If writing fails, no file remains.
 pub(super) fn save(
     scene: &Path,
     frame: &DisplayFrame,
@@ -48,7 +49,7 @@ pub(super) fn save(
     Ok(path)
 }
 
-/// Creates an empty file with the first free number, which reserves the name.
+/// Creates an empty file with the first free number, which reserves the name, and returns its path.
 fn claim(scene: &Path) -> Result<PathBuf, Error> {
     let stem = scene.file_stem().unwrap_or(scene.as_os_str());
     let mut number = 1_u32;

@@ -1,5 +1,5 @@
 //! Settings that the window keeps between runs, in the platform's configuration folder: `raysieve/window.ron` in
-//! `XDG_CONFIG_HOME` or `~/.config` on Linux. Without such a file the defaults apply.
+//! `XDG_CONFIG_HOME` or `~/.config` on Linux. The defaults apply without such a file.
 
 use std::{
     fs, io,
@@ -12,28 +12,30 @@ use serde::{Deserialize, Serialize};
 use crate::{error::report, overlay::Detail};
 use raysieve_scene::atomic_file::write_whole;
 
-/// The settings of the window.
+/// The settings that the window keeps between runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
     /// Amount of statistics displayed.
     pub(super) statistics: Detail,
-    /// Window size in logical pixels, if the user has ever resized the window; `None` fits the window to the picture.
+    /// Width and height of the window in logical pixels, if the user has ever resized the window; `None` fits the
+    /// window to the picture.
     pub(super) size: Option<(f64, f64)>,
 }
 
-/// Minimum valid side of a window in logical pixels; a size outside the range is ignored.
+/// Minimum valid width and height of a stored window size in logical pixels. A size outside the range is ignored.
 const MIN_SIDE: f64 = 1.0;
-/// Maximum valid side of a window in logical pixels.
+/// Maximum valid width and height of a stored window size in logical pixels. A size outside the range is ignored.
 const MAX_SIDE: f64 = 65536.0;
 
+/// Returns the path of the settings file; `None` if the platform has no configuration folder.
 fn file() -> Option<PathBuf> {
     Some(dirs::config_dir()?.join("raysieve").join("window.ron"))
 }
 
 impl Settings {
-    /// Loads the settings. Returns the defaults if there is no valid file; reports an unreadable or invalid one to
-    /// standard error. Ignores a size out of range without a report.
+    /// Loads the settings. Returns the defaults if there is no valid file, and reports an unreadable or invalid file to
+    /// standard error. Ignores a size outside the valid range without a report.
     pub(super) fn load() -> Self {
         let Some(path) = file() else {
             return Self::default();
@@ -60,6 +62,7 @@ impl Settings {
         }
     }
 
+    /// Returns the settings without a window size that is outside the valid range.
     fn checked(self) -> Self {
         let is_side = |side: f64| (MIN_SIDE..=MAX_SIDE).contains(&side);
         Self {
@@ -70,7 +73,8 @@ impl Settings {
         }
     }
 
-    /// Saves the settings; reports failures to standard error.
+    /// Writes the settings to their file. Reports a failure to standard error. Does nothing if the platform has no
+    /// configuration folder.
     pub(super) fn save(&self) {
         let Some(path) = file() else {
             return;

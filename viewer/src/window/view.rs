@@ -14,39 +14,43 @@ use raysieve::{
     render::output::{DisplayImage, Look},
 };
 
-/// The displayed picture and panels. `update` and the switches change it, `draw` renders it into bytes.
+/// The displayed picture and panels. The methods that change them take effect at the next `draw`.
 pub(super) struct View {
+    /// Newest frame; `None` before the first.
     frame: Option<DisplayFrame>,
     /// Debug image that is displayed instead of the frame's picture; `None` displays the picture.
     debug_image: Option<Arc<DebugImage>>,
-    /// Displayed path; `None` if no path is displayed.
+    /// Inspected path that is drawn over the picture; `None` if there is none.
     path: Option<InspectedPath>,
     overlay: Overlay,
     detail: Detail,
     /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
     keys: Option<usize>,
-    /// Number of pages of the list of keys when it was last drawn.
+    /// Number of pages of the list of keys when it was last drawn; 1 before that.
     key_pages: usize,
-    /// Displayed message, and the time at which it disappears.
+    /// Displayed message, and the time at which it disappears; `None` if there is none.
     message: Option<(String, Instant)>,
-    /// The picture scaled to the window's size, without panels; `None` if it is outdated.
+    /// The displayed image, scaled to the window's size; `None` if it must be made again.
     backdrop: Option<Backdrop>,
     pool: ThreadPool,
 }
 
-/// The displayed picture, tone-mapped and scaled to the window, cached until it changes.
+/// The displayed picture or debug image, tone-mapped and scaled to the window, without panels. It is cached until the
+/// image changes.
 struct Backdrop {
+    /// Width and height of the window in pixels.
     size: (u32, u32),
+    /// Display settings with which the picture was tone-mapped.
     look: Look,
     rgba: Vec<u8>,
 }
 
 /// Minimum display time of a message.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
-/// Display time of a message per character, so that long messages can be read.
+/// Display time of a message per character, if that exceeds `MESSAGE_TIME`.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
-/// Colour around a picture whose aspect ratio differs from the window's, and of the window before the first frame.
+/// RGBA colour around a picture whose aspect ratio differs from the window's, and of the window before the first frame.
 const BORDER: [u8; 4] = [24, 26, 30, 255];
 
 impl View {
@@ -65,7 +69,7 @@ impl View {
         })
     }
 
-    /// Displays a new frame; a debug image stays displayed instead of its picture.
+    /// Displays a new frame. If a debug image is displayed, it stays, and only the frame's statistics are displayed.
     pub(super) fn update(&mut self, frame: Frame) {
         self.frame = Some(frame.into());
         if self.debug_image.is_none() {
@@ -82,16 +86,18 @@ impl View {
         }
     }
 
+    /// Returns the displayed debug image; `None` if the picture is displayed.
     pub(super) fn debug_image(&self) -> Option<&Arc<DebugImage>> {
         self.debug_image.as_ref()
     }
 
-    /// Displays a path until the view changes.
+    /// Displays an inspected path in place of the previous one, until the camera or the scene changes.
     pub(super) fn show_path(&mut self, path: InspectedPath) {
         self.path = Some(path);
     }
 
-    /// Removes the message if its display time is over, and returns whether there was one to remove.
+    /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a
+    /// redraw is required.
     pub(super) fn update_message(&mut self, now: Instant) -> bool {
         self.message.take_if(|(_, until)| *until <= now).is_some()
     }
@@ -104,28 +110,31 @@ impl View {
         self.detail
     }
 
+    /// Displays the next smaller amount of statistics, or all after none.
     pub(super) fn switch_detail(&mut self) {
         self.detail = self.detail.next();
     }
 
-    /// Shows the next page of the list of keys, or hides the list after the last page.
+    /// Displays the list of keys from its first page if it is hidden. Otherwise displays its next page, or hides the
+    /// list after the last page.
     pub(super) fn switch_keys(&mut self) {
         let next = self.keys.map_or(0, |page| page + 1);
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message in place of the previous one, for at least three seconds.
+    /// Displays a message in place of the previous one, for 60 ms per character, but at least three seconds.
     pub(super) fn say(&mut self, message: String) {
         let reading = CHARACTER_TIME * message.chars().count().try_into().unwrap_or(u32::MAX);
         self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
     }
 
-    /// Returns the time at which the message will be removed; `None` if there is no message.
+    /// Returns the time at which the displayed message disappears; `None` if there is no message.
     pub(super) fn message_until(&self) -> Option<Instant> {
         self.message.as_ref().map(|(_, until)| *until)
     }
 
-    /// Draws the content into a buffer of `size` pixels; `scale` is the number of physical pixels per logical pixel.
+    /// Draws the content into `rgba`, the bytes of `size` pixels (width, height); `scale` is the number of physical
+    /// pixels per logical pixel. Removes the inspected path if the session's camera or scene has changed.
     pub(super) fn draw(
         &mut self,
         rgba: &mut [u8],
@@ -175,8 +184,8 @@ impl View {
         self.overlay.draw_messages(rgba, size, &messages, &taken);
     }
 
-    /// Draws the panels at the lower edge and returns their areas. The list of keys is drawn over the others; then only
-    /// its area is returned.
+    /// Draws the path, the legend and the list of keys, and returns the areas of their panels, which messages must
+    /// avoid. The list of keys is drawn over the others; then only its area is returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32)) -> Vec<Area> {
         let mut taken = Vec::new();
         if let Some(path) = &self.path {
@@ -197,7 +206,7 @@ impl View {
     }
 }
 
-/// Scales a picture to fit a window of this size, and centres it.
+/// Scales an image to fit a window of this size, centres it, and returns the window's RGBA bytes.
 fn fit(image: DisplayImage, (width, height): (u32, u32)) -> Vec<u8> {
     let picture = image.size;
     if picture == (width, height) {
@@ -232,12 +241,15 @@ fn fit(image: DisplayImage, (width, height): (u32, u32)) -> Vec<u8> {
     rgba
 }
 
-/// Returns the range of source pixels that are averaged into target pixel `index`; one pixel when enlarging.
-fn footprint(index: usize, to: usize, from: usize) -> std::ops::Range<usize> {
-    let (begin, end) = (index * from / to, (index + 1) * from / to);
+/// Returns the range of source pixels whose mean is target pixel `index`, along an axis that is scaled from
+/// `source_length` to `target_length` pixels. The range has one pixel when enlarging.
+fn footprint(index: usize, target_length: usize, source_length: usize) -> std::ops::Range<usize> {
+    let begin = index * source_length / target_length;
+    let end = (index + 1) * source_length / target_length;
     begin..end.max(begin + 1)
 }
 
+/// Returns the mean of the pixels, rounded down per channel; 0 if there are none.
 fn mean<'a>(pixels: impl Iterator<Item = &'a [u8; 4]>) -> [u8; 4] {
     let (mut sum, mut count) = ([0_u64; 4], 0);
     for pixel in pixels {

@@ -31,54 +31,59 @@ use raysieve_scene::{Scene, catch_panics::panic_text};
 /// The state of an open window.
 pub(super) struct Viewer {
     screen: Screen,
-    /// Settings as loaded from the settings file.
+    /// Settings as loaded at the start; what the user changes since then is only in `view` and `screen`.
     settings: Settings,
     /// Size of the window when it was opened, in logical pixels.
     opened_size: (f64, f64),
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
-    /// Whether the picture is rendered in the window's size.
+    /// Whether the picture is rendered in the window's size; otherwise it has the scene's size.
     follows_window: bool,
-    /// Time at which the window's new size counts as final and, if `follows_window`, the picture is rendered in it;
+    /// Time at which the window's new size counts as final and, if `follows_window`, the picture is rendered in it.
     /// `None` if no change of the size is pending.
     resize_due: Option<Instant>,
-    /// Position of the pointer in physical pixels.
+    /// Position of the pointer in physical pixels from the upper left; at first (0, 0). Small movements while a button
+    /// press can still become a click are left out.
     cursor: PhysicalPosition<f64>,
+    /// Kind of the drag in progress; `None` if there is none.
     dragging: Option<Drag>,
-    /// Position at which the left button was pressed, while that can still become a click; `None` after a longer
+    /// Position at which the left button was pressed, while that press can still become a click. `None` after a longer
     /// movement or a release.
     pressed: Option<PhysicalPosition<f64>>,
+    /// Modifier keys that are held.
     modifiers: ModifiersState,
-    /// Directions of the fly keys that are down, each with the time up to which its movement has been applied.
+    /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
-    /// Threads that are saving pictures.
+    /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
 }
 
-/// The kind of camera motion of a drag.
+/// The kind of camera motion that a drag causes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drag {
     Turn,
     Pan,
 }
 
-/// Time without resizing after which the picture is rendered in the window's size, unless it keeps its own.
+/// Time after the last change of the window's size until the picture is rendered in that size, unless the picture keeps
+/// the scene's size.
 const SETTLE_TIME: Duration = Duration::from_millis(200);
 
 /// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Maximum pointer movement of a click in logical pixels; beyond it, the movement is a drag.
+/// Pointer movement in logical pixels from which a press counts as a drag instead of a click.
 const CLICK_PIXELS: f64 = 4.0;
 
-/// Touchpad scroll distance in pixels that equals one notch of the mouse wheel.
+/// Touchpad scroll distance in physical pixels that equals one notch of the mouse wheel.
 const NOTCH_PIXELS: f64 = 50.0;
 
 impl Viewer {
-    /// Opens the window and starts to render in it. On failure, returns the renderer with the reason.
+    /// Opens the window with the saved settings, and starts to render in it. On failure, returns the renderer, and the
+    /// reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         renderer: Box<Renderer>,
@@ -92,6 +97,7 @@ impl Viewer {
             &format!("{} – raysieve", name(&scene.path)),
             scene.size,
             settings.size.filter(|_| !options.keep_size),
+            renderer.gpus().is_empty(),
         )
         .and_then(|screen| {
             let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
@@ -127,7 +133,7 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// Executes an action; returns `false` if it is to quit.
+    /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
         match action {
             Action::Render(change) => {
@@ -160,33 +166,36 @@ impl Viewer {
         true
     }
 
-    /// Sets the modifier keys that are down.
+    /// Records which modifier keys are held.
     pub(super) fn set_modifiers(&mut self, modifiers: ModifiersState) {
         self.modifiers = modifiers;
     }
 
+    /// Returns whether a Shift key is held.
     pub(super) fn shift(&self) -> bool {
         self.modifiers.shift_key()
     }
 
-    /// Returns the action of a key press, or `None` if the key has none.
+    /// Returns the action of a pressed key, named as in the table of controls; `None` if the key has none. Some keys
+    /// act differently in fly mode.
     pub(super) fn action(&self, chord: &str) -> Option<Action> {
         session::action(chord, self.session.is_flying())
     }
 
-    /// Handles the release of a key: ends the movement that it causes in fly mode.
+    /// Handles the release of a key: ends the movement of the camera that the key causes in fly mode, if any.
     pub(super) fn release(&mut self, chord: &str) {
         if let Some(Action::Fly(direction)) = session::action(chord, true) {
             self.held_directions.retain(|(down, _)| *down != direction);
         }
     }
 
-    /// Handles the loss of the keyboard focus, which releases all keys.
+    /// Handles the loss of the keyboard focus, which counts as the release of all keys.
     pub(super) fn release_all(&mut self) {
         self.held_directions.clear();
     }
 
-    /// Moves the camera in the directions of the held keys, for the time since the last call or, if later, the press.
+    /// Moves the camera in the directions of the held fly keys up to the time `now`, each from the last call or, if
+    /// that is later, the press of its key. Shift makes the movement faster.
     fn fly(&mut self, now: Instant) {
         let speed = if self.shift() { session::FAST } else { 1.0 };
         let mut by = Vec3::ZERO;
@@ -199,9 +208,9 @@ impl Viewer {
         }
     }
 
-    /// Handles a mouse button: begins or ends a drag. The release that ends a left click without Shift inspects a path
-    /// or, with Ctrl, sets the focus.
-    pub(super) fn press(&mut self, button: MouseButton, pressed: bool) {
+    /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
+    /// without Shift inspects a path or, with Ctrl, sets the focus.
+    pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
             MouseButton::Left => Drag::Turn,
@@ -217,6 +226,7 @@ impl Viewer {
         }
     }
 
+    /// Handles a movement of the pointer to a position in physical pixels, which moves the camera during a drag.
     pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
         if let Some(pressed) = self.pressed {
             if (to.x - pressed.x).hypot(to.y - pressed.y)
@@ -240,7 +250,7 @@ impl Viewer {
         }
     }
 
-    /// Handles the mouse wheel or a touchpad scroll by moving the camera nearer or farther.
+    /// Handles the mouse wheel or a touchpad scroll, which moves the camera towards the target or away.
     pub(super) fn scroll(&mut self, delta: MouseScrollDelta) {
         let notches = match delta {
             MouseScrollDelta::LineDelta(_, lines) => lines,
@@ -249,14 +259,14 @@ impl Viewer {
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Resizes the surface. If the picture follows the window, it is rendered in the new size once that has not changed
-    /// for 200 ms.
+    /// Handles a new size of the window: resizes the surface. If the picture follows the window, it is rendered in the
+    /// new size once the size has not changed for 200 ms.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
         self.resize_due = Some(Instant::now() + SETTLE_TIME);
     }
 
-    /// Takes the newest frame from the session, and displays it.
+    /// Takes the newest frame from the session, and displays it. Does nothing if there is no new frame.
     pub(super) fn update(&mut self) {
         let Some(frame) = self.session.take_frame() else {
             return;
@@ -266,7 +276,8 @@ impl Viewer {
         self.update_title();
     }
 
-    /// Takes the newest debug image from the session, and displays it.
+    /// Displays the session's newest debug image, or the picture if no debug view is selected or its image is not
+    /// ready.
     pub(super) fn update_debug_image(&mut self) {
         let frame = self.view.frame();
         let debug_image = frame.and_then(|frame| self.session.debug_image(frame));
@@ -274,15 +285,17 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Displays a path until the view changes.
+    /// Displays an inspected path until the camera or the scene changes.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         self.view.show_path(inspected);
         self.screen.refresh();
     }
 
-    /// Passes an event to the session, and displays its message.
-    pub(super) fn handle(&mut self, event: SessionEvent) {
-        if let Some(message) = self.session.handle(event) {
+    /// Passes an event to the session, and displays the message that the session returns, if any. Then requests the
+    /// window's size for the picture again if the picture follows the window, because a loaded scene may have reset the
+    /// size.
+    pub(super) fn handle_event(&mut self, event: SessionEvent) {
+        if let Some(message) = self.session.handle_event(event) {
             self.say(message);
         }
         self.follow_window();
@@ -290,14 +303,15 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Opens a file that was dropped on the window.
+    /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
+    /// until the file is loaded.
     pub(super) fn open_file(&mut self, path: PathBuf) {
         let message = self.session.open_file(path);
         self.say(message);
     }
 
-    /// Requests the last path of the pixel under the pointer or, with Ctrl, focuses on that pixel. Does nothing outside
-    /// the picture.
+    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Does
+    /// nothing outside the picture.
     fn inspect(&mut self) {
         let size = self.session.size();
         let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
@@ -311,13 +325,14 @@ impl Viewer {
         }
     }
 
-    /// Displays a message.
+    /// Displays a message in place of the previous one.
     pub(super) fn say(&mut self, message: String) {
         self.view.say(message);
         self.screen.refresh();
     }
 
-    /// Reports the result of the saving thread with this id. The thread sends its id just before it ends.
+    /// Displays the result of the saving thread with this id, and joins the thread. Must be called when the thread has
+    /// sent its id, just before it ends.
     pub(super) fn report_save(&mut self, thread: ThreadId) {
         let mut saves = self.saves.iter();
         let Some(place) = saves.position(|save| save.thread().id() == thread) else {
@@ -330,9 +345,9 @@ impl Viewer {
         });
     }
 
-    /// Updates everything that depends on time: the size, fly movement, the message and redraws. Returns the time at
-    /// which it must be called again; `None` if only an event requires that.
-    pub(super) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
+    /// Does what is due at `now`: changes the picture's size, moves the flying camera, removes the message and redraws.
+    /// Returns the time of the next call; `None` if nothing is due before the next event.
+    pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         if self.resize_due.is_some_and(|resize_due| resize_due <= now) {
             self.resize_due = None;
             self.follow_window();
@@ -343,7 +358,7 @@ impl Viewer {
             self.screen.refresh();
         }
         [
-            self.screen.wait_until(now),
+            self.screen.redraw_if_due(now),
             self.resize_due,
             flies_on,
             self.view.message_until(),
@@ -374,7 +389,8 @@ impl Viewer {
             .and(ended)
     }
 
-    /// Saves the window's settings if they have changed.
+    /// Saves the window's settings if they differ from those loaded at the start. A failure is reported to standard
+    /// error.
     fn save_settings(&self) {
         let size = self.screen.logical_size();
         let resized = self.follows_window && size != self.opened_size;
@@ -396,6 +412,7 @@ impl Viewer {
         self.session.move_camera(motion);
     }
 
+    /// Requests the window's size for the picture if the picture follows the window.
     fn follow_window(&mut self) {
         if self.follows_window {
             self.title_time = None;
@@ -403,6 +420,8 @@ impl Viewer {
         }
     }
 
+    /// Saves the displayed picture on a thread of its own, which sends `Wake::Saved` at its end. Does nothing before
+    /// the first frame.
     fn save(&mut self) {
         let Some(frame) = self.view.frame().cloned() else {
             return;
@@ -423,6 +442,8 @@ impl Viewer {
         }
     }
 
+    /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
+    /// `TITLE_INTERVAL`.
     fn update_title(&mut self) {
         let Some(DisplayFrame {
             stats,
@@ -458,6 +479,7 @@ impl Viewer {
     }
 }
 
+/// Returns the file name of a path, or the path itself if it has none.
 fn name(path: &Path) -> String {
     path.file_name()
         .unwrap_or(path.as_os_str())
@@ -465,6 +487,7 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
+/// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
 fn joined(save: JoinHandle<Result<PathBuf, Error>>) -> Result<PathBuf, Error> {
     save.join().unwrap_or_else(|panic| {
         Err(Error::Window {

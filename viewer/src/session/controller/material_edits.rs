@@ -1,4 +1,4 @@
-//! Editing the materials of the displayed scene, printing the edits and saving them to its file.
+//! Edits the materials of the current scene, prints the edits, and saves them to the scene's file.
 
 use std::{mem, sync::Arc};
 
@@ -11,7 +11,7 @@ impl Session {
     /// changes nothing, if the scene would become invalid.
     ///
     /// # Errors
-    /// A message if there is no such material or it has no such parameter.
+    /// A message if there is no such material, or if the material lacks one of the parameters. Nothing changes then.
     pub(crate) fn edit_material(
         &mut self,
         index: usize,
@@ -26,6 +26,8 @@ impl Session {
         Ok(self.change_material(index, before, after))
     }
 
+    /// Replaces a material, and records an undo step. Returns a message, and changes nothing, if the scene would become
+    /// invalid.
     fn change_material(&mut self, index: usize, before: Surface, after: Surface) -> Option<String> {
         if before == after {
             return None;
@@ -39,13 +41,14 @@ impl Session {
         None
     }
 
+    /// Returns a copy of the scene in which the material with this index is replaced. Panics if there is none.
     pub(super) fn with_material(&self, index: usize, surface: Surface) -> Scene {
         let mut scene = Scene::clone(&self.scene);
         scene.materials[index] = surface;
         scene
     }
 
-    /// Makes this the scene of the session at once. It must differ from the loaded one only in its materials. It is
+    /// Replaces the session's scene at once by one that differs from the loaded one only in materials. The new scene is
     /// displayed once a renderer for it is ready, and never without a loader thread.
     pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
         self.scene = scene;
@@ -54,7 +57,7 @@ impl Session {
         }
     }
 
-    /// Applies earlier edits to a scene that has been reloaded since, as far as [`with_edits`] allows.
+    /// Applies the user's edits of a scene to the same scene after a reload, as far as [`with_edits`] allows.
     pub(super) fn apply_edits(&mut self, edits: &[MaterialEdit]) {
         let scene = with_edits(&self.materials.read, edits);
         if scene.materials != self.scene.materials {
@@ -62,6 +65,8 @@ impl Session {
         }
     }
 
+    /// Changes the selected parameter by `steps` steps. Selects a material instead if none is selected. Always returns
+    /// a message.
     pub(super) fn step_material(&mut self, steps: f32) -> Option<String> {
         let Some((index, after)) = self.materials.stepped(&self.scene, steps) else {
             return self.materials.choose(&self.scene, true);
@@ -71,8 +76,8 @@ impl Session {
         refused.or_else(|| self.materials.status(&self.scene))
     }
 
-    /// Returns the camera and the edited materials as scene text (RON). If the materials cannot be written as such,
-    /// contains the error instead of them.
+    /// Returns the camera and the edited materials as scene text (RON). If the materials cannot be written as scene
+    /// text, the error takes their place.
     pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
         let edits = self.materials.edits(&self.scene);
@@ -83,6 +88,7 @@ impl Session {
         }
     }
 
+    /// Saves the camera and the edited materials to the scene's file. Returns a message about success or failure.
     pub(super) fn save_to_scene(&mut self) -> String {
         let (path, camera) = (&self.scene.path, self.orbit.current());
         let edits = self.materials.edits(&self.scene);

@@ -1,4 +1,4 @@
-//! Replacing the displayed scene, and handling the other session events.
+//! Replaces the current scene, and handles the other session events.
 
 use std::{mem, path::PathBuf, sync::Arc};
 
@@ -14,8 +14,8 @@ use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::Scene;
 
 impl Session {
-    /// Requests a scene or model file, which is displayed once it is loaded; if loading fails, a message follows and
-    /// the current scene stays. Returns a status message.
+    /// Requests a scene or model file, which is displayed once loaded. If loading fails, a message follows and the
+    /// current scene stays. Returns a message about the request.
     pub(crate) fn open_file(&self, path: PathBuf) -> String {
         let name = path.display().to_string();
         match &self.loader {
@@ -27,8 +27,9 @@ impl Session {
         }
     }
 
-    /// Handles an event. Returns a message to display, if there is one.
-    pub(crate) fn handle(&mut self, event: SessionEvent) -> Option<String> {
+    /// Executes an event that a background thread of the session has reported. Returns a message to display, or `None`
+    /// if there is none.
+    pub(crate) fn handle_event(&mut self, event: SessionEvent) -> Option<String> {
         match event {
             SessionEvent::Loaded(loaded) => self.show(*loaded),
             SessionEvent::SceneError(scene_error) => {
@@ -50,10 +51,11 @@ impl Session {
         self.flying
     }
 
-    /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size unless another scene was opened
-    /// or the scene's file changed them.
+    /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size, unless another scene was opened
+    /// or the scene's file has changed them.
     ///
-    /// Returns a message if a file replaced the renderer; `None` after a material edit, or if the renderer continues.
+    /// Returns a message if a loaded file required a new renderer; `None` after a material edit, or if the previous
+    /// renderer continues.
     fn show(&mut self, loaded: Loaded) -> Option<String> {
         let Loaded {
             read,
@@ -111,28 +113,31 @@ impl Session {
         replaced.then(|| format!("{} {verb}{edited}", scene.path.display()))
     }
 
+    /// Replaces the scene of path inspection and debug views.
     fn set_inspection_scene(&mut self, scene: Arc<Scene>, trees: Arc<SceneBvhs>) {
         self.inspection_scene = Arc::new(InspectionScene::new(scene, Some(trees)));
         self.inspection.set_scene(self.inspection_scene.clone());
     }
 
+    /// Sends a renderer to the render thread, with the selected compaction strategy. A `View` command must follow.
     fn set_renderer(&self, mut renderer: Box<Renderer>, scene: &Scene) {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
         self.render.send(Command::Renderer(renderer, scene.spp));
     }
 
-    /// Returns the materials of the scene that have a name and an editable parameter.
+    /// Returns the materials of the current scene that have a name and an editable parameter.
     pub(crate) fn listed_materials(&self) -> impl Iterator<Item = MaterialInfo<'_>> {
         listed(&self.scene)
     }
 
-    /// Returns the index of the selected material in the scene; `None` if no material is selected.
+    /// Returns the index of the selected material in the current scene; `None` if no material is selected.
     pub(crate) fn chosen_material(&self) -> Option<usize> {
         self.materials.chosen()
     }
 
-    /// Returns the current scene. Its last material edits are displayed once a renderer for them is ready.
+    /// Returns the current scene. The last material edits that it contains are displayed once a renderer for them is
+    /// ready.
     pub(crate) fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
