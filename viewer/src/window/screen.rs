@@ -1,11 +1,12 @@
-//! The window's surface: displays a byte buffer, at a limited rate.
+//! The window on the desktop and its surface: displays a byte buffer, at a limited rate.
 
 use std::{
+    num::NonZeroU32,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use pixels::{Pixels, PixelsBuilder, SurfaceTexture, wgpu::DeviceType};
+use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
     dpi::{LogicalSize, PhysicalSize},
     event_loop::ActiveEventLoop,
@@ -14,40 +15,44 @@ use winit::{
 
 use raysieve_scene::catch_panics::catch_panics;
 
-/// A window and the pixel buffer that it displays, in physical pixels.
+/// A window and the pixel buffer that it displays.
 pub(super) struct Screen {
     window: Arc<Window>,
-    pixels: Pixels<'static>,
-    /// Width and height of the surface and its buffer in physical pixels; never 0.
+    surface: Surface<Arc<Window>, Arc<Window>>,
+    /// Content of the window: RGBA bytes, rows from the top.
+    rgba: Vec<u8>,
+    /// Width and height of the window's content in physical pixels; never 0.
     size: (u32, u32),
     /// Minimum interval between redraws.
     interval: Duration,
-    /// Time of the next redraw; `None` if there is nothing new to display.
+    /// Time of the next redraw; `None` if no redraw is requested.
     due: Option<Instant>,
-    /// Time of the last redraw.
+    /// Time of the last redraw; at first the time of opening.
     drawn: Instant,
 }
 
-/// Interval between redraws: every frame of a 60 Hz display.
+/// Minimum interval between redraws while GPUs render: every frame of a 60 Hz display.
 const INTERVAL: Duration = Duration::from_millis(16);
 
-/// Interval between redraws without a GPU, which leaves time for the render because the CPU draws the window.
-const SOFTWARE_INTERVAL: Duration = Duration::from_millis(60);
+/// Minimum interval between redraws while the CPU renders. Tone mapping and drawing take time from the render.
+const CPU_INTERVAL: Duration = Duration::from_millis(60);
 
-/// Maximum fraction of the monitor's width and height that a window takes whose size is chosen to fit the picture.
+/// Maximum fraction of the monitor's width and height that a window takes at first, if it has the size of the picture.
 const MONITOR_SHARE: f64 = 0.9;
 
 /// Minimum size of the window in logical pixels.
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
-    /// Opens a window of size `wanted` in logical pixels. `None` stands for one logical pixel per pixel of a picture of
-    /// size `picture`, scaled down to fit the monitor. Returns the reason on failure.
+    /// Opens a window whose width and height are `wanted`, in logical pixels. If `wanted` is `None`, the window has one
+    /// logical pixel per pixel of a picture of size `picture`, scaled down to fit the monitor. The window is redrawn
+    /// less often if `renders_on_cpu`. The error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
         picture: (u32, u32),
         wanted: Option<(f64, f64)>,
+        renders_on_cpu: bool,
     ) -> Result<Self, String> {
         let size = match wanted {
             Some((width, height)) => LogicalSize::new(width, height),
@@ -61,41 +66,37 @@ impl Screen {
             .create_window(attributes)
             .map_err(|error| super::os_text(&error.to_string()))?;
         let window = Arc::new(window);
-        let size = at_least_one(window.inner_size());
-        let surface = SurfaceTexture::new(size.0, size.1, window.clone());
-        let pixels = catch_panics(|| PixelsBuilder::new(size.0, size.1, surface).build())
-            .and_then(|pixels| {
-                pixels.map_err(|error| {
-                    format!(
-                        "cannot draw on the display: {}",
-                        super::os_text(&error.to_string())
-                    )
-                })
-            })?;
-        // By default wgpu panics on errors that no call returns, such as a lost display.
-        pixels.device().on_uncaptured_error(Arc::new(|_| {}));
-        let on_processor = pixels.adapter().get_info().device_type == DeviceType::Cpu;
-        let interval = if on_processor {
-            SOFTWARE_INTERVAL
-        } else {
-            INTERVAL
-        };
-        Ok(Self {
+        let surface = catch_panics(|| {
+            let context = Context::new(window.clone())?;
+            Surface::new(&context, window.clone())
+        })
+        .and_then(|surface| surface.map_err(|error| surface_error(&error)))?;
+        let mut screen = Self {
+            size: (0, 0),
             window,
-            pixels,
-            size,
-            interval,
+            surface,
+            rgba: Vec::new(),
+            interval: if renders_on_cpu {
+                CPU_INTERVAL
+            } else {
+                INTERVAL
+            },
             due: None,
             drawn: Instant::now(),
-        })
+        };
+        let PhysicalSize { width, height } = screen.window.inner_size();
+        screen
+            .set_size((width.max(1), height.max(1)))
+            .map_err(|error| surface_error(&error))?;
+        Ok(screen)
     }
 
-    /// Returns the size of the surface in physical pixels.
+    /// Returns the width and height of the window's content in physical pixels; never 0.
     pub(super) fn size(&self) -> (u32, u32) {
         self.size
     }
 
-    /// Returns the size of the surface in logical pixels.
+    /// Returns the width and height of the window's content in logical pixels.
     pub(super) fn logical_size(&self) -> (f64, f64) {
         let (width, height) = self.size;
         let scale = f64::from(self.scale());
@@ -116,31 +117,35 @@ impl Screen {
         self.window.set_title(title);
     }
 
-    /// Resizes the surface. Ignores the empty size of a minimised window.
+    /// Resizes the buffer to the window's new size, and requests a redraw. Ignores the empty size of a minimised window.
+    /// If the display refuses the size, the buffer keeps its old one.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
-        let (width, height) = (size.width, size.height);
-        if width == 0 || height == 0 {
-            return;
+        if size.width > 0 && size.height > 0 {
+            // A lost display also ends the event loop, which reports it.
+            let _ = self.set_size(size.into());
+            self.refresh();
         }
-        let resized = self
-            .pixels
-            .resize_surface(width, height)
-            .and_then(|()| self.pixels.resize_buffer(width, height));
-        // Beyond the GPU's size limit, the old size is kept and stretched.
-        if resized.is_ok() {
-            self.size = (width, height);
-        }
-        self.refresh();
     }
 
-    /// Requests a redraw, because there is something new to display.
+    fn set_size(&mut self, (width, height): (u32, u32)) -> Result<(), SoftBufferError> {
+        let one = NonZeroU32::MIN;
+        self.surface.resize(
+            NonZeroU32::new(width).unwrap_or(one),
+            NonZeroU32::new(height).unwrap_or(one),
+        )?;
+        self.size = (width, height);
+        self.rgba = vec![0; 4 * width as usize * height as usize];
+        Ok(())
+    }
+
+    /// Requests a redraw, at the earliest `interval` after the last one.
     pub(super) fn refresh(&mut self) {
         self.due.get_or_insert(self.drawn + self.interval);
     }
 
-    /// Triggers the redraw if it is due; otherwise returns the time at which it will be due, or `None` if none is
-    /// requested.
-    pub(super) fn wait_until(&mut self, now: Instant) -> Option<Instant> {
+    /// Makes the window redraw if a requested redraw is due at `now`. Returns the time at which a later redraw is due;
+    /// `None` if none is requested.
+    pub(super) fn redraw_if_due(&mut self, now: Instant) -> Option<Instant> {
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
             self.window.request_redraw();
@@ -148,23 +153,34 @@ impl Screen {
         self.due
     }
 
-    /// Calls `draw` to fill the buffer (RGBA bytes, rows from the top) and displays it.
+    /// Calls `draw` to fill the buffer (RGBA bytes, rows from the top), and displays the buffer.
     pub(super) fn show(&mut self, draw: impl FnOnce(&mut [u8])) {
-        draw(self.pixels.frame_mut());
+        draw(&mut self.rgba);
         self.drawn = Instant::now();
-        if self.pixels.render().is_err() {
-            // The surface is outdated, for example during a resize. The window must not be asked for its size, because
-            // winit panics if the display is lost.
-            self.resize(self.size.into());
+        // A lost display also ends the event loop, which reports it.
+        let _ = self.present();
+    }
+
+    fn present(&mut self) -> Result<(), SoftBufferError> {
+        let mut buffer = self.surface.buffer_mut()?;
+        let (pixels, _) = self.rgba.as_chunks::<4>();
+        for (target, &[red, green, blue, _]) in buffer.iter_mut().zip(pixels) {
+            *target = u32::from_be_bytes([0, red, green, blue]);
         }
+        buffer.present()
     }
 }
 
-fn at_least_one(size: PhysicalSize<u32>) -> (u32, u32) {
-    (size.width.max(1), size.height.max(1))
+/// Returns the message of an error of the window's surface, in one line.
+fn surface_error(error: &SoftBufferError) -> String {
+    format!(
+        "cannot draw on the display: {}",
+        super::os_text(&error.to_string())
+    )
 }
 
-/// Returns the size of a new window: one logical pixel per picture pixel, scaled down to fit the monitor.
+/// Returns the size of a new window without a stored size: one logical pixel per picture pixel, scaled down to fit the
+/// monitor.
 fn initial_size(event_loop: &ActiveEventLoop, (width, height): (u32, u32)) -> LogicalSize<f64> {
     let (width, height) = (f64::from(width), f64::from(height));
     let monitor = event_loop
