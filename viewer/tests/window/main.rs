@@ -1,5 +1,5 @@
-//! Tests of the window on a virtual display, drawn by a software Vulkan driver and controlled by keys and mouse. They
-//! are ignored, with the reason, if the required tools are missing.
+//! Tests of the window on a virtual display, controlled by keys and mouse. They are ignored, with the reason, if the
+//! required tools are missing.
 
 mod camera;
 mod desktop;
@@ -12,14 +12,13 @@ mod program;
 use libtest_mimic::Arguments;
 
 fn main() {
-    let arguments = Arguments {
-        test_threads: Some(1),
-        ..Arguments::from_args()
-    };
     let possible = desktop::has_tools();
     let mut trials = Vec::new();
     lifecycle::add(&mut trials, &possible);
     display::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
+    let mut arguments = Arguments::from_args();
+    // Most of the time a test waits for the window.
+    arguments.test_threads.get_or_insert(4);
     libtest_mimic::run(&arguments, trials).exit()
 }
