@@ -14,7 +14,7 @@ use std::{
 };
 
 use compaction::cuda::{Archive, Cache, Compiled, Compiler, Image, Nvrtc, Source, Target, Usage};
-use harness::Tests;
+use harness::{Share, Tests};
 use rayon::prelude::*;
 use raysieve::{
     device::{kernel_variant::KernelVariant, kernels::SHIPPED},
@@ -41,8 +41,8 @@ const MAX_REGISTERS_RARE: u32 = 168;
 
 fn main() {
     Tests::new()
-        .nvrtc("every_kernel_compiles_and_fits", compiles)
-        .nvrtc(
+        .nvrtc_shared("every_kernel_compiles_and_fits", compiles)
+        .nvrtc_shared(
             "stages_neither_contract_nor_approximate",
             computes_as_the_cpu_does,
         )
@@ -123,13 +123,13 @@ fn kernels_receive_only_the_constants_they_use() {
 }
 
 /// For every target that they ship for; and what ships is just that.
-fn compiles(nvrtc: &Arc<Nvrtc>) {
+fn compiles(nvrtc: &Arc<Nvrtc>, share: Share) {
     let ships = nvrtc.version() == SHIPPING;
     if !ships {
         eprintln!("skipped: whether it ships, which is by NVRTC {SHIPPING:?} and not by {nvrtc:?}");
     }
     let shipped = shipped();
-    sources().par_iter().for_each(|source| {
+    for source in share.of(&sources()) {
         for target in Archive::TARGETS {
             let compiled = nvrtc
                 .compile(source, target)
@@ -152,7 +152,7 @@ fn compiles(nvrtc: &Arc<Nvrtc>) {
                 source.path()
             );
         }
-    });
+    }
 }
 
 /// What ships, and nothing else.
@@ -171,8 +171,8 @@ fn code(ptx: &Image) -> impl Iterator<Item = &str> {
 }
 
 /// Rust rounds after every operation, and divides and takes roots exactly. So do kernels, but for boxes.
-fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
-    sources().into_par_iter().for_each(|source| {
+fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>, share: Share) {
+    for source in share.of(sources()) {
         let source = source.define("ROUND_TWICE", "1");
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
         for line in code(&compiled.image) {
@@ -185,7 +185,7 @@ fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>) {
             "{}: no kernel",
             source.path()
         );
-    });
+    }
 }
 
 fn what_ships_is_not_stale() {

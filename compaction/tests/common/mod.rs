@@ -3,6 +3,7 @@
 
 use std::{
     fmt::{Debug, Display},
+    process::{Child, Command, Stdio},
     str::FromStr,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -95,6 +96,44 @@ pub(crate) struct Gpu {
 #[allow(dead_code, reason = "not every test program compiles kernels")]
 const NO_NVRTC: &str = "no NVRTC";
 
+/// The share of a process in a test of [`Tests::nvrtc_shared`].
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "not every test program compiles kernels")]
+pub(crate) struct Share {
+    /// Number of this process, from 0.
+    index: usize,
+    processes: usize,
+}
+
+#[allow(dead_code, reason = "not every test program compiles kernels")]
+impl Share {
+    /// Environment variable with the number of a process that [`Share::start`] started.
+    const INDEX: &str = "COMPACTION_TESTS_SHARE";
+
+    fn of_this_process() -> Self {
+        let index = std::env::var(Self::INDEX).ok();
+        Self {
+            index: index.map_or(0, |index| index.parse().unwrap()),
+            processes: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// Runs a test of this program in a process of its own, for the share with this index.
+    fn start(self, index: usize, test: &str) -> Child {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test])
+            .env(Self::INDEX, index.to_string())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Returns the items that this process works on: every n-th, where n is the number of processes.
+    pub(crate) fn of<T>(self, items: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        items.into_iter().skip(self.index).step_by(self.processes)
+    }
+}
+
 /// The list of tests of a test program with `harness = false`.
 pub(crate) struct Tests {
     trials: Vec<Trial>,
@@ -127,6 +166,27 @@ impl Tests {
     pub(crate) fn nvrtc(self, name: &str, body: fn(&Arc<Nvrtc>)) -> Self {
         let nvrtc = self.nvrtc.clone();
         self.needs(NO_NVRTC, nvrtc, name, body)
+    }
+
+    /// Adds a test that needs NVRTC and works in several processes, each on its [`Share`].
+    ///
+    /// NVRTC compiles one kernel at a time in a process, and would leave the other processors idle.
+    pub(crate) fn nvrtc_shared(self, name: &str, body: fn(&Arc<Nvrtc>, Share)) -> Self {
+        let (nvrtc, test) = (self.nvrtc.clone(), name.to_owned());
+        self.needs(NO_NVRTC, nvrtc, name, move |nvrtc| {
+            let own = Share::of_this_process();
+            let others = match own.index {
+                0 => 1..own.processes,
+                _ => 0..0,
+            };
+            let others: Vec<Child> = others.map(|index| own.start(index, &test)).collect();
+            body(nvrtc, own);
+            for other in others {
+                let output = other.wait_with_output().unwrap();
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert!(output.status.success(), "in another process: {text}");
+            }
+        })
     }
 
     /// Adds a test that needs `found`, or reports it as ignored with the reason.

@@ -2,6 +2,8 @@
 
 use compaction::cuda::{Nvrtc, Source, Target};
 
+use crate::common::Share;
+
 /// Spilled bytes per thread that are acceptable, because they cost less than the resident blocks that more registers
 /// would cost.
 const FEW: u32 = 16;
@@ -10,10 +12,15 @@ const FEW_ON_LATER: u32 = 192;
 const OLDEST_LATER: u32 = 100;
 
 /// Asserts that the kernels compile without warnings and spill at most 16 bytes, for each of the compute capabilities
-/// that this NVRTC supports.
+/// that this NVRTC supports. This process compiles its share of them.
 #[allow(dead_code, reason = "kernels of some test programs spill more")]
-pub(crate) fn compile_with_few_spills(capabilities: &[u32], nvrtc: &Nvrtc, sources: &[Source]) {
-    compile_with_spills_up_to(FEW, capabilities, nvrtc, sources);
+pub(crate) fn compile_with_few_spills(
+    capabilities: &[u32],
+    nvrtc: &Nvrtc,
+    share: Share,
+    sources: &[Source],
+) {
+    compile_with_spills_up_to(FEW, capabilities, nvrtc, share, sources);
 }
 
 /// Asserts that the kernels compile without warnings and spill at most `most` bytes, for each of the supported
@@ -22,6 +29,7 @@ pub(crate) fn compile_with_spills_up_to(
     most: u32,
     capabilities: &[u32],
     nvrtc: &Nvrtc,
+    share: Share,
     sources: &[Source],
 ) {
     for &capability in capabilities {
@@ -32,7 +40,7 @@ pub(crate) fn compile_with_spills_up_to(
         let Some(target) = nvrtc.target(capability) else {
             continue;
         };
-        for source in sources {
+        for source in share.of(sources) {
             let compiled = nvrtc
                 .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));

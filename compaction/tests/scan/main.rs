@@ -23,7 +23,9 @@ use compaction::{
 use crate::{
     backends::Backend,
     cases::{Data, LARGE, Number, SIZES, assert_same, items, naive},
-    common::{Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths, times},
+    common::{
+        Share, Tests, add_tests, assert_error, assert_names_are_parsed, is_short, lengths, times,
+    },
     random::Random,
 };
 
@@ -46,7 +48,7 @@ fn main() {
         test "" self {
             names_are_parsed, the_cpu_refuses_a_short_output, a_scan_of_two_parts_is_that_of_the_whole,
         }
-        nvrtc "" self { kernels_compile_with_few_spills }
+        nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
             scans_everything, scans_everything_ahead, scans_many_items, scans_random_cases, rounds_little,
             gives_the_bits_of_the_cpu, gives_the_same_bits_in_every_run, takes_views_that_start_anywhere,
@@ -93,8 +95,13 @@ fn scans_everything(backend: &Backend<'_>) {
     all::<f64>(backend);
 }
 
+/// Scans many items: on a GPU more tiles than it runs at once, otherwise two million.
 fn scans_many_items(backend: &Backend<'_>) {
-    for len in lengths([LARGE]) {
+    let len = match backend {
+        Backend::Cuda(_) => LARGE,
+        _ => 2 << 20,
+    };
+    for len in lengths([len]) {
         scans::<u32>(backend, Operator::Sum, len, Data::Random);
         scans::<u64>(backend, Operator::Min, len, Data::Random);
         scans::<f64>(backend, Operator::Sum, len, Data::Random);
@@ -197,7 +204,7 @@ fn a_scan_of_two_parts_is_that_of_the_whole() {
     }
 }
 
-fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
     let sources = [
         Scan::<u32>::sources(Operator::Sum),
         Scan::<i32>::sources(Operator::Max),
@@ -206,12 +213,12 @@ fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
         Scan::<f32>::sources(Operator::Sum),
         Scan::<f64>::sources(Operator::Sum),
     ];
-    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, &sources.concat());
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &sources.concat());
     let ahead = [
         Scan::<u32>::sources_look_ahead(Operator::Sum),
         Scan::<u64>::sources_look_ahead(Operator::Min),
         Scan::<f32>::sources_look_ahead(Operator::Sum),
         Scan::<f64>::sources_look_ahead(Operator::Sum),
     ];
-    spills::compile_with_few_spills(&[90, 120], nvrtc, &ahead.concat());
+    spills::compile_with_few_spills(&[90, 120], nvrtc, share, &ahead.concat());
 }

@@ -21,7 +21,7 @@ use compaction::{
 };
 
 use crate::{
-    common::{Tests, add_tests, assert_error, assert_names_are_parsed, is_short, times},
+    common::{Share, Tests, add_tests, assert_error, assert_names_are_parsed, is_short, times},
     random::Random,
 };
 
@@ -44,7 +44,7 @@ fn main() {
         test "" self {
             names_are_parsed, the_cpu_gives_the_bits_of_the_specification, the_cpu_refuses_what_is_no_table,
         }
-        nvrtc "" self { kernels_compile_with_few_spills }
+        nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
             sums_every_table, sums_large_tables, sums_random_tables, works_on_two_streams_at_once,
             makes_a_table_of_ones_its_areas, gives_the_same_bits_in_every_run,
@@ -274,11 +274,11 @@ fn the_cpu_refuses_what_is_no_table() {
     assert_eq!(out, [7; 5]);
 }
 
-fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>) {
+fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
     let sources = [
         SummedArea::<u32>::sources(),
         SummedArea::<f32>::sources(),
         SummedArea::<f64>::sources(),
     ];
-    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, &sources.concat());
+    spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &sources.concat());
 }
