@@ -5,8 +5,8 @@
 #include "shared/rays.cuh"
 
 // Parameters that stay in constant memory save the few bytes that were spilled otherwise.
-// With instances, six blocks share a multiprocessor: faster than five, although a few bytes are spilled.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && !ALPHA_TESTED ? 6 : 0)
+// With instances, eight blocks share a multiprocessor: more warps hide more latency than the spilled registers cost.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 8 : 0)
     KERNEL(const __grid_constant__ DeviceScene scene, const __grid_constant__ PathBuffers paths, u32 bounce,
            const u32 *queue_length, u64 *began) {
     stamp(began);

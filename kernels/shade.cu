@@ -32,9 +32,9 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
     count_in_block(cast, shadow_ray_count);
 }
 
-// Four blocks share a multiprocessor: with at most 128 registers per thread. With emissive instances three do, with at
-// most 168.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, (KINDS & INSTANCED_LIGHTS) != 0 ? 3 : 4)
+// Six blocks share a multiprocessor, with at most 80 registers per thread: more warps hide more latency than the spilled
+// registers cost. With instances and without rare features, four blocks are faster.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0 ? 4 : 6)
     KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *queue_length, u32 scatters,
            u32 *shadow_ray_count, u64 *began) {
     stamp(began);

@@ -4,8 +4,8 @@
 #include "shared/path_buffers.cuh"
 #include "shared/rays.cuh"
 
-// With instances, six blocks share a multiprocessor: faster than five, although a few bytes are spilled.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && !ALPHA_TESTED ? 6 : 0)
+// With instances, eight blocks share a multiprocessor: more warps hide more latency than the spilled registers cost.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 8 : 0)
     KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *queue_length, u64 *began) {
     stamp(began);
     u32 count = *queue_length;

@@ -188,7 +188,8 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
         while (waiting != 0) {
             u32 position = first + trailing_zeros(waiting);
             waiting &= waiting - 1;
-            if (scene.primitives[position].kind == INSTANCE) {
+            // Only the top level contains instances.
+            if (instance == NO_INSTANCE && scene.primitives[position].kind == INSTANCE) {
                 if (waiting != 0) stack[height++] = {first, waiting};
                 if (group.bits >> 24 != 0) stack[height++] = group;
                 instance = scene.primitives[position].material;

@@ -382,7 +382,8 @@ pub(crate) fn visit_instanced(
             let position = first + waiting.trailing_zeros();
             waiting &= waiting - 1;
             let primitive = &scene.primitives[position as usize];
-            if primitive.kind == INSTANCE {
+            // Only the top level contains instances.
+            if instance == NO_INSTANCE && primitive.kind == INSTANCE {
                 if waiting != 0 {
                     stack[height] = Group {
                         base: first,
