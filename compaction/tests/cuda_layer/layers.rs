@@ -113,7 +113,7 @@ pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {
         assert_eq!(
             std::fs::read(only_file(folder.path())).unwrap(),
             whole,
-            "the entry is whole again, and alone"
+            "the entry is replaced, and no other file remains"
         );
     }
     let mut flipped = whole.clone();
@@ -228,7 +228,7 @@ pub(crate) fn a_damaged_archive_is_refused() {
     for end in 0..bytes.len() {
         assert!(
             matches!(Archive::open(&bytes[..end]), Err(Error::Archive { .. })),
-            "cut at {end}"
+            "truncated after {end} bytes"
         );
     }
     for byte in 0..bytes.len() {
