@@ -35,9 +35,9 @@ fn expect(bytes: &[u8], case: &str, of: impl Fn([f32; 3]) -> [f32; 3]) {
         let (x, y) = (number % SIZE.0, number / SIZE.0);
         let [r, g, b] = of(color(x, y));
         let expected = [r, g, b, 1.0];
-        let apart = texel.iter().zip(expected).map(|(is, due)| (is - due).abs());
+        let difference = texel.iter().zip(expected).map(|(is, due)| (is - due).abs());
         assert!(
-            apart.fold(0.0, f32::max) < 2e-3,
+            difference.fold(0.0, f32::max) < 2e-3,
             "{case}: {texel:?} at ({x}, {y}), expected {expected:?}"
         );
     }

@@ -71,9 +71,9 @@ fn slow(folder: &Path) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let begun = Instant::now();
+    let start = Instant::now();
     while called(folder).lines().count() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no second job");
+        assert!(start.elapsed() < Duration::from_secs(60), "no second job");
         thread::sleep(Duration::from_millis(20));
     }
     child.unwrap()
