@@ -1,5 +1,7 @@
 //! Times single frames of one sample per pixel, from the restart until the samples are on the film, and until the image
-//! is in host memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
+//! is in host memory.
+//!
+//! `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
 
 use std::{
     env,

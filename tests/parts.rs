@@ -440,6 +440,7 @@ fn forge(mut part: Part, path: &Path, change: impl FnOnce(&mut Part)) {
     part.write(path, Packing::Small).unwrap();
 }
 
+/// Verifies a file against the scene, and returns the first difference.
 fn verified(path: &Path, portion: Portion) -> Option<Difference> {
     let found = PartFile::read(path).unwrap();
     found

@@ -31,6 +31,7 @@ impl Images {
         self.written(name)
     }
 
+    /// Returns an image's path as a string in scene text.
     fn written(&self, name: &str) -> String {
         format!("{:?}", self.path(name).to_str().unwrap())
     }
@@ -60,6 +61,7 @@ fn colours() -> RgbaImage {
     })
 }
 
+/// Returns the linear colour of an sRGB texel.
 fn decoded(texel: &Rgba<u8>) -> Vec3 {
     let [r, g, b, _] = texel.0;
     Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))

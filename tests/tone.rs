@@ -114,6 +114,7 @@ fn greys() -> Vec<f32> {
         .collect()
 }
 
+/// Applies a tone curve and clips to the display range.
 fn clipped(tone: Tone, light: Vec3) -> Vec3 {
     apply(tone, light).clamp(Vec3::ZERO, Vec3::ONE)
 }
@@ -170,8 +171,10 @@ fn every_tone_curve_maps_any_light_into_the_display_range() {
     }
 }
 
-/// Checks that middle grey maps to the signal 0.5 of a gamma 2.2 display and the ends of the 16.5 stops to 0 and 1, as the author
-/// states, and that values in between follow the widely published sigmoid fit.
+/// Checks the values that the author states: middle grey maps to the signal 0.5 of a gamma 2.2 display, and the ends of
+/// the 16.5 stops to 0 and 1.
+///
+/// Values in between are compared with the widely published sigmoid fit.
 #[test]
 fn agx_has_its_published_values() {
     let signal = |grey: f64| {
@@ -235,8 +238,8 @@ fn aces_has_its_published_values() {
     }
 }
 
-/// Checks that base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue and
-/// saturation.
+/// Checks that base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue
+/// and saturation.
 ///
 /// A black base colour, which reflects only that 0.04, is shown at half of it.
 #[test]

@@ -118,6 +118,7 @@ pub(crate) fn several_gpus_have_the_cpus_film(&count: &usize) {
     }
 }
 
+/// Finishes a render and compares its statistics.
 fn assert_renders(renderer: &mut Renderer, expected: &Stats, case: &str) {
     while renderer.advance().unwrap() {}
     let stats = renderer.finish().unwrap();

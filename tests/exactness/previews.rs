@@ -28,6 +28,7 @@ fn scenes() -> [Scene; 3] {
     scenes.map(|scene| sized(scene, 40, 27, 5))
 }
 
+/// Renders all samples and returns the preview.
 fn preview(renderer: &mut Renderer) -> Picture {
     renderer.restart().unwrap();
     renderer.keep_for_previews();

@@ -15,6 +15,7 @@ use raysieve::{
 use crate::common::Random;
 use scenes::{SCENES, closed_surface, doubles, point, sheet, sphere, triangle};
 
+/// Builds a tree over primitives, which are numbered in order.
 fn tree(mut primitives: Vec<Primitive>) -> Tree {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;

@@ -18,7 +18,9 @@ use raysieve::{
 
 use crate::common::{Random, file, scene};
 
+/// Width of the image in texels.
 const WIDTH: u32 = 16;
+/// Height of the image in texels.
 const HEIGHT: u32 = 8;
 
 /// Returns an environment with texels of all brightnesses, some of them 0, rotated by a third of a turn.
@@ -214,7 +216,8 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
     }
 }
 
-/// Returns mean and standard error of the irradiance on a surface, by light sampling (0), BSDF sampling (1) or both (2).
+/// Returns mean and standard error of the irradiance on a surface. `strategy` is light sampling (0), BSDF sampling (1)
+/// or both (2).
 fn irradiance(
     world: &RenderScene,
     normal: Vec3,

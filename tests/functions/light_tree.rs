@@ -168,7 +168,8 @@ fn sampling_by_the_tree_reduces_variance() {
     }
 }
 
-/// Checks that trees of lights at one point, or in rows without a good split, are shallow enough for the bits of a trail.
+/// Checks that trees of lights at one point, or in rows without a good split, are not too deep for the bits of a
+/// trail.
 #[test]
 fn no_path_to_a_light_is_too_long() {
     let light = |x: f64| LightBounds {

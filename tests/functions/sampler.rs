@@ -150,6 +150,7 @@ fn the_first_samples_of_all_pixels_are_uniform() {
     assert!((140.0..370.0).contains(&chi2), "{chi2}");
 }
 
+/// Returns the two numbers of a dimension pair.
 fn at(seed: u32, pixel: u32, sample: u32, bounce: u32, number: u32) -> (f32, f32) {
     pair(sampler(seed, pixel, sample), bounce, number)
 }

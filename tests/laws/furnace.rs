@@ -24,7 +24,7 @@ fn a_white_sphere_in_a_white_furnace_is_invisible() {
     }
 }
 
-/// Allows for noise, because Russian roulette ends paths that total internal reflection keeps inside, mostly at the rim.
+/// Allows for noise at the rim, where Russian roulette ends paths that total internal reflection keeps inside.
 #[test]
 fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     let (picture, _) = render(&furnace("Dielectric(ior: 1.5)"), &on_cpu());

@@ -346,7 +346,7 @@ fn loop_agrees(compiler: &HostCompiler) {
     }
 }
 
-/// Compares film and counts of a render by the host-compiled megakernel with those of the CPU backend, in every variant.
+/// Compares film and counts of a render by the host-compiled megakernel with the CPU backend's, in every variant.
 fn megakernel_agrees(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),

@@ -1,6 +1,6 @@
-//! Acts as a browser on a page served by `raysieve SCENE --serve` on this machine, and prints the rate and size of
-//! images and the latency of the answer to pointer motion: `cargo run --example page_speed -- 127.0.0.1:8080
-//! [SECONDS]`.
+//! Measures the rate and size of images, and the latency of the answer to pointer motion, as a browser would.
+//!
+//! Run `cargo run --example page_speed -- 127.0.0.1:8080 [SECONDS]` while `raysieve SCENE --serve` runs on this machine.
 
 use std::{
     env,

@@ -81,6 +81,7 @@ fn write(folder: &Path, name: &str, results: &Value) {
     fs::write(folder.join(name), results.to_string()).expect("a file");
 }
 
+/// Compares two result files by `raysieve bench --from new.json --compare old.json`.
 fn compared(folder: &Path, new: &Value, old: &Value) -> Output {
     write(folder, "new.json", new);
     write(folder, "old.json", old);

@@ -82,6 +82,7 @@ fn hash_of(arguments: &[&str]) -> String {
     hash(folder.path(), "a.exr")
 }
 
+/// Returns the film hash of an EXR.
 fn hash(folder: &Path, file: &str) -> String {
     let part = Part::read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
     part.header.stats.film_hash
@@ -176,6 +177,7 @@ fn temporary_files_of_killed_processes_are_removed() {
     left_half_written(&["--spp", "1", "-o", "a.exr"], &["a.exr"]);
 }
 
+/// Kills a large render during a write, and checks that the next render leaves only the files in `written`.
 fn left_half_written(arguments: &[&str], written: &[&str]) {
     let folder = folder();
     let folder = folder.path();
@@ -209,6 +211,7 @@ fn left_half_written(arguments: &[&str], written: &[&str]) {
     panic!("no kill came during a write: {arguments:?}");
 }
 
+/// Starts a render with the arguments [`LARGE`] and further ones.
 fn start_large(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = raysieve(folder);
     command

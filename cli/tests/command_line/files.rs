@@ -45,11 +45,13 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(trials, if terminal => progress_bar_is_shown_on_a_terminal);
 }
 
+/// Reads a file of statistics.
 pub(crate) fn statistics(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("the statistics are there"))
         .expect("the statistics are JSON")
 }
 
+/// Reads the linear pixels of an EXR.
 pub(crate) fn linear(path: &Path) -> Picture {
     let exr = image::open(path).expect("the EXR opens").into_rgb32f();
     let (width, height) = exr.dimensions();

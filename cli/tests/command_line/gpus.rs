@@ -305,6 +305,7 @@ fn printed_command_continues_after_a_gpu_hung() {
     assert_eq!(film_hash(folder.path()), expected);
 }
 
+/// Asserts that `raysieve verify` accepts an image on the CPU.
 pub(crate) fn assert_verified(folder: &Path, picture: &str) {
     let verified = raysieve(folder)
         .args(["verify", picture, "--backend", "cpu"])

@@ -53,6 +53,7 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
     child
 }
 
+/// Sends a signal, such as `INT`, to the program.
 pub(crate) fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());
     assert!(

@@ -39,6 +39,7 @@ fn merge(folder: &Path, arguments: &[&str]) -> Output {
     run(folder, [&["merge"], arguments].concat())
 }
 
+/// Runs `raysieve verify` on the CPU.
 fn verify(folder: &Path, arguments: &[&str]) -> Output {
     run(
         folder,

@@ -137,7 +137,8 @@ impl Cluster {
         self.daemons.push((name, child.unwrap()));
     }
 
-    /// Kills a node's slurmd and the process that supervises a render, so that Slurm loses the node but the render goes on.
+    /// Makes Slurm lose a node while its render goes on: kills the node's slurmd and the process that supervises the
+    /// render.
     pub(crate) fn lose_node(&mut self, node: &str, renderer: u32) {
         let place = self.daemons.iter().position(|(name, _)| *name == node);
         let (_, mut slurmd) = self.daemons.remove(place.unwrap());
@@ -176,6 +177,7 @@ impl Cluster {
             .unwrap_or_else(|| panic!("{words:?} failed"))
     }
 
+    /// Runs a program of Slurm. Returns its standard output, or `None` if it fails.
     fn try_slurm(&self, words: &[&str]) -> Option<String> {
         let output = Command::new(words[0])
             .args(&words[1..])
@@ -285,6 +287,7 @@ fn names_below(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
+/// Returns the parent process.
 fn parent(pid: u32) -> u32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
@@ -318,6 +321,7 @@ impl Drop for Cluster {
     }
 }
 
+/// Returns the text of `slurm.conf`.
 fn config(folder: &Path) -> String {
     let listeners: Vec<TcpListener> = (0..4)
         .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())

@@ -261,6 +261,7 @@ fn names_are_quoted_for_the_shell() {
     );
 }
 
+/// Prints the scripts of a farm of two parts.
 fn farm_of(folder: &Path) -> Output {
     farm(
         folder,

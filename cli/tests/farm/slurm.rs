@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     );
 }
 
+/// Number of parts of the farm.
 const PARTS: u32 = 6;
 
 fn part_file(cluster: &Cluster, part: u32) -> std::path::PathBuf {
@@ -313,6 +314,7 @@ fn slurm_failures_are_named_and_continued() {
     assert_bits(&cluster, &work);
 }
 
+/// Asserts that `out.exr` has the film of an uninterrupted render.
 #[track_caller]
 fn assert_bits(cluster: &Cluster, work: &Path) {
     assert_done(&cluster.run(&["box.ron", "--backend", "cpu", "-o", "one.exr"]));

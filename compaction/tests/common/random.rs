@@ -49,8 +49,8 @@ pub(crate) const MASKS: &[Mask] = &[
 ];
 
 impl Mask {
-    /// Returns flags for the mask, of which any nonzero byte selects. 0x80 and 0x01 occur often, because bit tricks tend
-    /// to miss them.
+    /// Returns flags for the mask, of which any nonzero byte selects. 0x80 and 0x01 occur often, because bit tricks
+    /// tend to miss them.
     #[allow(dead_code, reason = "not every test program draws masks")]
     pub(crate) fn flags(self, len: usize, random: &mut Random) -> Vec<u8> {
         let mut run = (false, 0);

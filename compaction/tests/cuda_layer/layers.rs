@@ -128,6 +128,7 @@ pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
+/// Returns the only file in a folder.
 fn only_file(folder: &Path) -> std::path::PathBuf {
     let files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()

@@ -21,6 +21,7 @@ use crate::{
     some,
 };
 
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
 pub(crate) fn puts_selected_first(gpu: &Gpu) {
@@ -84,8 +85,10 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
 }
 
+/// Number of items of the buffers in [`counted_by`].
 const CAPACITY: usize = 9 * TILE + 5;
 
+/// Partitions with each of these counts in device memory.
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
@@ -215,6 +218,7 @@ fn queue(
     queued
 }
 
+/// Checks the results of enqueued calls.
 fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
     for (index, call) in queued.into_iter().enumerate() {
         let case = format!("call {index}, {} items", call.len);

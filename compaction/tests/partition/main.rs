@@ -241,12 +241,14 @@ fn all<I: CountWord>(len: usize) -> Vec<I> {
     (0..len).map(|index| I::from_len(index).unwrap()).collect()
 }
 
+/// Partitions indices and checks the result.
 fn partitions_indices<I: CountWord, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
     let (out, selected) = backend.indices::<I, W>(flags);
     let case = format!("indices in {}, count in {}", I::NAME, W::NAME);
     check(&case, &all::<I>(flags.len()), flags, (&out, selected));
 }
 
+/// Partitions items and checks the result.
 fn partitions_items<T: Shared + Send + Sync, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
     let items = items::<T>(flags.len());
     let (out, selected) = backend.items::<T, W>(&items, flags);
@@ -266,6 +268,7 @@ fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T
     assert_equal_bytes(expected.map(|(item, _)| item), out, &case);
 }
 
+/// Groups indices by class and checks the result.
 fn partitions_classes<I: CountWord, W: CountWord>(
     backend: &Backend<'_>,
     classes: u32,

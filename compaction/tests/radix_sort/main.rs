@@ -91,6 +91,7 @@ macro_rules! floats_from_bits {
 }
 floats_from_bits!(f32 of u32, f64 of u64);
 
+/// Returns random keys, after this number of entropy reductions.
 fn draw<K: FromBits>(len: usize, reductions: u32, random: &mut Random) -> Vec<K> {
     let mut bits = || (0..reductions).fold(random.next(), |bits, _| bits & random.next());
     (0..len).map(|_| K::from_bits(bits())).collect()
@@ -226,6 +227,7 @@ fn sorts_windows(backend: &Backend<'_>) {
     }
 }
 
+/// Returns bit ranges within keys of this many bits.
 fn windows(bits: u32) -> Vec<Range<u32>> {
     let ends = [0, bits / 3, 3 * bits / 4, bits];
     let pairs = ends

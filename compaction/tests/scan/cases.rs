@@ -132,6 +132,7 @@ macro_rules! floats {
 }
 floats!(f32 u32, f64 u64);
 
+/// Returns `len` items of this distribution.
 pub(crate) fn items<T: Number>(len: usize, data: Data, random: &mut Random) -> Vec<T> {
     let first = T::random(data, random);
     let mut item = || match data {
@@ -180,6 +181,7 @@ pub(crate) fn same<T: Number>(left: T, right: T) -> bool {
         || left.is_not_a_number() && right.is_not_a_number()
 }
 
+/// Asserts that all items are the same by [`same`].
 pub(crate) fn assert_same<T: Number>(got: &[T], expected: &[T], case: &str) {
     assert_eq!(got.len(), expected.len(), "{case}");
     let wrong = got

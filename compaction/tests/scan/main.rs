@@ -104,6 +104,7 @@ fn scans_many_items(backend: &Backend<'_>) {
     }
 }
 
+/// Scans with all strategies, and compares with the naive loop.
 fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data: Data) {
     let items = items::<T>(len, data, &mut Random(len as u64 + 1));
     for inclusive in [false, true] {
@@ -150,7 +151,7 @@ fn sums_floats_accurately(backend: &Backend<'_>) {
         let got = backend.scan(strategy, Operator::Sum, &items, true);
         for (at, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
             let error = (f64::from(got) - expected).abs() / expected.max(1e-30);
-            // 40 roundings of half a unit in the last place bound the error of the tree and of the chain over its tiles.
+            // The tree and the chain over its tiles cause at most 40 roundings of half a unit in the last place.
             assert!(
                 error < 40.0 * 0.5 * f64::from(f32::EPSILON),
                 "{strategy}: {got} at {at}, {expected}"

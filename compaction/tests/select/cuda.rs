@@ -18,6 +18,7 @@ use crate::{
 };
 
 const TILE: usize = TILE_ITEMS as usize;
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
 pub(crate) fn keeps_flagged_items(gpu: &Gpu) {

@@ -125,6 +125,7 @@ fn keeps_in_place(backend: &Backend<'_>) {
     }
 }
 
+/// Selects in place with all strategies that support it.
 fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in cases::IN_PLACE {
         selects_in_place_by::<T>(strategy, flags, mask, |items| {
@@ -133,6 +134,7 @@ fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8]
     }
 }
 
+/// Selects in place by a call of `in_place`, which returns the count, and checks the result.
 fn selects_in_place_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],
@@ -151,6 +153,7 @@ fn selects_in_place_by<T: Shared>(
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
+/// Selects indices with all strategies and checks the results.
 fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     let all: Vec<W> = (0..flags.len()).map(word).collect();
     for &strategy in backend.strategies() {
@@ -166,6 +169,7 @@ fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask
     }
 }
 
+/// Selects items with all strategies and checks the results.
 fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in backend.strategies() {
         selects_items_by::<T>(strategy, flags, mask, |items, out| {
@@ -174,6 +178,7 @@ fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], m
     }
 }
 
+/// Selects items by a call of `select`, which returns the count, and checks the result.
 fn selects_items_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],

@@ -18,6 +18,7 @@ use crate::{
     sizes::Pairs3,
 };
 
+/// Value of bytes that a call must not write.
 const GUARD: u8 = 0xa5;
 
 /// Predicate on the first word of an item of eight.

@@ -19,6 +19,7 @@ use crate::{
     random::{Mask, Random, items},
 };
 
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
 /// The items of a column, without their type.
@@ -42,6 +43,7 @@ pub(crate) trait Uploaded {
     fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: usize);
 }
 
+/// A column of one type.
 struct ColumnPair<T> {
     items: Vec<T>,
     input: Guarded<T>,
@@ -203,8 +205,10 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
 }
 
+/// Number of items of the buffers in [`counted_by`].
 const CAPACITY: usize = 9 * TILE + 5;
 
+/// Selects with each of these counts in device memory.
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();

@@ -205,6 +205,7 @@ fn sums_large_tables(backend: &impl Backend) {
     }
 }
 
+/// Computes a table with all strategies, and compares with the naive loop.
 fn sums_table<T: Number>(backend: &impl Backend, size: (usize, usize)) {
     let items = items::<T>(size.0 * size.1, size.0 as u64);
     let expected = naive(&items, size.0);

@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::{folder, gltf::Gltf, load, pixels, scene_of, square, textured};
 
-/// Each texture uses its own set of coordinates. The set of a normal map comes first, because tangents belong to it.
+/// Checks that each texture uses its own set of coordinates. The set of a normal map comes first, because tangents
+/// belong to it.
 #[test]
 fn textures_of_a_material_use_two_sets_of_coordinates() {
     let folder = folder("sets");

@@ -26,6 +26,7 @@ pub(crate) struct Screen {
     is_dark: bool,
 }
 
+/// Screen of a desktop computer.
 pub(crate) const DESK: Screen = Screen {
     width: 1280,
     height: 800,
@@ -33,11 +34,13 @@ pub(crate) const DESK: Screen = Screen {
     is_dark: false,
 };
 
+/// Screen of a desktop computer with a dark colour scheme.
 pub(crate) const DARK: Screen = Screen {
     is_dark: true,
     ..DESK
 };
 
+/// Screen of a phone.
 pub(crate) const PHONE: Screen = Screen {
     width: 390,
     height: 844,

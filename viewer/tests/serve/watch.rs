@@ -153,6 +153,7 @@ fn meshes_and_images_are_watched_too() {
     viewer.wait_for_status(|status| status["scene_error"].is_null());
 }
 
+/// Writes an image of one colour.
 fn paint(path: &Path, colour: [u8; 3]) {
     RgbImage::from_pixel(4, 4, image::Rgb(colour))
         .save(path)
@@ -252,6 +253,7 @@ fn changed_materials_reuse_the_acceleration_structures() {
     assert_eq!(hash(&printed), hash(&stdout(&fresh)));
 }
 
+/// Returns the line of the film hash in the printed table.
 fn hash(printed: &str) -> &str {
     let line = printed.lines().find(|line| line.starts_with("film_hash"));
     line.unwrap_or_else(|| panic!("no film_hash: {printed}"))

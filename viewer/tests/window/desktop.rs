@@ -415,6 +415,7 @@ impl Desktop {
         hundredths / 100.0
     }
 
+    /// Runs xdotool, which must succeed.
     fn xdotool(&self, arguments: &[&str]) {
         let status = self
             .tool("xdotool")
@@ -424,6 +425,7 @@ impl Desktop {
         assert!(status.success(), "xdotool {arguments:?}: {status}");
     }
 
+    /// Runs a tool and returns its standard output.
     fn ask(&self, tool: &str, arguments: &[&str]) -> String {
         let output = self
             .tool(tool)

@@ -226,8 +226,8 @@ fn is_same_above(one: &RgbImage, other: &RgbImage, rows: u32) -> bool {
     rows(one) == rows(other)
 }
 
+/// Returns the pixels of the first line of the statistics, which shows the scene and the strategy.
 fn first_line(picture: &RgbImage) -> Vec<u8> {
-    // The first line of the statistics: the scene and the strategy.
     image::imageops::crop_imm(picture, 0, 0, picture.width(), 34)
         .to_image()
         .into_raw()

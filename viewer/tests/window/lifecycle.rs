@@ -20,7 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         a_size_option_keeps_the_size_and_fits_the_picture,
         window_settings_are_saved,
         a_finished_window_uses_no_processor_time,
-        quitting_in_the_middle_is_no_error,
+        quitting_during_a_render_is_no_error,
     );
     let emulated = possible.clone().and_then(|()| has_emulated_gpus());
     add_tests!(trials, if emulated.clone() => a_window_saves_its_picture_when_all_gpus_fail);
@@ -258,7 +258,7 @@ fn a_finished_window_uses_no_processor_time() {
     assert_eq!(status.code(), Some(0), "{}", desktop.errors());
 }
 
-fn quitting_in_the_middle_is_no_error() {
+fn quitting_during_a_render_is_no_error() {
     for key in ["q", "Escape"] {
         let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
         desktop.until_title("of 100000 samples");
