@@ -74,11 +74,11 @@ struct Launch {
     Three grid, block;
     unsigned dynamic_bytes;
     void **arguments;
-    std::vector<uint64_t> order;  // in which blocks start
+    std::vector<uint64_t> order;  // the blocks' numbers, in the order in which they start
     std::atomic<uint64_t> next{0}, ended{0};
     std::atomic<bool> has_failed{false};
 
-    // Reports the first cause only.
+    // Marks the launch as failed, and prints the cause unless it has failed before.
     void fail(const std::string &cause)
     {
         if (!has_failed.exchange(true)) say("", cause);
@@ -102,19 +102,19 @@ private:
     }
 };
 
-// Lanes of a warp that wait for each other.
+// A warp operation at which lanes wait for each other.
 struct Meeting {
     bool is_open = false;
     Word word;
     unsigned mask, arrived;
-    // The lanes' values of this meeting and of the last, and the lanes that have yet to read them.
+    // `values` alternates between this meeting and the last. `unread` has a bit for each lane that has yet to read them.
     unsigned turn = 0, unread[2] = {};
     uint64_t values[2][WARP];
 };
 
 struct Warp {
     unsigned alive = 0;
-    // Indexed by the lowest lane of the mask: masks of simultaneous meetings are disjoint.
+    // Indexed by the lowest lane of the mask, because masks of simultaneous meetings are disjoint.
     Meeting meetings[WARP];
 };
 
@@ -126,7 +126,7 @@ struct Fiber {
     Warp *warp;
     unsigned lane;
     State state;
-    unsigned sum;  // of the values at a barrier
+    unsigned sum;  // result of the barrier at which the fiber waited
 };
 
 struct Copy {
@@ -163,7 +163,7 @@ void open_barrier(Block &block)
     block.at_barrier = block.sum = 0;
 }
 
-// Releases the lanes if all living ones have arrived.
+// Releases the lanes of a meeting if all lanes of its mask that have not ended have arrived.
 void close_meeting(Block &block, Warp &warp, Meeting &meeting)
 {
     if (!meeting.is_open || (meeting.mask & warp.alive & ~meeting.arrived) != 0) return;
@@ -188,7 +188,7 @@ void begin()
     for (;;) leave();
 }
 
-// Executes each pending copy with this probability in percent, or all copies of one fiber.
+// Executes each pending copy with probability `chance` in percent, or all copies of `asker` that have no barrier.
 void copy(Block &block, unsigned chance, const Fiber *asker)
 {
     auto is_done = [&](const Copy &copy) {
@@ -209,7 +209,7 @@ void say_deadlock(Block &block)
                           std::to_string(at_meetings) + " for lanes of their warp, and no other is left to run");
 }
 
-// Memory of a host thread for running blocks one after another.
+// The memory in which a host thread runs blocks, one after another.
 struct Room {
     // Stacks, each above an inaccessible guard page.
     char *stacks = (char *)mmap(
@@ -257,7 +257,7 @@ void run_block(Launch &launch, uint64_t number, Room &room)
         fiber.state = State::READY;
     }
     for (unsigned pass = 1; block.alive != 0 && !launch.has_failed; pass++) {
-        // CUDA promises no order of threads: start anywhere, in either direction.
+        // CUDA promises no order of threads, so each pass starts at a random thread in a random direction.
         const unsigned from = block.random() % threads, step = block.random() % 2 ? 1 : threads - 1;
         bool has_run = !block.copies.empty();
         for (unsigned turn = 0, thread = from; turn < threads && !launch.has_failed; turn++, thread = (thread + step) % threads) {
@@ -270,7 +270,7 @@ void run_block(Launch &launch, uint64_t number, Room &room)
         }
         copy(block, 50, nullptr);
         if (!has_run) say_deadlock(block);
-        // The block may wait for another one that has no core at the moment.
+        // The block may wait for another one, whose host thread needs a core.
         if (pass % 64 == 0) std::this_thread::yield();
     }
     copy(block, 100, nullptr);
@@ -283,7 +283,7 @@ void run_block(Launch &launch, uint64_t number, Room &room)
 
 struct sigaction handler_before;
 
-// A kernel accessed an inaccessible page. Neither it nor the process can continue, because its fiber cannot return.
+// Handles an access to an inaccessible page. In a kernel it ends the process, because the fiber cannot return.
 void touched_nothing(int signal, siginfo_t *, void *)
 {
     if (!running) {
@@ -319,7 +319,7 @@ public:
         const uint64_t blocks = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
         launch.order.resize(blocks);
         for (uint64_t at = 0; at < blocks; at++) launch.order[at] = at;
-        // CUDA promises no order of blocks: each swaps places with a near one.
+        // CUDA promises no order of blocks, so each swaps places with a random near one.
         for (uint64_t at = 0; at < blocks; at++)
             std::swap(launch.order[at], launch.order[at + random() % std::min<uint64_t>(blocks - at, 7)]);
         std::unique_lock<std::mutex> lock(mutex);
@@ -333,7 +333,7 @@ public:
             const uint64_t ended = launch.ended;
             if (ended == ended_before || launch.has_failed) {
                 launch.fail("timeout: no block has ended for " + std::to_string(PATIENCE) + " s");
-                // A thread that does not poll cannot be stopped.
+                // A kernel that does not poll cannot be stopped, so the process ends.
                 if (!end.wait_for(lock, std::chrono::seconds(2), [&] { return busy == 0; })) _exit(1);
                 break;
             }
@@ -404,7 +404,7 @@ const uint64_t *emulated_meet(Word word, unsigned mask, uint64_t value)
     if ((mask >> fiber.lane & 1) == 0) emulated_fail("a lane executes a warp operation with a mask that does not contain it");
     Meeting &meeting = fiber.warp->meetings[__builtin_ctz(mask)];
     if (!meeting.is_open) {
-        // Wait while other lanes have yet to read the values of the meeting before the last.
+        // Other lanes may have yet to read the values of the meeting before the last.
         while (!meeting.is_open && meeting.unread[meeting.turn ^ 1] != 0) leave();
     }
     if (!meeting.is_open) {

@@ -23,13 +23,13 @@ enum Result : int {
 
 struct Device {
     size_t used = 0;
-    // After a failed kernel every call returns its error.
+    // SUCCESS, or the error of the first failed kernel, which every later call returns.
     std::atomic<Result> state{SUCCESS};
-    // If set, submitted work is never executed.
+    // Whether the device hangs, so that submitted work is never executed.
     std::atomic<bool> hangs{false};
     std::atomic<long> launches{0}, modules{0};
 
-    // Called by functions that return when all work is done.
+    // Waits for all work. Work is executed when it is submitted, so this returns at once unless the device hangs.
     void finish() const
     {
         while (hangs) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -68,7 +68,7 @@ struct Graph {
 struct Event {
     Device *device = current;
     std::chrono::steady_clock::time_point at = std::chrono::steady_clock::now();
-    std::atomic<bool> never{false};  // waits for its device forever, because that hangs
+    std::atomic<bool> never{false};  // whether the event never completes, because its device hangs
 };
 
 // The default stream belongs to the current device.
@@ -81,7 +81,7 @@ Stream &stream_of(void *stream)
     return default_stream;
 }
 
-// Executes work immediately, or records it in a graph. That alone preserves the order of a stream.
+// Executes work immediately, or records it in a graph. Either preserves the order of the stream.
 Result submit(void *stream, Work work)
 {
     Stream &queue = stream_of(stream);
@@ -93,10 +93,10 @@ Result submit(void *stream, Work work)
 
 // -------------------------------------------------------------------------------------------------------------- memory
 
-// An allocation ends at an inaccessible page, and becomes inaccessible itself when it is freed.
+// An allocation, which ends at an inaccessible page and becomes inaccessible itself when it is freed.
 struct Allocation {
     char *pages;
-    size_t mapped, bytes, room;  // `room` ends at that page
+    size_t mapped, bytes, room;  // sizes with the page, as requested, and rounded up to 256 bytes
     Device *device;
 };
 
@@ -111,7 +111,7 @@ void fail(Device &device)
     for (const auto &[address, it] : allocations)
         if (it.device == &device) memset((void *)address, POISON, std::min<size_t>(it.bytes, 64 << 20));
     if (!ALL_FALL) return;
-    // The other devices fail a moment later. Their kernels may still use their memory, which is not read any more.
+    // The other devices fail a moment later. They keep their memory, which running kernels may still use.
     std::thread([&device] {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         for (Device &other : devices)
@@ -131,7 +131,7 @@ Result allocate(uint64_t *address, size_t bytes)
     if (pages == MAP_FAILED) return OUT_OF_MEMORY;
     mprotect(pages + mapped - PAGE, PAGE, PROT_NONE);
     char *start = pages + mapped - PAGE - room;
-    // Only the start of a huge allocation is poisoned, so that it costs memory only where it is used.
+    // Poisoning all of a huge allocation would make all its pages resident.
     memset(start, POISON, std::min<size_t>(bytes, 64 << 20));
     memset(pages, FENCE, (size_t)(start - pages));
     memset(start + bytes, FENCE, room - bytes);

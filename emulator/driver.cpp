@@ -1,5 +1,5 @@
-// An emulated CUDA driver whose devices are this processor. A few threads of the host run a launch's blocks, one block per
-// thread at a time. The threads of a block are fibers, which switch where one waits for others.
+// An emulated CUDA driver that runs kernels on the CPU. A few threads of the host run the blocks of a launch, one block
+// per thread at a time. The threads of a block are fibers, which switch where one waits for others.
 
 #include "devices.hpp"
 
@@ -333,7 +333,7 @@ API cuMemsetD8_v2(uint64_t at, unsigned char value, size_t bytes) { return cuMem
 
 // ------------------------------------------------------------------------------------------------------------- kernels
 
-// The image is the path of a library compiled by the emulated NVRTC.
+// Loads a module. The image is the path of a library compiled by the emulated NVRTC.
 API cuModuleLoadData(void **module, const void *image)
 {
     constexpr char MARK[] = "emulated ";
@@ -350,7 +350,7 @@ API cuModuleLoadData(void **module, const void *image)
 
 API cuModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) { return cuModuleLoadData(module, image); }
 
-// Modules are never unloaded, because captured graphs may still refer to their functions.
+// Does nothing, because captured graphs may still refer to functions of the module.
 API cuModuleUnload(void *) { return SUCCESS; }
 
 API cuModuleGetFunction(void **function, void *module, const char *name)
@@ -363,7 +363,7 @@ API cuModuleGetFunction(void **function, void *module, const char *name)
 
 API cuFuncGetAttribute(int *value, int attribute, void *)
 {
-    // Maximum threads per block, and registers per thread.
+    // Attribute 0 is the maximum number of threads per block, and 4 the number of registers per thread.
     *value = attribute == 0 ? MOST_THREADS : attribute == 4 ? 32 : 0;
     return SUCCESS;
 }
@@ -390,7 +390,7 @@ API cuLaunchKernel(
     const uint64_t threads = (uint64_t)block_x * block_y * block_z;
     if (threads == 0 || threads > MOST_THREADS || grid_x == 0 || grid_y == 0 || grid_z == 0) return INVALID_VALUE;
     if (grid_y > 65535 || grid_z > 65535 || dynamic_bytes > (CAPABILITY >= 90 ? 227u << 10 : 64u << 10)) return INVALID_VALUE;
-    // Arguments are copied at the time of the launch.
+    // The caller may change the arguments as soon as this call returns.
     struct alignas(16) Chunk {
         char bytes[16];
     };
@@ -401,7 +401,7 @@ API cuLaunchKernel(
     }
     Device *device = stream_of(stream).device;
     return submit(stream, [=]() mutable {
-        // After a failed launch the rest of a graph is skipped.
+        // The rest of a graph is skipped after a failed launch.
         if (device->state != SUCCESS || device->hangs) return SUCCESS;
         const int ordinal = (int)(device - devices);
         const auto delay = DELAYS.find(ordinal), failure = FAILURES.find(ordinal), hang = HANGS.find(ordinal);

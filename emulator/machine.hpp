@@ -15,13 +15,14 @@ struct Place {
     Three thread, block, block_size, grid_size;
 };
 
-// A kernel: a function that calls it with pointers to its arguments, and the arguments' sizes, terminated by 0.
+// A kernel, as a function that calls it with pointers to its arguments, and the sizes of the arguments in bytes. A size
+// of 0 ends the list.
 struct Kernel {
     void (*call)(void **arguments);
     const size_t *sizes;
 };
 
-// Kinds of warp operations at which lanes wait for each other. Lanes that meet must execute the same kind.
+// A kind of warp operation at which lanes wait for each other. Lanes that meet must execute the same kind.
 enum Word : unsigned { SYNC, SHUFFLE, BALLOT, MATCH, REDUCE };
 
 // An mbarrier in shared memory, in the 64 bits that PTX reserves for it.

@@ -63,7 +63,7 @@ std::string instructions(const std::string &ptx)
     for (std::string statement; std::getline(statements, statement);) {
         std::istringstream words(statement);
         std::string name;
-        // Anything else declares a register or is an operand.
+        // Other words declare a register or are operands.
         if (words >> name && isalpha((unsigned char)name[0]))
             all += (all.empty() ? "" : "__") + std::regex_replace(name, std::regex("::|\\."), "_");
     }
@@ -231,7 +231,7 @@ API Status nvrtcDestroyProgram(Program **program)
     return SUCCESS;
 }
 
-// The compiled code is the path of a library, which is kept and reused for the same program.
+// Compiles a program, unless an identical one exists already. The code is the path of the library.
 API Status nvrtcCompileProgram(Program *program, int count, const char **options)
 {
     std::string capability = "75";

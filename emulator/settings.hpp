@@ -45,7 +45,7 @@ const int CAPABILITY = setting("EMULATED_CAPABILITY", 90);
 // Number of blocks that run at once, one per multiprocessor.
 const int MULTIPROCESSORS = std::max(1, setting("EMULATED_MULTIPROCESSORS", 3));
 const int SEED = setting("EMULATED_SEED", 1);
-// Seconds without the end of any block after which a launch counts as hanging.
+// Time in seconds without the end of any block after which a launch counts as hanging.
 const int PATIENCE = setting("EMULATED_PATIENCE", 120);
 
 // Parses a number per device: "1:400,2:90" is 400 for device 1 and 90 for device 2.
@@ -65,18 +65,19 @@ std::map<int, long> by_device(const char *name)
     return numbers;
 }
 
-// Number of the launch at which a device fails, or hangs, and additional microseconds per launch.
+// By device: the number of the launch at which it fails, of that at which it hangs, and its delay per launch in
+// microseconds.
 const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
                           DELAYS = by_device("EMULATED_DELAYS");
-// Number of the creation call that never returns, or fails: 0 is the device's context, others are modules. And MiB of
-// memory.
+// By device: the number of the creation call that never returns, of that which fails, and the memory in MiB. Call 0
+// creates the device's context, and call n loads its n-th module.
 const std::map<int, long> STUCK = by_device("EMULATED_STUCK"), REFUSED = by_device("EMULATED_REFUSED"),
                           MEMORY = by_device("EMULATED_MEMORY");
 // Whether a failure disables all devices of the process.
 const bool ALL_FALL = getenv("EMULATED_ALL_FALL");
 
-// Returns the devices that the process sees, in its order: all, or those that CUDA_VISIBLE_DEVICES lists by UUID; none if
-// it is empty. Its other forms are ignored.
+// Returns the devices that the process sees: those that CUDA_VISIBLE_DEVICES lists by UUID, in its order, and none if it
+// is empty. If it is unset or has another form, all are visible.
 std::vector<int> visible_devices()
 {
     std::vector<int> visible;

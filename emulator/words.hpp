@@ -1,4 +1,4 @@
-// CUDA's keywords, types and intrinsics for a host compiler. It is prepended to every kernel file.
+// CUDA's keywords, types and intrinsics for a host compiler, prepended to every kernel file.
 #pragma once
 
 #include <math.h>
@@ -23,7 +23,7 @@
 #define alignas(bytes) __attribute__((aligned(bytes)))
 #define __align__(bytes) alignas(bytes)
 #define __constant__ static
-// A block runs on one thread of the host, so thread-local variables belong to the block.
+// Shared memory is thread-local, because a block runs on one thread of the host.
 #define __shared__ static thread_local
 
 #define threadIdx (emulated_place()->thread)
@@ -211,7 +211,7 @@ inline T __ldg(const T *place)
     return *place;
 }
 
-// Makes the type of the second argument that of the first.
+// The type `T`, which is not deduced from an argument of this type, so that the argument is converted to it.
 template <class T>
 struct EmulatedSame {
     using Type = T;
@@ -280,7 +280,7 @@ inline T atomicMin(T *place, typename EmulatedSame<T>::Type value)
 
 namespace emulated {
 
-// Address 0 of shared memory is that of this byte.
+// The byte whose address is address 0 of shared memory.
 inline thread_local char origin;
 
 #ifdef EMULATED_DYNAMIC_SHARED
@@ -324,7 +324,7 @@ inline void ptx_and_b32__setp_ne_u32__vote_ballot_sync_b32__not_b32(unsigned &vo
     votes = is_set ? set : ~set;
 }
 
-// A thread that reads this way usually polls for a value that another writes.
+// Lets other threads run, because a thread that reads this way usually polls for a value that another one writes.
 template <class T>
 inline void ptx_ld_relaxed_gpu_global_u64(T &value, const T *place)
 {
@@ -332,7 +332,7 @@ inline void ptx_ld_relaxed_gpu_global_u64(T &value, const T *place)
     value = __atomic_load_n(place, __ATOMIC_RELAXED);
 }
 
-// Four separate loads: on a GPU, too, they are not atomic together.
+// Loads four words separately. On a GPU, too, such a load is not atomic as a whole.
 inline void ptx_ld_relaxed_gpu_global_v4_u32(unsigned &x, unsigned &y, unsigned &z, unsigned &w, const void *place)
 {
     emulated_poll();

@@ -1,5 +1,7 @@
 //! Times single frames of one sample per pixel, from the restart until the samples are on the film, and until the image
-//! is in host memory: `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
+//! is in host memory.
+//!
+//! `cargo run --example frame_latency -- [SCENE] [WIDTHxHEIGHT] [BACKEND]`.
 
 use std::{
     env,
@@ -41,13 +43,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut on_film, mut shown) = (Vec::new(), Vec::new());
     for frame in 0..WARM_UP + FRAMES {
         renderer.restart()?;
-        let begun = Instant::now();
+        let start = Instant::now();
         while renderer.advance()? {}
-        let traced = begun.elapsed();
+        let traced = start.elapsed();
         renderer.picture()?;
         if frame >= WARM_UP {
             on_film.push(traced);
-            shown.push(begun.elapsed());
+            shown.push(start.elapsed());
         }
     }
     for (what, times) in [("on the film", on_film), ("as an image", shown)] {

@@ -57,11 +57,11 @@ fn compare(name: &str, ours: impl Fn(&[f32]) -> f32, theirs: impl Fn(&[f32]) -> 
 
 /// Returns the time per angle in nanoseconds.
 fn nanoseconds(angles: &[f32], work: &impl Fn(&[f32]) -> f32) -> f64 {
-    let begun = Instant::now();
+    let start = Instant::now();
     for _ in 0..RUNS {
         black_box(work(black_box(angles)));
     }
-    begun.elapsed().as_secs_f64() * 1e9 / (RUNS * ANGLES) as f64
+    start.elapsed().as_secs_f64() * 1e9 / (RUNS * ANGLES) as f64
 }
 
 /// Calls the function serially: each angle depends on the previous result, without being changed by it.

@@ -43,12 +43,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if !world.instances.is_empty() {
         return Err("scenes with instances are not supported".into());
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     let wide = world.simd_scene();
     println!(
         "{} triangles and spheres, SIMD tree built in {:.2} s",
         world.primitives.len(),
-        begun.elapsed().as_secs_f64()
+        start.elapsed().as_secs_f64()
     );
     if wide.is_none() {
         println!("skipped SIMD traversal: this processor has no supported vector instructions");
@@ -126,9 +126,9 @@ fn time<R: Copy + Sync, F: Send>(
     let mut seconds = f64::INFINITY;
     let mut results = Vec::new();
     for _ in 0..7 {
-        let begun = Instant::now();
+        let start = Instant::now();
         results = rays.par_chunks(TAKEN).flat_map_iter(&trace).collect();
-        seconds = begun.elapsed().as_secs_f64().min(seconds);
+        seconds = start.elapsed().as_secs_f64().min(seconds);
     }
     println!(
         "{name:<24} {:>8.2} Mrays/s",

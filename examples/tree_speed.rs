@@ -26,9 +26,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut threads = 1;
     while threads <= cores {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let begun = Instant::now();
+        let start = Instant::now();
         let world = pool.install(|| RenderScene::new(&scene))?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let seconds = start.elapsed().as_secs_f64();
         println!(
             "{threads:>4} {seconds:>8.2} {:>8.3}   {} nodes",
             seconds / millions,

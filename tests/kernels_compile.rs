@@ -1,5 +1,5 @@
-//! Every kernel file, through the compilers of the GPUs that are in use: it compiles, fits, and computes as the
-//! CPU does.
+//! Tests that all kernels compile for the GPUs in use, keep to their register limits, and round like the CPU, and that
+//! `kernels/shipped.bin` contains their current versions.
 
 #[path = "../compaction/tests/common/mod.rs"]
 mod harness;
@@ -22,30 +22,36 @@ use raysieve::{
     stages::{sources, sources_for},
 };
 
-/// The version of NVRTC that what ships is by.
-const SHIPPING: (i32, i32) = (12, 8);
-/// Those that the shipped PTX becomes machine code for on a user's machine: Blackwell, twice.
-const ASSEMBLED_FOR: [u32; 2] = [100, 120];
-/// With more, fewer than 6 blocks of 128 threads share a multiprocessor's 65,536, and traversal waits for memory often.
-const MAX_REGISTERS_TRAVERSING: u32 = 80;
-/// What the way through two levels may keep in memory so that 6 blocks fit: 4 to 6 % faster than 5 without (docs/experiments/003-two-level-occupancy.md).
-const MAX_SPILLED_INSTANCED: u32 = 32;
-/// What the sieve of many items may keep there so that 4 blocks of 512 threads fit. Without, few items take longer (docs/experiments/042-register-spills.md).
-const MAX_SPILLED_OF_MANY: u32 = 16;
-/// With more, fewer than 4.
+/// Version of NVRTC that writes `kernels/shipped.bin`.
+const SHIPPING_NVRTC: (i32, i32) = (12, 8);
+/// Compute capabilities of the GPUs whose drivers compile the shipped PTX: Blackwell for data centres and for desktops.
+const PTX_CAPABILITIES: [u32; 2] = [100, 120];
+/// Maximum number of registers per thread that lets 4 blocks of 128 threads share the 65,536 of a multiprocessor.
 const MAX_REGISTERS: u32 = 128;
-/// With more, fewer than 3: the megakernel carries a whole path through traversal and shading.
-const MAX_REGISTERS_OF_PATHS: u32 = 168;
-/// With more, fewer than 3: what shades scenes where instances shine has no register to spare at 128.
+/// Maximum number of registers per thread of BVH traversal, which needs 6 blocks to hide the latency of memory.
+const MAX_REGISTERS_TRAVERSAL: u32 = 80;
+/// Maximum number of registers per thread of the megakernel, which keeps a whole path; 3 blocks fit.
+const MAX_REGISTERS_MEGAKERNEL: u32 = 168;
+/// Maximum number of registers per thread of `shade` for rare features, which already uses all 128; 3 blocks fit.
 const MAX_REGISTERS_RARE: u32 = 168;
+/// Maximum number of bytes per thread that traversal of instances may spill.
+///
+/// More registers would leave room for only 5 blocks, which is slower (docs/experiments/003-two-level-occupancy.md).
+const MAX_SPILL_INSTANCED: u32 = 32;
+/// Maximum number of bytes per thread that the compaction of many items may spill.
+///
+/// Kernels without the spill are slower for short inputs (docs/experiments/042-register-spills.md).
+const MAX_SPILL_MANY_ITEMS: u32 = 16;
+/// Maximum number of arguments of a stage's kernel.
+const MAX_ARGUMENTS: usize = 12;
 
 fn main() {
     Tests::new()
-        .nvrtc_shared("every_kernel_compiles_and_fits", compiles)
         .nvrtc_shared(
-            "stages_neither_contract_nor_approximate",
-            computes_as_the_cpu_does,
+            "every_kernel_compiles_within_its_register_limit",
+            every_kernel_compiles_within_its_register_limit,
         )
+        .nvrtc_shared("kernels_round_like_the_cpu", kernels_round_like_the_cpu)
         .test(
             "kernels_take_few_arguments_of_different_types",
             kernels_take_few_arguments_of_different_types,
@@ -54,31 +60,32 @@ fn main() {
             "kernels_receive_only_the_constants_they_use",
             kernels_receive_only_the_constants_they_use,
         )
-        .test("what_ships_is_not_stale", what_ships_is_not_stale)
         .test(
-            "what_ships_is_for_every_kind_of_scene",
-            what_ships_is_for_every_kind_of_scene,
+            "shipped_kernels_are_up_to_date",
+            shipped_kernels_are_up_to_date,
+        )
+        .test(
+            "shipped_kernels_cover_every_kind_of_scene",
+            shipped_kernels_cover_every_kind_of_scene,
         )
         .needs(
             "no ptxas",
             find_ptxas(),
-            "what_ships_assembles_and_fits",
-            assembles,
+            "shipped_ptx_assembles_within_its_register_limit",
+            shipped_ptx_assembles_within_its_register_limit,
         )
         .run()
 }
 
-/// Maximum number of arguments of a stage's kernel.
-const MAX_ARGUMENTS: usize = 12;
-
 /// Returns the sources of the stages' kernels, without those of `compaction`.
 fn stage_sources() -> impl Iterator<Item = Source> {
-    let of_stages = |source: &Source| source.path().starts_with("kernels/");
-    sources().into_iter().filter(of_stages)
+    let is_stage = |source: &Source| source.path().starts_with("kernels/");
+    sources().into_iter().filter(is_stage)
 }
 
-/// A kernel takes at most [`MAX_ARGUMENTS`], and no two adjacent ones of the same type, so that a wrong order does not
-/// compile.
+/// Checks that a kernel has at most [`MAX_ARGUMENTS`] arguments, and that adjacent ones differ in type.
+///
+/// Swapped arguments then do not compile.
 fn kernels_take_few_arguments_of_different_types() {
     for source in stage_sources() {
         let text = source.text().unwrap();
@@ -102,7 +109,7 @@ fn kernels_take_few_arguments_of_different_types() {
     }
 }
 
-/// Adding a constant must not change, and so invalidate, kernels that do not use it.
+/// Checks that a new constant does not change, and so invalidate, the kernels that do not use it.
 fn kernels_receive_only_the_constants_they_use() {
     for source in stage_sources() {
         let text = source.text().unwrap();
@@ -122,11 +129,13 @@ fn kernels_receive_only_the_constants_they_use() {
     }
 }
 
-/// For every target that they ship for; and what ships is just that.
-fn compiles(nvrtc: &Arc<Nvrtc>, share: Share) {
-    let ships = nvrtc.version() == SHIPPING;
-    if !ships {
-        eprintln!("skipped: whether it ships, which is by NVRTC {SHIPPING:?} and not by {nvrtc:?}");
+/// Compiles all kernels for all shipped targets, and compares the results with `kernels/shipped.bin`.
+fn every_kernel_compiles_within_its_register_limit(nvrtc: &Arc<Nvrtc>, share: Share) {
+    let is_comparable = nvrtc.version() == SHIPPING_NVRTC;
+    if !is_comparable {
+        eprintln!(
+            "skipped: the comparison with kernels/shipped.bin, which needs NVRTC {SHIPPING_NVRTC:?} and not {nvrtc:?}"
+        );
     }
     let shipped = shipped();
     for source in share.of(&sources()) {
@@ -136,26 +145,26 @@ fn compiles(nvrtc: &Arc<Nvrtc>, share: Share) {
                 .unwrap_or_else(|error| panic!("{error}"));
             let same = match target {
                 Target::Cubin(capability) => {
-                    spills_little(source, &compiled.usage(), capability);
+                    assert_within_limits(source, &compiled.usage(), capability);
                     let (image, _) = shipped.image(source, capability).unwrap();
-                    !ships || image == compiled.image
+                    !is_comparable || image == compiled.image
                 }
                 Target::Ptx(_) => {
-                    let (image, _) = shipped.image(source, ASSEMBLED_FOR[0]).unwrap();
-                    // NVRTC numbers calls in comments.
-                    !ships || code(&image).eq(code(&compiled.image))
+                    let (image, _) = shipped.image(source, PTX_CAPABILITIES[0]).unwrap();
+                    // The comments contain call numbers, which may differ.
+                    !is_comparable || code(&image).eq(code(&compiled.image))
                 }
             };
             assert!(
                 same,
-                "kernels/shipped.bin: {} for {target} is not what NVRTC makes; run `cargo run --example ship_kernels`",
+                "kernels/shipped.bin: {} for {target} differs from what NVRTC compiles; run `cargo run --example ship_kernels`",
                 source.path()
             );
         }
     }
 }
 
-/// What ships, and nothing else.
+/// Returns a compiler that only looks up shipped kernels, without NVRTC and cache.
 fn shipped() -> Compiler {
     Compiler::new()
         .shipped(SHIPPED)
@@ -163,15 +172,18 @@ fn shipped() -> Compiler {
         .cache(Cache::off())
 }
 
-/// The lines of PTX without what is commented.
+/// Returns the lines of a PTX text without comments.
 fn code(ptx: &Image) -> impl Iterator<Item = &str> {
     let text = str::from_utf8(&ptx.bytes).expect("PTX is text");
     text.lines()
         .map(|line| line.split("//").next().unwrap_or(line).trim_end())
 }
 
-/// Rust rounds after every operation, and divides and takes roots exactly. So do kernels, but for boxes.
-fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>, share: Share) {
+/// Checks that kernels round after every operation, like Rust: without fused multiply-add, and with exact division and
+/// square root.
+///
+/// `ROUND_TWICE` disables the fused multiply-add of the bounding-box test, which need not match the CPU.
+fn kernels_round_like_the_cpu(nvrtc: &Arc<Nvrtc>, share: Share) {
     for source in share.of(sources()) {
         let source = source.define("ROUND_TWICE", "1");
         let compiled = nvrtc.compile(&source, Target::Ptx(75)).unwrap();
@@ -188,24 +200,24 @@ fn computes_as_the_cpu_does(nvrtc: &Arc<Nvrtc>, share: Share) {
     }
 }
 
-fn what_ships_is_not_stale() {
+fn shipped_kernels_are_up_to_date() {
     let archive = Archive::open(SHIPPED).unwrap();
     let sources = sources();
     let stale = archive.missing(&sources).unwrap();
     assert!(
         stale.is_empty(),
-        "kernels/shipped.bin does not hold what {} is now; run `cargo run --example ship_kernels`",
+        "kernels/shipped.bin is out of date for {}; run `cargo run --example ship_kernels`",
         stale.join(", ")
     );
     assert_eq!(
         archive.len(),
         sources.len(),
-        "kernels/shipped.bin holds what nobody loads"
+        "kernels/shipped.bin contains kernels that no render loads"
     );
 }
 
-/// Of a scene that has one kind of material, or one that is rare besides.
-fn what_ships_is_for_every_kind_of_scene() {
+/// Checks scenes with each single material kind, alone and with each rare feature.
+fn shipped_kernels_cover_every_kind_of_scene() {
     let archive = Archive::open(SHIPPED).unwrap();
     let bits = |kinds: u32| {
         (0..32)
@@ -215,7 +227,7 @@ fn what_ships_is_for_every_kind_of_scene() {
     for common in bits(ALL_KINDS) {
         for rare in bits(RARE_KINDS).chain([0]) {
             for (instanced, alpha_tested) in [(false, false), (true, false), (true, true)] {
-                // What is rare takes maps or instances.
+                // Rare features need textures or instances.
                 if rare != 0 && !instanced {
                     continue;
                 }
@@ -234,8 +246,8 @@ fn what_ships_is_for_every_kind_of_scene() {
     }
 }
 
-/// The PTX that ships, through a newer assembler, as a user's driver does it.
-fn assembles(ptxas: &PathBuf) {
+/// Assembles the shipped PTX like the driver of a newer GPU.
+fn shipped_ptx_assembles_within_its_register_limit(ptxas: &PathBuf) {
     let shipped = shipped();
     sources().par_iter().for_each(|source| {
         let folder = tempfile::tempdir().unwrap();
@@ -243,10 +255,10 @@ fn assembles(ptxas: &PathBuf) {
             folder.path().join("kernel.ptx"),
             folder.path().join("kernel.cubin"),
         );
-        let (image, _) = shipped.image(source, ASSEMBLED_FOR[0]).unwrap();
+        let (image, _) = shipped.image(source, PTX_CAPABILITIES[0]).unwrap();
         assert_eq!(image.target, Target::Ptx(75));
         fs::write(&input, &image.bytes).unwrap();
-        for capability in ASSEMBLED_FOR {
+        for capability in PTX_CAPABILITIES {
             let run = Command::new(ptxas)
                 .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
                 .args([&output, &input])
@@ -260,20 +272,21 @@ fn assembles(ptxas: &PathBuf) {
                 ptxas.display(),
                 source.path()
             );
-            // It reports as NVRTC does, which assembles by it.
+            // The report has the format of NVRTC's.
             let assembled = Compiled {
                 image: image.clone(),
                 log,
             };
-            spills_little(source, &assembled.usage(), capability);
+            assert_within_limits(source, &assembled.usage(), capability);
         }
     });
 }
 
-fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
+/// Asserts that each kernel keeps to its limits of registers and spilled bytes.
+fn assert_within_limits(source: &Source, kernels: &[Usage], capability: u32) {
     assert!(
         !kernels.is_empty(),
-        "{}: no report for {capability}",
+        "{}: no compiler report for {capability}",
         source.path()
     );
     for usage in kernels {
@@ -282,26 +295,26 @@ fn spills_little(source: &Source, kernels: &[Usage], capability: u32) {
             usage.kernel.as_str(),
             "intersect_instanced" | "shadow_instanced"
         );
-        let most_spilled = match usage.kernel.as_str() {
-            _ if instanced => MAX_SPILLED_INSTANCED,
-            "select_many_items_look_back" => MAX_SPILLED_OF_MANY,
+        let max_spill = match usage.kernel.as_str() {
+            _ if instanced => MAX_SPILL_INSTANCED,
+            "select_many_items_look_back" => MAX_SPILL_MANY_ITEMS,
             _ => 0,
         };
-        assert!(usage.spill_store_bytes <= most_spilled, "{case}");
-        assert!(usage.spill_load_bytes <= most_spilled, "{case}");
-        let most = match usage.kernel.as_str() {
+        assert!(usage.spill_store_bytes <= max_spill, "{case}");
+        assert!(usage.spill_load_bytes <= max_spill, "{case}");
+        let max_registers = match usage.kernel.as_str() {
             "intersect" | "intersect_instanced" | "shadow" | "shadow_instanced" => {
-                MAX_REGISTERS_TRAVERSING
+                MAX_REGISTERS_TRAVERSAL
             }
             "shade_rare_instanced" => MAX_REGISTERS_RARE,
-            kernel if kernel.starts_with("megakernel") => MAX_REGISTERS_OF_PATHS,
+            kernel if kernel.starts_with("megakernel") => MAX_REGISTERS_MEGAKERNEL,
             _ => MAX_REGISTERS,
         };
-        assert!((1..=most).contains(&usage.registers), "{case}");
+        assert!((1..=max_registers).contains(&usage.registers), "{case}");
     }
 }
 
-/// The assembler that `PTXAS` names, the one on `PATH`, or that of the Python environment.
+/// Returns the path of `ptxas`: the one in the environment variable `PTXAS`, on `PATH`, or in the Python environment.
 fn find_ptxas() -> Result<PathBuf, String> {
     if let Some(named) = env::var_os("PTXAS") {
         return Ok(named.into());
@@ -321,7 +334,7 @@ fn find_ptxas() -> Result<PathBuf, String> {
         .map(|folder| folder.join(OsStr::new("ptxas")))
         .find(|file| file.is_file())
         .ok_or_else(|| {
-            "ptxas was not found: `pip install nvidia-cuda-nvcc-cu12`, or name it by PTXAS"
+            "ptxas was not found: run `pip install nvidia-cuda-nvcc-cu12`, or set PTXAS to its path"
                 .to_owned()
         })
 }

@@ -69,7 +69,7 @@ fn estimates_are_close_to_the_true_error() {
 
 #[test]
 fn estimates_of_independent_samples_are_accurate_to_one_percent() {
-    // The mean of n uniform numbers has the variance 1/(12 n).
+    // Each pixel is a mean of n uniform numbers, whose variance is 1/(12 n).
     let mut state = 1_u64;
     let mut random = || {
         state = state
@@ -102,10 +102,13 @@ fn estimates_of_independent_samples_are_accurate_to_one_percent() {
         pixels: vec![glam::Vec3::splat(0.5); pixels],
     };
     let error = mean_difference(&last.unwrap(), &grey);
-    let told = noise.at(64).unwrap();
-    assert!((told / error - 1.0).abs() < 0.01, "{told} for {error}");
+    let estimate = noise.at(64).unwrap();
+    assert!(
+        (estimate / error - 1.0).abs() < 0.01,
+        "{estimate} for {error}"
+    );
     // A quarter of the error needs sixteen times the samples.
-    assert!((noise.at(1024).unwrap() / told - 0.25).abs() < 1e-9);
+    assert!((noise.at(1024).unwrap() / estimate - 0.25).abs() < 1e-9);
 }
 
 /// Renders a scene to a noise target and returns the finished renderer with its statistics.
@@ -123,7 +126,8 @@ fn to_noise(mut scene: Scene, side: u32, spp: u32, noise: f32) -> (Renderer, Sta
     (renderer, stats)
 }
 
-fn told(stats: &Stats) -> &NoiseStats {
+/// Returns the noise statistics. Panics if the render had no noise target.
+fn noise_stats(stats: &Stats) -> &NoiseStats {
     stats.noise.as_ref().unwrap()
 }
 
@@ -146,7 +150,7 @@ fn pixels_stop_at_the_requested_error() {
         };
         let wanted = 0.06;
         let (mut renderer, stats) = to_noise(scene, SIDE, 4096, wanted);
-        let noise = told(&stats);
+        let noise = noise_stats(&stats);
         assert_eq!(noise.unconverged_pixels, 0, "{path}: {noise:?}");
         let estimated = noise.estimated.unwrap();
         let error = error(&renderer.picture().unwrap(), &truth, noise.dark);
@@ -168,7 +172,8 @@ fn pixels_stop_at_the_requested_error() {
     }
 }
 
-fn of_text(text: &str) -> Scene {
+/// Loads a scene from its RON text.
+fn scene_of_text(text: &str) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scene.ron");
     std::fs::write(&path, text).unwrap();
@@ -183,12 +188,12 @@ fn a_scene_without_noise_finishes_at_once() {
         objects: [Sphere(center: (0, 0, 0), radius: 1, material: "clay")],
     )"#;
     for scene in [
-        of_text(black),
+        scene_of_text(black),
         Scene::load(Path::new("tests/scenes/furnace_diffuse.ron")).unwrap(),
     ] {
         let name = scene.path.display().to_string();
         let (_, stats) = to_noise(scene, 16, 1 << 20, 0.02);
-        let noise = told(&stats);
+        let noise = noise_stats(&stats);
         assert_eq!(noise.unconverged_pixels, 0, "{name}: {noise:?}");
         assert!(noise.max_samples <= 192, "{name}: {noise:?}");
         assert!(noise.estimated.unwrap() < 0.02, "{name}: {noise:?}");
@@ -199,7 +204,7 @@ fn a_scene_without_noise_finishes_at_once() {
 fn pixels_that_never_converge_get_all_samples() {
     let scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
     let (mut renderer, stats) = to_noise(scene, 24, 100, 1e-4);
-    let noise = told(&stats);
+    let noise = noise_stats(&stats);
     assert_eq!(
         (noise.unconverged_pixels, noise.max_samples),
         (24 * 24, 100)
@@ -234,19 +239,19 @@ fn invalid_noise_targets_are_refused() {
     );
 }
 
-/// Side in pixels of the images that are compared with a long render.
-const LAW_SIDE: usize = 16;
-/// Side in pixels of the tiles of those images.
-const LAW_TILE: usize = 4;
+/// Width and height in pixels of the images whose bias is measured against a long render.
+const BIAS_SIDE: usize = 16;
+/// Width and height in pixels of the tiles over which the bias is measured.
+const BIAS_TILE: usize = 4;
 
 /// Returns the sum of all channels over each tile of an image, followed by that of the whole image.
 fn tiles(picture: &Picture) -> Vec<f64> {
-    let across = LAW_SIDE / LAW_TILE;
+    let across = BIAS_SIDE / BIAS_TILE;
     let mut tiles = vec![0.0; across * across + 1];
     for (place, pixel) in picture.pixels.iter().enumerate() {
-        let (x, y) = (place % LAW_SIDE, place / LAW_SIDE);
+        let (x, y) = (place % BIAS_SIDE, place / BIAS_SIDE);
         let light = f64::from(pixel.x + pixel.y + pixel.z);
-        tiles[y / LAW_TILE * across + x / LAW_TILE] += light;
+        tiles[y / BIAS_TILE * across + x / BIAS_TILE] += light;
         tiles[across * across] += light;
     }
     tiles
@@ -257,13 +262,13 @@ fn mean_of(pictures: &[Vec<f64>]) -> Vec<(f64, f64)> {
     let count = pictures.len() as f64;
     let of_tile = |tile: usize| {
         let mean = pictures.iter().map(|tiles| tiles[tile]).sum::<f64>() / count;
-        let apart = pictures.iter().map(|tiles| (tiles[tile] - mean).powi(2));
-        (mean, apart.sum::<f64>() / (count - 1.0) / count)
+        let squares = pictures.iter().map(|tiles| (tiles[tile] - mean).powi(2));
+        (mean, squares.sum::<f64>() / (count - 1.0) / count)
     };
     (0..pictures[0].len()).map(of_tile).collect()
 }
 
-/// Stopping early is biased: a pixel that has missed its bright paths stops and loses their light.
+/// Bounds the bias of adaptive sampling: a pixel that has missed its bright paths stops early and loses their light.
 ///
 /// The loss must be less than a tenth of the requested noise, for the image and, within statistical error, for each
 /// tile. A film with equal samples per pixel passes the same test without any loss.
@@ -276,7 +281,7 @@ fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
     };
     let even = |seed, spp| {
         let mut scene = scene(seed);
-        scene.set_size((LAW_SIDE as u32, LAW_SIDE as u32));
+        scene.set_size((BIAS_SIDE as u32, BIAS_SIDE as u32));
         scene.spp = spp;
         let settings = Settings {
             backend: BackendChoice::Cpu,
@@ -293,9 +298,9 @@ fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
     );
     let mut taken = 0.0;
     let stopped = (0..SEEDS).map(|seed| {
-        let (mut renderer, stats) = to_noise(scene(seed), LAW_SIDE as u32, 1 << 16, wanted);
-        assert_eq!(told(&stats).unconverged_pixels, 0);
-        taken += told(&stats).mean_samples / f64::from(SEEDS);
+        let (mut renderer, stats) = to_noise(scene(seed), BIAS_SIDE as u32, 1 << 16, wanted);
+        assert_eq!(noise_stats(&stats).unconverged_pixels, 0);
+        taken += noise_stats(&stats).mean_samples / f64::from(SEEDS);
         tiles(&renderer.picture().unwrap())
     });
     let stopped = mean_of(&stopped.collect::<Vec<_>>());
@@ -329,17 +334,17 @@ fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
             100.0 * tiles.iter().map(|tile| tile.0).fold(1.0, f64::min),
             100.0 * tiles.iter().map(|tile| tile.0).fold(-1.0, f64::max),
         );
-        let least = if name == "even" {
+        let min_bias = if name == "even" {
             0.0
         } else {
             -0.1 * f64::from(wanted)
         };
-        // The standard error must be small enough for the test to mean something.
+        // With a larger standard error the test would accept any bias.
         assert!(whole.1 < 0.02 * f64::from(wanted), "{name}: {whole:?}");
         for tile in &found {
-            let room = 4.0 * tile.1;
+            let tolerance = 4.0 * tile.1;
             assert!(
-                (least - room..room).contains(&tile.0),
+                (min_bias - tolerance..tolerance).contains(&tile.0),
                 "{name}: {tile:?} of {found:?}"
             );
         }
@@ -349,7 +354,7 @@ fn bias_of_stopping_early_is_below_a_tenth_of_the_noise() {
 /// Number of renders of each kind, each with its own seed.
 const SEEDS: u32 = 32;
 
-/// Progress is derived from the samples that pixels still lack, so it neither jumps nor decreases.
+/// Checks that progress neither jumps nor decreases, because it follows from the samples that pixels still lack.
 #[test]
 fn progress_to_a_noise_target_is_steady_and_realistic() {
     let mut scene = Scene::load(Path::new("scenes/cornell.ron")).unwrap();
@@ -365,22 +370,22 @@ fn progress_to_a_noise_target_is_steady_and_realistic() {
     assert!(renderer.knows_progress(), "all samples for all pixels");
     renderer.set_noise(Some(0.12)).unwrap();
     assert!(!renderer.knows_progress());
-    let mut told = Vec::new();
+    let mut history = Vec::new();
     while renderer.advance_for(STEP).unwrap() {
         let paths = renderer.stats().paths as f64;
         if renderer.knows_progress() {
-            told.push((renderer.progress(), paths));
+            history.push((renderer.progress(), paths));
         } else {
             assert!(paths <= f64::from(33 * SIDE * SIDE), "{paths}");
         }
     }
     assert_eq!(renderer.progress(), 1.0);
     let all = renderer.finish().unwrap().paths as f64;
-    assert!(told.len() > 20, "{told:?}");
-    for pair in told.windows(2) {
-        assert!(pair[1].0 > pair[0].0 - 0.05, "{told:?}");
+    assert!(history.len() > 20, "{history:?}");
+    for pair in history.windows(2) {
+        assert!(pair[1].0 > pair[0].0 - 0.05, "{history:?}");
     }
-    for (progress, paths) in &told {
+    for (progress, paths) in &history {
         let ratio = progress / (paths / all);
         assert!((0.6..1.5).contains(&ratio), "{progress}, {paths} of {all}");
     }

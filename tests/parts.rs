@@ -40,10 +40,12 @@ fn room() -> Scene {
     )
 }
 
+/// Returns the position of a sample of one pixel.
 fn place(sample: u64, pixel: u32) -> SamplePosition {
     SamplePosition { sample, pixel }
 }
 
+/// Renders a range of samples and returns them as a part.
 fn rendered(renderer: &mut Renderer, samples: std::ops::Range<SamplePosition>) -> Part {
     let (width, height) = renderer.identity().size;
     let samples = Samples::new(samples, width * height).unwrap();
@@ -52,6 +54,7 @@ fn rendered(renderer: &mut Renderer, samples: std::ops::Range<SamplePosition>) -
     renderer.part().unwrap()
 }
 
+/// Renders all samples of a scene and returns them as a part.
 fn whole(scene: &Scene) -> Part {
     rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(6, 0))
 }
@@ -62,7 +65,7 @@ fn a_written_part_reads_back_identically() {
     let path = folder.path().join("a.exr");
     let scene = room();
     let mut renderer = start(&scene, &on_cpu());
-    // Includes the last sample number that exists.
+    // The last range contains the largest sample number.
     let ranges = [
         place(0, 0)..place(6, 0),
         place(2, 5)..place(3, 1),
@@ -95,7 +98,7 @@ fn a_written_part_reads_back_identically() {
     }
 }
 
-/// Different samples give different films; otherwise the round-trip tests would prove nothing.
+/// Checks that different samples give different films, because otherwise the round-trip tests would prove nothing.
 #[test]
 fn every_sample_gives_another_film() {
     let mut renderer = start(&room(), &on_cpu());
@@ -174,9 +177,9 @@ fn the_scene_hash_depends_only_on_what_the_scene_shows() {
 #[test]
 fn parts_with_different_clamps_do_not_merge() {
     let folder = tempfile::tempdir().unwrap();
-    let clamped = |most| {
+    let clamped = |max_indirect| {
         whole(&Scene {
-            clamp_indirect: most,
+            clamp_indirect: max_indirect,
             ..room()
         })
     };
@@ -197,7 +200,7 @@ fn parts_with_different_clamps_do_not_merge() {
     assert_eq!(read.film, on.film);
 }
 
-/// The AOVs of a wall seen face on are its colour, normal and depth at every pixel.
+/// Checks the colour, normal and depth of a wall seen face on, at every pixel.
 #[test]
 fn a_part_stores_its_aovs() {
     let wall = |bottom: f32, before: &str| {
@@ -275,7 +278,7 @@ fn a_part_stores_its_aovs() {
     }
 }
 
-/// A damaged file is either refused, or the damage is in bytes without meaning.
+/// Checks that a damaged file is refused, unless the damage is in bytes without meaning.
 #[test]
 fn a_damaged_part_is_refused_and_nothing_panics() {
     let folder = tempfile::tempdir().unwrap();
@@ -291,16 +294,16 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
             fs::write(&path, bytes).unwrap();
             tried += 1;
             match Part::read(&path) {
-                Ok(read) => assert!(read == part, "another part came out"),
+                Ok(read) => assert!(read == part, "a damaged file was read as another part"),
                 Err(error) => {
                     refused += 1;
-                    let told = error.to_string();
-                    assert_eq!(told.lines().count(), 1, "{told}");
-                    assert!(told.starts_with(path.to_str().unwrap()), "{told}");
+                    let message = error.to_string();
+                    assert_eq!(message.lines().count(), 1, "{message}");
+                    assert!(message.starts_with(path.to_str().unwrap()), "{message}");
                 }
             }
         };
-        // Every byte of the header, and many of the pixels.
+        // Damages every byte of the header, and many of the pixels.
         for at in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[at] ^= 1 << (random.word() % 8);
@@ -326,14 +329,14 @@ fn a_damaged_part_is_refused_and_nothing_panics() {
     }
 }
 
-/// A contradiction in a part whose checksums are right, and the words expected in the error.
-type Wrong = fn(&mut Part);
+/// A change that makes a part contradict itself; its checksums are recomputed.
+type Contradiction = fn(&mut Part);
 
 #[test]
 fn a_part_that_contradicts_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
-    let wrongs: [Wrong; 7] = [
+    let contradictions: [Contradiction; 7] = [
         |part| part.header.identity.software.push('\n'),
         |part| part.header.identity.scene_hash = "\u{1b}[2J".to_owned(),
         |part| part.header.identity.max_bounces = 1000,
@@ -343,12 +346,12 @@ fn a_part_that_contradicts_itself_is_refused() {
         |part| part.header.stats.sample_range = "0..7".to_owned(),
     ];
     let part = whole(&room());
-    for (number, wrong) in wrongs.into_iter().enumerate() {
+    for (number, wrong) in contradictions.into_iter().enumerate() {
         forge(part.clone(), &path, wrong);
         let refused = Part::read(&path);
         assert!(
             matches!(refused, Err(Error::Damaged { .. })),
-            "wrong {number}"
+            "contradiction {number}"
         );
     }
 }
@@ -360,13 +363,13 @@ fn errors_tell_a_damaged_part_from_a_file_that_is_no_part() {
     exr::prelude::write_rgb_file(file("picture.exr"), 4, 4, |x, y| (x as f32, y as f32, 0.0))
         .unwrap();
     fs::create_dir(file("folder.exr")).unwrap();
-    for (name, told) in [
+    for (name, expected) in [
         ("picture.exr", "no film"),
         ("folder.exr", "not a regular file"),
         ("missing.exr", "does not exist"),
     ] {
         match Part::read(&file(name)) {
-            Err(Error::File { problem, .. }) => assert!(problem.contains(told), "{problem}"),
+            Err(Error::File { problem, .. }) => assert!(problem.contains(expected), "{problem}"),
             other => panic!("{name}: {other:?}"),
         }
     }
@@ -418,9 +421,9 @@ fn parts_of_different_renders_do_not_merge() {
         ),
         (part(&brighter, later.clone()), "another scene"),
     ];
-    for (other, told) in others {
+    for (other, expected) in others {
         let refused = sum.add(&other).unwrap_err();
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(expected), "{refused}");
         assert!(sum == before);
     }
     let mut full = part(&scene, later);
@@ -437,6 +440,7 @@ fn forge(mut part: Part, path: &Path, change: impl FnOnce(&mut Part)) {
     part.write(path, Packing::Small).unwrap();
 }
 
+/// Verifies a file against the scene, and returns the first difference.
 fn verified(path: &Path, portion: Portion) -> Option<Difference> {
     let found = PartFile::read(path).unwrap();
     found
@@ -454,7 +458,7 @@ fn a_forged_pixel_is_named() {
     part.write(&path, Packing::Small).unwrap();
     assert_eq!(verified(&path, Portion::Whole), None);
 
-    // One unit of the film, which is too small to be visible.
+    // Changes the film by its smallest unit, which is too small to be visible.
     forge(part.clone(), &path, |part| {
         part.film.sums[3 * (13 * 4 + 7) + 1] += 1
     });
@@ -467,12 +471,12 @@ fn a_forged_pixel_is_named() {
     assert_eq!((difference.count, difference.x, difference.y), (1, 0, 0));
     assert_ne!(difference.expected, difference.found);
 
-    // Fewer samples than the part claims.
-    let mut lazy = rendered(&mut start(&room(), &on_cpu()), place(0, 0)..place(5, 0));
-    lazy.header.samples = part.header.samples.clone();
-    lazy.header.stats.sample_range = part.header.samples.to_string();
-    lazy.header.stats.spp = 6;
-    lazy.write(&path, Packing::Small).unwrap();
+    // This part has fewer samples than it claims.
+    let mut incomplete = rendered(&mut start(&room(), &on_cpu()), place(0, 0)..place(5, 0));
+    incomplete.header.samples = part.header.samples.clone();
+    incomplete.header.stats.sample_range = part.header.samples.to_string();
+    incomplete.header.stats.spp = 6;
+    incomplete.write(&path, Packing::Small).unwrap();
     assert!(verified(&path, Portion::Whole).unwrap().count > 45);
     assert!(
         verified(&path, Portion::Some { pixels: 9, pick: 1 })
@@ -482,18 +486,18 @@ fn a_forged_pixel_is_named() {
     );
 }
 
-/// Verification also works for parts that were cut in the middle of a sample or lack samples.
+/// Verifies parts that were cut in the middle of a sample or lack samples.
 #[test]
 fn any_part_can_be_verified_completely_or_by_some_pixels() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
     let mut renderer = start(&room(), &on_cpu());
-    let mut gappy = rendered(&mut renderer, place(0, 0)..place(1, 40));
-    gappy
+    let mut with_gap = rendered(&mut renderer, place(0, 0)..place(1, 40));
+    with_gap
         .add(&rendered(&mut renderer, place(2, 7)..place(5, 3)))
         .unwrap();
     let cut = rendered(&mut renderer, place(1, 90)..place(2, 1));
-    for part in [whole(&room()), gappy, cut] {
+    for part in [whole(&room()), with_gap, cut] {
         part.write(&path, Packing::Small).unwrap();
         assert_eq!(
             verified(&path, Portion::Whole),
@@ -519,7 +523,7 @@ fn any_part_can_be_verified_completely_or_by_some_pixels() {
 fn verified_pixels_are_spread_over_the_image_and_can_be_any() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.exr");
-    // Every pixel is wrong: the report names the first that was compared and their number.
+    // Every pixel is wrong. The report names the first pixel that was compared, and the number of wrong ones.
     forge(whole(&room()), &path, |part| {
         part.film.sums.iter_mut().for_each(|sum| *sum += 1)
     });

@@ -17,10 +17,12 @@ use raysieve::{
 /// Width and height of the test images in pixels: a few of the denoiser's widest windows.
 const SIDE: u32 = 48;
 
+/// Loads a scene at [`SIDE`] × [`SIDE`] pixels.
 fn small(path: &str, spp: u32, seed: u32) -> Scene {
     square(path, SIDE, spp, seed)
 }
 
+/// Loads a scene at `side` × `side` pixels.
 fn square(path: &str, side: u32, spp: u32, seed: u32) -> Scene {
     let mut scene = sized(load(path), side, side, spp);
     scene.seed = seed;
@@ -35,6 +37,7 @@ fn render(scene: &Scene, settings: &Settings) -> (Picture, Picture) {
     both(&mut renderer)
 }
 
+/// Returns the noisy image and its preview.
 fn both(renderer: &mut Renderer) -> (Picture, Picture) {
     let picture = renderer.picture().unwrap();
     let preview = renderer.preview().unwrap().expect("the noise is known");
@@ -42,6 +45,7 @@ fn both(renderer: &mut Renderer) -> (Picture, Picture) {
     (picture, preview.picture)
 }
 
+/// Returns the mean over all pixels, per channel.
 fn mean(picture: &Picture) -> DVec3 {
     let pixels = picture.pixels.iter().map(|pixel| pixel.as_dvec3());
     pixels.sum::<DVec3>() / picture.pixels.len() as f64
@@ -65,12 +69,16 @@ fn a_preview_reduces_the_error_and_converges() {
         // With many samples the preview approaches the image itself.
         let (picture, preview) = render(&square(path, side, 512, 2), &on_cpu());
         let noise = mean_difference(&picture, &truth);
-        let apart = mean_difference(&preview, &picture);
-        println!("{path}, 512 samples: noise {noise:.4}, apart {apart:.4}");
-        assert!(apart < noise, "{path}: {apart} from a picture with {noise}");
+        let distance = mean_difference(&preview, &picture);
+        println!("{path}, 512 samples: noise {noise:.4}, distance {distance:.4}");
+        assert!(
+            distance < noise,
+            "{path}: {distance} from an image with noise {noise}"
+        );
     }
 }
 
+/// Renders a scene and returns its image.
 fn start_and_finish(scene: &Scene) -> Picture {
     let mut renderer = start(scene, &on_cpu());
     while renderer.advance().unwrap() {}
@@ -133,7 +141,7 @@ fn images_of_any_size_have_previews() {
     }
 }
 
-/// Samples that are not finite are rejected, and the affected pixels still get a preview.
+/// Checks that pixels with rejected samples, which are not finite, still get a preview.
 #[test]
 fn rejected_samples_leave_no_hole() {
     let scene = small("scenes/cornell.ron", 4, 7);
@@ -169,7 +177,11 @@ fn a_preview_waits_until_its_noise_is_known() {
 
     let mut renderer = start(&small("scenes/cornell.ron", 4, 0), &on_cpu());
     while renderer.advance().unwrap() {}
-    assert_eq!(renderer.preview().unwrap(), None, "nobody asked in time");
+    assert_eq!(
+        renderer.preview().unwrap(),
+        None,
+        "no noise estimate is known yet"
+    );
     renderer.keep_for_previews();
     assert_eq!(renderer.preview().unwrap(), None, "and now it is too late");
     renderer.restart().unwrap();
@@ -181,7 +193,7 @@ fn a_preview_waits_until_its_noise_is_known() {
     assert_eq!(renderer.preview().unwrap(), None);
 }
 
-/// The preview does not depend on thread count, wave size or the number of steps.
+/// Varies the number of threads, the wave size and the number of steps.
 #[test]
 fn a_preview_has_the_same_bits_every_time() {
     let scene = small("scenes/spheres.ron", 7, 4);
@@ -208,7 +220,6 @@ fn a_preview_has_the_same_bits_every_time() {
     }
 }
 
-/// Computing previews leaves the film hash unchanged.
 #[test]
 fn previews_do_not_change_the_film() {
     let scene = small("scenes/cornell.ron", 6, 5);
@@ -223,14 +234,18 @@ fn previews_do_not_change_the_film() {
     assert_eq!(hash, plain.finish().unwrap().film_hash);
 }
 
-/// With a noise target, the preview uses the noise estimates of adaptive sampling.
+/// Checks renders to a noise target, whose preview uses the noise estimates of adaptive sampling.
 #[test]
 fn a_preview_at_a_noise_target_reduces_the_error() {
     let truth = start_and_finish(&small("scenes/cornell.ron", 2048, 1));
     let mut renderer = start(&small("scenes/cornell.ron", 1 << 16, 2), &on_cpu());
     for (noise, at_most) in [(0.3, 0.85), (0.15, 0.9)] {
         renderer.set_noise(Some(noise)).unwrap();
-        assert_eq!(renderer.preview().unwrap(), None, "nothing was judged");
+        assert_eq!(
+            renderer.preview().unwrap(),
+            None,
+            "no convergence test has run yet"
+        );
         while renderer.advance().unwrap() {}
         let (picture, preview) = both(&mut renderer);
         let error = |picture: &Picture| mean_difference(picture, &truth);
@@ -241,7 +256,7 @@ fn a_preview_at_a_noise_target_reduces_the_error() {
     }
 }
 
-/// A render resumed from a part estimates the noise from the samples that follow.
+/// Checks that a render resumed from a part estimates the noise from the samples that follow.
 #[test]
 fn a_resumed_render_has_a_preview() {
     let scene = small("scenes/cornell.ron", 3, 6);

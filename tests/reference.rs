@@ -57,19 +57,23 @@ fn gold_glass_and_mirror_agree_with_the_reference() {
     // Caustics are too rare for this sample count to estimate its own spread, so the reference's spread is used.
     const SAMPLES: u32 = 16_384;
     let (spp, reference) = (3, read("b_cornell_spheres"));
-    let mut ours = estimate(&twin("cornell_spheres"), spp);
-    let fewer = f64::from(SAMPLES) / f64::from(BATCHES * spp);
-    ours.variance = reference.variance.iter().map(|v| v * fewer).collect();
+    let mut ours = estimate(&scene_of("cornell_spheres"), spp);
+    let sample_ratio = f64::from(SAMPLES) / f64::from(BATCHES * spp);
+    ours.variance = reference
+        .variance
+        .iter()
+        .map(|v| v * sample_ratio)
+        .collect();
     let comparison = compare(&ours, &reference);
     println!("b_cornell_spheres: {comparison:.4?}");
-    assert_eq!(comparison.verdict(), Ok(()), "{comparison:?}");
+    assert_eq!(comparison.check(), Ok(()), "{comparison:?}");
 }
 
 #[test]
 fn rough_metal_agrees_with_the_reference() {
     agrees(
         "d_furnace_roughconductor",
-        &twin("furnace_roughconductor"),
+        &scene_of("furnace_roughconductor"),
         3,
     );
 }
@@ -78,25 +82,25 @@ fn rough_metal_agrees_with_the_reference() {
 fn rough_glass_agrees_with_the_reference() {
     agrees(
         "d_furnace_roughdielectric",
-        &twin("furnace_roughdielectric"),
+        &scene_of("furnace_roughdielectric"),
         3,
     );
 }
 
 #[test]
 fn spheres_under_an_even_sky_agree_with_the_reference() {
-    agrees("e_env_const", &twin("env_const"), 3);
+    agrees("e_env_const", &scene_of("env_const"), 3);
 }
 
 #[test]
 fn spheres_under_a_sky_from_white_to_blue_agree_with_the_reference() {
-    agrees("e_env_gradient", &twin("env_gradient"), 3);
+    agrees("e_env_gradient", &scene_of("env_gradient"), 3);
 }
 
-/// The references compute single scattering only, so energy compensation must make a difference.
+/// Shows that the comparison detects energy compensation, because the references compute single scattering only.
 #[test]
 fn rough_metal_with_energy_compensation_does_not_agree() {
-    let mut scene = twin("furnace_roughconductor");
+    let mut scene = scene_of("furnace_roughconductor");
     for material in &mut scene.materials {
         if let Surface::RoughConductor { roughness, .. } = material {
             roughness.energy_compensation = true;
@@ -106,11 +110,11 @@ fn rough_metal_with_energy_compensation_does_not_agree() {
 }
 
 /// Loads the scene that corresponds to a reference, at the reference's size.
-fn twin(name: &str) -> Scene {
+fn scene_of(name: &str) -> Scene {
     load(format!("tests/scenes/{name}.ron"))
 }
 
-/// The comparison is sensitive: images that are only slightly wrong do not agree.
+/// Shows that the comparison is sensitive: an image that is only slightly wrong does not agree.
 #[test]
 fn a_missing_bounce_does_not_agree() {
     disagrees("a_cornell_d8", &cornell(6));
@@ -152,21 +156,23 @@ fn cornell(max_bounces: u32) -> Scene {
     }
 }
 
+/// Asserts that a scene's image agrees with a reference.
 fn agrees(reference: &str, scene: &Scene, spp: u32) {
     let comparison = compare(&estimate(scene, spp), &read(reference));
     println!("{reference}: {comparison:.4?}");
-    assert_eq!(comparison.verdict(), Ok(()), "{reference}: {comparison:?}");
+    assert_eq!(comparison.check(), Ok(()), "{reference}: {comparison:?}");
 }
 
+/// Asserts that a scene's image does not agree with a reference.
 fn disagrees(reference: &str, scene: &Scene) {
     let comparison = compare(&estimate(scene, 3), &read(reference));
     println!("{reference}: {comparison:.4?}");
-    comparison.verdict().unwrap_err();
+    comparison.check().unwrap_err();
 }
 
 impl Comparison {
-    /// Returns an error with the reason if the images cannot be of the same scene.
-    fn verdict(&self) -> Result<(), String> {
+    /// Returns `Err` with the reason if the images cannot be of the same scene.
+    fn check(&self) -> Result<(), String> {
         let mut problems = Vec::new();
         let mut expect = |holds: bool, problem: &str| {
             if !holds {
@@ -196,22 +202,23 @@ impl Comparison {
     }
 }
 
+/// Compares the means of blocks with those of a reference.
 fn compare(ours: &Blocks, reference: &Blocks) -> Comparison {
     let (mut noisy, mut within, mut squares, mut noiseless) = (0, 0, 0.0, 0.0_f64);
     let (mut difference, mut variance, mut light) = ([0.0; 3], [0.0; 3], [0.0; 3]);
     for block in 0..reference.mean.len() {
-        let apart = ours.mean[block] - reference.mean[block];
+        let offset = ours.mean[block] - reference.mean[block];
         let spread = ours.variance[block] + reference.variance[block];
-        difference[block % 3] += apart;
+        difference[block % 3] += offset;
         variance[block % 3] += spread;
         light[block % 3] += reference.mean[block];
         if spread > 0.0 {
-            let z = apart / spread.sqrt();
+            let z = offset / spread.sqrt();
             noisy += 1;
             within += u32::from(z.abs() < 4.0);
             squares += z * z;
         } else {
-            noiseless = noiseless.max(apart.abs() / reference.mean[block].max(1e-3));
+            noiseless = noiseless.max(offset.abs() / reference.mean[block].max(1e-3));
         }
     }
     let total = f64::from(noisy).max(1.0);
@@ -268,6 +275,7 @@ fn estimate(scene: &Scene, spp: u32) -> Blocks {
     }
 }
 
+/// Returns the mean of each block and channel of an image.
 fn block_means(pixels: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
     let blocks = SIZE as usize / BLOCK;
     let mut means = vec![0.0; 3 * blocks * blocks];
@@ -281,6 +289,7 @@ fn block_means(pixels: impl Iterator<Item = [f32; 3]>) -> Vec<f64> {
     means
 }
 
+/// Reads the block means and their variances from the files of a reference.
 fn read(name: &str) -> Blocks {
     let values = |path: &Path| -> Vec<f64> {
         let picture =

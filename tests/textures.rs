@@ -31,6 +31,7 @@ impl Images {
         self.written(name)
     }
 
+    /// Returns an image's path as a string in scene text.
     fn written(&self, name: &str) -> String {
         format!("{:?}", self.path(name).to_str().unwrap())
     }
@@ -60,6 +61,7 @@ fn colours() -> RgbaImage {
     })
 }
 
+/// Returns the linear colour of an sRGB texel.
 fn decoded(texel: &Rgba<u8>) -> Vec3 {
     let [r, g, b, _] = texel.0;
     Vec3::from_array([r, g, b].map(|byte| srgb_value(f64::from(byte) / 255.0)))
@@ -192,8 +194,11 @@ fn a_bilinear_texture_interpolates_its_texels() {
         let places = (0..STEPS * STEPS).map(|step| (at(x, step % STEPS), at(y, step / STEPS)));
         let sum: DVec3 = places.map(|(u, v)| value(u, v)).sum();
         let expected = sum / f64::from(STEPS * STEPS);
-        let apart = (found.as_dvec3() - expected).abs().max_element();
-        assert!(apart < 2e-3, "pixel {x} {y}: {found}, expected {expected}");
+        let difference = (found.as_dvec3() - expected).abs().max_element();
+        assert!(
+            difference < 2e-3,
+            "pixel {x} {y}: {found}, expected {expected}"
+        );
     }
 }
 
@@ -331,7 +336,7 @@ fn an_image_used_twice_is_stored_once() {
     assert_eq!((scene.images.len(), scene.textures.len()), (1, 2));
 }
 
-/// A flat normal map leaves the film identical to the bit, with and without a colour texture beside it.
+/// Renders with and without a colour texture beside the flat normal map.
 #[test]
 fn a_flat_normal_map_changes_no_bit() {
     let images = Images::new();
@@ -371,11 +376,11 @@ fn lit_by_a_lamp(material: &str) -> Scene {
     ))
 }
 
-/// The brightness follows Lambert's cosine law for the normal that the map encodes.
+/// Compares the brightness with Lambert's cosine law for the normal that the map encodes.
 #[test]
 fn a_normal_map_turns_the_surface_towards_the_light() {
     let images = Images::new();
-    let lit = |(right, up, away): (f32, f32, f32), more: &str| {
+    let brightness = |(right, up, away): (f32, f32, f32), more: &str| {
         let texel = Rgb([right, up, away].map(|part| 0.5 + 0.5 * part));
         let file = images.save("normal.exr", ImageBuffer::from_pixel(1, 1, texel));
         let normal = format!("normal: Texture(file: {file}{more})");
@@ -394,7 +399,7 @@ fn a_normal_map_turns_the_surface_towards_the_light() {
         ((0.0, 0.6, 0.8), "", DVec3::new(0.0, 0.6, 0.8)),
         ((0.6, 0.0, 0.8), ", factor: 0.5", DVec3::new(0.3, 0.0, 0.8)),
     ] {
-        let (found, expected) = (f64::from(lit(map, more)), irradiance(normal));
+        let (found, expected) = (f64::from(brightness(map, more)), irradiance(normal));
         assert!(
             (found - expected).abs() < 0.02 * expected,
             "{map:?}{more}: {found}, expected {expected}"

@@ -114,6 +114,7 @@ fn greys() -> Vec<f32> {
         .collect()
 }
 
+/// Applies a tone curve and clips to the display range.
 fn clipped(tone: Tone, light: Vec3) -> Vec3 {
     apply(tone, light).clamp(Vec3::ZERO, Vec3::ONE)
 }
@@ -125,8 +126,8 @@ fn every_tone_curve_keeps_black_black_and_grey_neutral() {
         for grey in greys() {
             let shown = clipped(tone, Vec3::splat(grey));
             // The rows of the published AgX and ACES matrices sum to 1 within 1.4e-4.
-            let apart = shown.max_element() - shown.min_element();
-            assert!(apart < 5e-4, "{tone:?} of {grey}: {shown}");
+            let difference = shown.max_element() - shown.min_element();
+            assert!(difference < 5e-4, "{tone:?} of {grey}: {shown}");
         }
     }
 }
@@ -170,8 +171,10 @@ fn every_tone_curve_maps_any_light_into_the_display_range() {
     }
 }
 
-/// Middle grey maps to the signal 0.5 of a gamma 2.2 display and the ends of the 16.5 stops to 0 and 1, as the author
-/// states. Values in between are those of the widely published sigmoid fit.
+/// Checks the values that the author states: middle grey maps to the signal 0.5 of a gamma 2.2 display, and the ends of
+/// the 16.5 stops to 0 and 1.
+///
+/// Values in between are compared with the widely published sigmoid fit.
 #[test]
 fn agx_has_its_published_values() {
     let signal = |grey: f64| {
@@ -193,8 +196,8 @@ fn agx_has_its_published_values() {
         } else {
             (69.862_789_135_455_39, 3.25)
         };
-        let falls = (1.0 + scale * from_pivot.abs().powf(power)).powf(-1.0 / power);
-        let published = 0.5 + 2.0 * from_pivot * falls;
+        let compressed = (1.0 + scale * from_pivot.abs().powf(power)).powf(-1.0 / power);
+        let published = 0.5 + 2.0 * from_pivot * compressed;
         let ours = signal(0.18 * f64::from(stop).exp2());
         assert!(
             (ours - published).abs() < 2e-4,
@@ -203,7 +206,7 @@ fn agx_has_its_published_values() {
     }
 }
 
-/// A saturated light becomes paler as it becomes brighter, and the order of its strongest channel does not change.
+/// Checks that a saturated light becomes paler as it becomes brighter, and that its strongest channel stays the same.
 #[test]
 fn agx_desaturates_bright_colours() {
     let mut last = 1.0;
@@ -220,7 +223,7 @@ fn agx_desaturates_bright_colours() {
     assert!(last < 0.35, "{last} is left");
 }
 
-/// Grey values follow the fit's curve alone, because its matrices preserve white to five digits.
+/// Compares grey values with the curve of the fit alone, because its matrices preserve white to five digits.
 #[test]
 fn aces_has_its_published_values() {
     for grey in greys() {
@@ -235,8 +238,8 @@ fn aces_has_its_published_values() {
     }
 }
 
-/// Base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue and
-/// saturation.
+/// Checks that base colours up to 0.76 (0.8 minus the Fresnel reflection of 0.04), lit by white light of 1, keep hue
+/// and saturation.
 ///
 /// A black base colour, which reflects only that 0.04, is shown at half of it.
 #[test]

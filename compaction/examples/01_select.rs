@@ -1,4 +1,4 @@
-//! Selects the even ones of ten numbers, on the CPU and on a GPU.
+//! Selects the even numbers among ten, on the CPU and on a GPU.
 //!
 //! `cargo run -p compaction --example 01_select`
 

@@ -1,4 +1,4 @@
-//! Computes with a scan where each of six writers may begin in a shared buffer, on the CPU and on a GPU with every
+//! Computes by a scan where each of six writers starts in a shared buffer, on the CPU and on a GPU with every
 //! strategy.
 //!
 //! `cargo run -p compaction --example 02_scan`
@@ -9,20 +9,20 @@ use compaction::{
 };
 
 fn main() -> Result<()> {
-    let made = [2_u32, 0, 3, 1, 0, 4];
-    println!("each makes            {made:?}");
+    let item_counts = [2_u32, 0, 3, 1, 0, 4];
+    println!("items per writer      {item_counts:?}");
 
-    let (mut begins, mut ends, mut most) = ([0; 6], [0; 6], [0; 6]);
-    cpu::exclusive(Operator::Sum, &made, &mut begins)?;
-    println!("it begins at          {begins:?}  the sum before each");
-    cpu::inclusive(Operator::Sum, &made, &mut ends)?;
-    println!("it ends at            {ends:?}  with its own; the last is the room for all");
-    cpu::inclusive(Operator::Max, &made, &mut most)?;
-    println!("the most until then   {most:?}  a scan by another operator");
+    let (mut starts, mut ends, mut maxima) = ([0; 6], [0; 6], [0; 6]);
+    cpu::exclusive(Operator::Sum, &item_counts, &mut starts)?;
+    println!("exclusive sum: starts {starts:?}");
+    cpu::inclusive(Operator::Sum, &item_counts, &mut ends)?;
+    println!("inclusive sum: ends   {ends:?}, of which the last is the size of the buffer");
+    cpu::inclusive(Operator::Max, &item_counts, &mut maxima)?;
+    println!("inclusive maximum     {maxima:?}");
 
     for &strategy in Strategy::ALL {
-        match on_the_gpu(strategy, &made) {
-            Ok(begins) => println!("GPU {strategy:17} {begins:?}"),
+        match on_the_gpu(strategy, &item_counts) {
+            Ok(starts) => println!("GPU {strategy:17} {starts:?}"),
             Err(error @ Error::NoDevice { .. }) => {
                 println!("GPU skipped: {error}");
                 break;
@@ -33,20 +33,20 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn on_the_gpu(strategy: Strategy, made: &[u32]) -> Result<Vec<u32>> {
+fn on_the_gpu(strategy: Strategy, item_counts: &[u32]) -> Result<Vec<u32>> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
     let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, strategy)?;
-    let mut workspace = Workspace::for_strategy(&stream, strategy, made.len())?;
+    let mut workspace = Workspace::for_strategy(&stream, strategy, item_counts.len())?;
 
-    let made = cuda::upload(&stream, made)?;
-    let mut begins = cuda::zeroed::<u32>(&stream, made.len())?;
+    let item_counts = cuda::upload(&stream, item_counts)?;
+    let mut starts = cuda::zeroed::<u32>(&stream, item_counts.len())?;
     scan.exclusive(
         &stream,
-        &made.as_view(),
+        &item_counts.as_view(),
         Count::All,
-        &mut begins.as_view_mut(),
+        &mut starts.as_view_mut(),
         &mut workspace,
     )?;
-    cuda::download(&stream, &begins)
+    cuda::download(&stream, &starts)
 }

@@ -12,6 +12,7 @@ compaction::shared! {
     struct Star { id: u32, light_years: f32 }
 }
 
+/// CUDA predicate that keeps the stars nearer than 12 light-years.
 const NEAR: &str = "struct Star { u32 id; f32 light_years; };
 bool keep(const Star &star) { return star.light_years < 12.0f; }";
 
@@ -28,7 +29,7 @@ fn main() -> Result<()> {
         Err(error @ Error::NoDevice { .. }) => println!("GPU skipped: {error}"),
         Err(error) => return Err(error),
     }
-    // A misspelt identifier, and a struct that differs from Rust's. Compiling needs NVRTC, but no GPU.
+    // Both replacements are errors: a misspelt name, and a type that differs from Rust's. Compiling needs no GPU.
     for (right, wrong) in [("star.light", "star.lihgt"), ("f32 light", "u32 light")] {
         let predicate = Predicate::new("near.cuh", NEAR.replace(right, wrong));
         if let Err(error) =

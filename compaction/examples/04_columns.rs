@@ -8,7 +8,7 @@ use compaction::{
 };
 
 fn main() -> Result<()> {
-    // Six light paths: the light they carry, and where they go. Paths without light are dead.
+    // Six light paths with the light they carry and their pixels. Paths without light are dead.
     let lights = [0.9_f32, 0.0, 0.5, 0.7, 0.0, 0.1];
     let pixels = [10_u64, 11, 12, 13, 14, 15];
     let alive = lights.map(|light| u8::from(light > 0.0));
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
 fn on_the_gpu(alive: &[u8], lights: &[f32], pixels: &[u64]) -> Result<(Vec<f32>, Vec<u64>)> {
     let context = cuda::open(0)?;
     let stream = context.default_stream();
-    // Items of 4 and of 8 bytes: a kernel is compiled for exactly these columns.
+    // The kernel is compiled for exactly these columns, whose items have 4 and 8 bytes.
     let select = SelectColumns::new(&cuda::Compiler::new(), &context, &[4, 8])?;
     let mut workspace = Workspace::with_capacity(&stream, 6)?;
 

@@ -11,6 +11,7 @@ use compaction::{
     select::{Predicate, SelectIf, Strategy, Workspace, cpu},
 };
 
+/// Primes whose multiples are removed, one per round.
 const PRIMES: [u32; 6] = [2, 3, 5, 7, 11, 13];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -32,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, Box<dyn Error>> {
-    // Everything is compiled and allocated before the capture, which uses a non-default stream, and outlives the graph.
+    // The capture needs a non-default stream. Everything is compiled and allocated before it, and outlives the graph.
     let (stream, compiler) = (context.new_stream()?, cuda::Compiler::new());
     let rounds = PRIMES.iter().map(|prime| {
         let keep = format!("bool keep(u32 n) {{ return n == {prime} || n % {prime}; }}");
@@ -53,6 +54,6 @@ fn on_the_gpu(context: &Arc<CudaContext>, numbers: &[u32]) -> Result<Vec<u32>, B
     }
     let graph = stream.end_capture(sys::CUgraphInstantiate_flags(0))?;
     graph.ok_or("nothing was captured")?.launch()?;
-    // The only call that waits for the GPU.
+    // This is the only call that waits for the GPU.
     Ok(cuda::download(&stream, &counts)?)
 }

@@ -28,12 +28,14 @@ compaction::shared! {
     }
 }
 
-/// Several times the L2 cache of any GPU, in bytes.
+/// Total size in bytes of the buffers that calls alternate between: several times the L2 cache of any GPU.
 const ROUND_BYTES: usize = 256 << 20;
 
 fn main() -> Result<()> {
-    let mut rooms: Vec<String> = std::env::args().skip(1).collect();
-    let sectors = rooms.iter().position(|room| room == "sectors");
+    let mut operations: Vec<String> = std::env::args().skip(1).collect();
+    let sectors = operations
+        .iter()
+        .position(|operation| operation == "sectors");
     let context = match cuda::open(0) {
         Ok(context) => context,
         Err(error) => {
@@ -42,11 +44,13 @@ fn main() -> Result<()> {
         }
     };
     if let Some(argument) = sectors {
-        rooms.remove(argument);
+        operations.remove(argument);
         context.set_limit(CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY, 32)?;
     }
     println!("{}", cuda::devices()?[0].name);
-    let wanted = |room: &str| rooms.is_empty() || rooms.iter().any(|wanted| wanted == room);
+    let wanted = |operation: &str| {
+        operations.is_empty() || operations.iter().any(|wanted| wanted == operation)
+    };
     println!(
         "{:24} {:>5} {:>10} {:>9} {:>7} {:>9} {:>8}",
         "call", "items", "µs", "Gitems/s", "GB/s", "copy µs", "of copy"
@@ -90,6 +94,7 @@ fn random(state: &mut u64) -> u64 {
     bits ^ bits >> 31
 }
 
+/// A GPU with a stream and a compiler.
 struct Bench {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
@@ -105,7 +110,7 @@ impl Bench {
         })
     }
 
-    /// The inputs and outputs of the calls, which together exceed the cache.
+    /// Returns enough copies of the items to exceed the cache.
     fn rounds<T: Shared>(&self, items: &[T]) -> Result<Vec<CudaSlice<T>>> {
         let rounds = (ROUND_BYTES / size_of_val(items)).clamp(2, 32);
         let upload = |_| Ok(cuda::upload(&self.stream, items)?);
@@ -118,7 +123,7 @@ impl Bench {
         for run in 0..5 {
             call(run)?;
         }
-        // The number of calls that take a tenth of a second, estimated from a few calls.
+        // Estimates from a few calls how many take a tenth of a second.
         timeline.mark(&self.stream)?;
         for run in 0..3 {
             call(run)?;

@@ -17,9 +17,11 @@ use compaction::{
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
+/// Number of calls that are not timed.
 const WARM_UP: usize = 10;
+/// Number of calls that are timed.
 const RUNS: usize = 51;
-/// Several times the L2 cache of any GPU, in bytes.
+/// Total size in bytes of the buffers that calls alternate between: several times the L2 cache of any GPU.
 const ROUND_BYTES: usize = 512 << 20;
 
 fn main() -> Result<()> {
@@ -99,6 +101,7 @@ fn tables<T: Item>(
     bench.print(&format!("{} {strategy}", T::NAME), side as usize, us)
 }
 
+/// The buffers of the calls.
 struct Bench<T> {
     stream: Arc<CudaStream>,
     timeline: Timeline,

@@ -1,4 +1,4 @@
-//! Panics of readers become errors. In a program of its own, because the panic hook belongs to the whole process.
+//! Test that panics of readers become errors. It has its own program, because the panic hook is shared by a process.
 
 use std::{
     panic,
@@ -10,17 +10,17 @@ use raysieve_scene::catch_panics::catch_panics;
 
 #[test]
 fn only_panics_of_the_call_are_silent() {
-    static TOLD: AtomicU32 = AtomicU32::new(0);
+    static REPORTED_PANICS: AtomicU32 = AtomicU32::new(0);
     panic::set_hook(Box::new(|_| {
-        TOLD.fetch_add(1, SeqCst);
+        REPORTED_PANICS.fetch_add(1, SeqCst);
     }));
     assert_eq!(catch_panics(|| 7), Ok(7));
     let two_lines = || -> u32 { panic!("two\nlines") };
     assert_eq!(catch_panics(two_lines), Err("two lines".to_owned()));
-    assert_eq!(TOLD.load(SeqCst), 0);
+    assert_eq!(REPORTED_PANICS.load(SeqCst), 0);
     let elsewhere = || thread::spawn(|| panic!("elsewhere")).join().is_err();
     assert_eq!(catch_panics(elsewhere), Ok(true));
-    assert_eq!(TOLD.load(SeqCst), 1);
+    assert_eq!(REPORTED_PANICS.load(SeqCst), 1);
     assert!(panic::catch_unwind(|| panic!("later")).is_err());
-    assert_eq!(TOLD.load(SeqCst), 2);
+    assert_eq!(REPORTED_PANICS.load(SeqCst), 2);
 }

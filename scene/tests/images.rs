@@ -7,6 +7,7 @@ use exr::{
 };
 use raysieve::scene::{Image, Texels};
 
+/// Width and height of the images in pixels.
 const SIZE: (usize, usize) = (16, 8);
 
 /// Returns the colour of texel (x, y): red grows to the right, green downwards. RGBE represents it exactly.
@@ -19,6 +20,7 @@ fn color(x: usize, y: usize) -> [f32; 3] {
     [(x + 1) as f32 / 8.0, (y + 1) as f32 / 8.0, blue]
 }
 
+/// Decodes an image of [`SIZE`] with floating-point texels.
 fn decode(bytes: &[u8], case: &str) -> Vec<[f32; 4]> {
     let image = Image::decode(bytes).unwrap_or_else(|problem| panic!("{case}: {problem}"));
     assert_eq!((image.width, image.height), (16, 8), "{case}");
@@ -35,9 +37,9 @@ fn expect(bytes: &[u8], case: &str, of: impl Fn([f32; 3]) -> [f32; 3]) {
         let (x, y) = (number % SIZE.0, number / SIZE.0);
         let [r, g, b] = of(color(x, y));
         let expected = [r, g, b, 1.0];
-        let apart = texel.iter().zip(expected).map(|(is, due)| (is - due).abs());
+        let difference = texel.iter().zip(expected).map(|(is, due)| (is - due).abs());
         assert!(
-            apart.fold(0.0, f32::max) < 2e-3,
+            difference.fold(0.0, f32::max) < 2e-3,
             "{case}: {texel:?} at ({x}, {y}), expected {expected:?}"
         );
     }
@@ -50,6 +52,7 @@ fn rgbe([r, g, b]: [f32; 3]) -> [u8; 4] {
     [byte(r), byte(g), byte(b), (exponent + 128) as u8]
 }
 
+/// Returns a Radiance file with this first line, format line and size line.
 fn hdr(first: &str, format: &str, size: &str, texels: &[u8]) -> Vec<u8> {
     let mut bytes = format!("{first}\n# made by hand\n{format}EXPOSURE=1\n\n{size}\n").into_bytes();
     bytes.extend(texels);
@@ -186,6 +189,7 @@ fn layer(
     Layer::new(SIZE, attributes, encoding, AnyChannels::sort(list))
 }
 
+/// Returns an OpenEXR file with these layers.
 fn written(layers: &[Layer<AnyChannels<FlatSamples>>]) -> Vec<u8> {
     let mut file = std::io::Cursor::new(Vec::new());
     let layers: Layers<_> = layers.iter().cloned().collect();

@@ -166,8 +166,8 @@ fn saving_materials_changes_only_their_changed_numbers() {
         };
         let wanted = knobs.iter().fold(scene.materials[0], turn);
         let turned = BTreeMap::from([("one".to_owned(), wanted)]);
-        let told = materials_to_ron(&path, &turned).unwrap();
-        assert_eq!(told, format!("\"one\": {after},"), "{name}");
+        let printed = materials_to_ron(&path, &turned).unwrap();
+        assert_eq!(printed, format!("\"one\": {after},"), "{name}");
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
             text,
@@ -271,7 +271,7 @@ fn a_failed_save_leaves_the_file_unchanged() {
         lens.lens.map(|lens| lens.focus),
         Some(Focus::Point(_))
     ));
-    for (wanted, told) in [
+    for (wanted, expected) in [
         (lens, "load the scene again"),
         (
             Camera {
@@ -281,8 +281,8 @@ fn a_failed_save_leaves_the_file_unchanged() {
             "is the same point as `origin`",
         ),
     ] {
-        let error = save_camera(&path, &wanted).expect_err("it cannot be said there");
-        assert!(error.to_string().contains(told), "{error}");
+        let error = save_camera(&path, &wanted).expect_err("the save is refused");
+        assert!(error.to_string().contains(expected), "{error}");
         kept();
     }
     let model = path.with_file_name("other.ply");

@@ -92,13 +92,13 @@ fn instances_that_do_not_fit_into_memory_are_refused_at_once() {
              (1, 1, 1)) }}, objects: [Instances(of: {of}, {places})])"
         );
         fs::write(&path, text).unwrap();
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         let found = message(&path);
         assert!(
             found.contains("object 1 (Instances): is too large for memory: needs "),
             "{found}"
         );
-        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
     }
 }
 

@@ -1,4 +1,5 @@
-//! Damaged scenes, meshes, models and images are read or refused, without a panic, a hang or excessive memory.
+//! Tests that damaged scenes, meshes, models and images are read or refused, without a panic, a hang or excessive
+//! memory.
 //!
 //! `RAYSIEVE_FUZZ_CASES=1000000 cargo test --test scene_fuzz` sets the number of damaged files.
 

@@ -1,4 +1,4 @@
-// CUDA's keywords and intrinsics for a host compiler: a grid is a loop, and a block has one thread.
+// CUDA's keywords and intrinsics for a host compiler. A grid is a loop over blocks, and a block has one thread.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -75,8 +75,8 @@ impl HostCompiler {
             .args([Path::new("-o"), &compiled, &file])
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let output_text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{output_text}");
         fs::rename(compiled, program).unwrap();
     }
 }

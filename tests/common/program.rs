@@ -119,17 +119,17 @@ pub(crate) fn assert_done(output: &Output) {
 /// `expected`.
 #[track_caller]
 pub(crate) fn assert_refused(output: &Output, exit_code: i32, expected: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(exit_code), "{said}");
+    let messages = stderr(output);
+    assert_eq!(output.status.code(), Some(exit_code), "{messages}");
     assert_eq!(
-        said.matches("raysieve: ").count(),
+        messages.matches("raysieve: ").count(),
         1,
-        "one error, printed once: {said}"
+        "one error, printed once: {messages}"
     );
-    let error = said.lines().last().unwrap_or_default();
+    let error = messages.lines().last().unwrap_or_default();
     assert!(
         error.starts_with("raysieve: "),
-        "the error is the last line: {said}"
+        "the error is the last line: {messages}"
     );
     for part in expected {
         assert!(error.contains(part), "{error:?} should contain {part:?}");

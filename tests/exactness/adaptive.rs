@@ -18,7 +18,7 @@ use crate::{
     harness::Gpu,
 };
 
-/// The noise target: with it some pixels stop early, some later, and some never.
+/// Noise target at which some pixels stop early, some later, and some never.
 const NOISE: f32 = 0.12;
 
 pub(crate) fn scenes() -> [Scene; 2] {
@@ -28,12 +28,14 @@ pub(crate) fn scenes() -> [Scene; 2] {
     ]
 }
 
+/// Prepares a render to the noise target [`NOISE`].
 pub(crate) fn to_noise(scene: &Scene, settings: &Settings) -> Renderer {
     let mut renderer = start(scene, settings);
     renderer.set_noise(Some(NOISE)).unwrap();
     renderer
 }
 
+/// Finishes a render and returns its statistics.
 pub(crate) fn finished(renderer: &mut Renderer) -> Stats {
     while renderer.advance().unwrap() {}
     renderer.finish().unwrap()
@@ -45,6 +47,7 @@ pub(crate) fn assert_same(got: &Stats, expected: &Stats, case: &str) {
     assert_eq!(got.noise, expected.noise, "{}, {case}", expected.scene);
 }
 
+/// Renders a scene on the CPU, and checks that some pixels stop early and some never converge.
 pub(crate) fn expected_of(scene: &Scene) -> Stats {
     let expected = finished(&mut to_noise(scene, &on_cpu()));
     let noise = expected.noise.as_ref().unwrap();
@@ -74,7 +77,7 @@ pub(crate) fn agrees(
     }
     let mut renderer = to_noise(scene, settings);
     renderer.set_megakernel().unwrap();
-    assert_same(&finished(&mut renderer), &expected, "whole paths");
+    assert_same(&finished(&mut renderer), &expected, "megakernel");
     // Switches to all samples, and back to the noise target.
     renderer.set_noise(None).unwrap();
     let all = finished(&mut renderer);
@@ -83,7 +86,7 @@ pub(crate) fn agrees(
     renderer.set_size(scene.size.0 + 3, 5).unwrap();
     renderer.advance().unwrap();
     renderer.set_size(scene.size.0, scene.size.1).unwrap();
-    assert_same(&finished(&mut renderer), &expected, "back again");
+    assert_same(&finished(&mut renderer), &expected, "after other settings");
 }
 
 pub(crate) fn adaptive_films_are_identical_for_any_threads_strategy_and_wave_size() {
@@ -128,11 +131,12 @@ pub(crate) fn step(renderer: &mut Renderer) -> bool {
     }
 }
 
-/// A render that is interrupted many times, within rounds, and resumed from a file gives the same film.
+/// Interrupts a render many times, also within rounds, and resumes it from a file.
 pub(crate) fn adaptive_renders_resume_within_a_round() {
     resumes_on(&[on_cpu()]);
 }
 
+/// Asserts that renders which alternate between these settings give the CPU's film.
 pub(crate) fn resumes_on(machines: &[Settings]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("part.exr");
@@ -178,7 +182,7 @@ pub(crate) fn resumes_on(machines: &[Settings]) {
     assert!(cuts > 2 && within > 0, "{cuts} cuts, {within} in a round");
 }
 
-/// Raising the sample limit continues a render to the film that the higher limit gives from the start.
+/// Checks that raising the sample limit gives the film that the higher limit gives from the start.
 pub(crate) fn adaptive_renders_continue_with_a_higher_sample_limit() {
     let few = &scenes()[0];
     let more = Scene {

@@ -12,12 +12,13 @@ use raysieve::render::{
 use crate::{
     adaptive::{agrees, assert_same, expected_of, finished, resumes_on, scenes, step, to_noise},
     common::on_cpu,
-    gpus::{CASE, again, is_emulated, on},
+    gpus::{CASE, is_emulated, on, run_case_in_child},
 };
 
-/// Name of a test that runs itself in child processes, because a process cannot use a GPU after it has failed.
+/// Name of a test that runs its cases in child processes, because a process cannot use a GPU that has failed.
 pub(crate) const FAILING: &str = "adaptive_renders_leave_out_gpus_that_fail";
-pub(crate) const FALLING: &str = "adaptive_renders_can_continue_when_all_gpus_fail";
+/// Name of a test that runs its cases in child processes, for the same reason as [`FAILING`].
+pub(crate) const ALL_FAIL: &str = "adaptive_renders_can_continue_when_all_gpus_fail";
 
 /// Wave size in paths; a round consists of several waves, the last of which is smaller.
 const WAVE: u32 = 700;
@@ -40,7 +41,10 @@ pub(crate) fn several_gpus_give_the_cpus_adaptive_film(&count: &usize) {
         let mut cpu = to_noise(&cornell, &on_cpu());
         cpu.resume(&part).unwrap();
         let expected = cpu.preview().unwrap().map(|preview| preview.picture);
-        assert!(preview.is_some(), "two rounds are over");
+        assert!(
+            preview.is_some(),
+            "two rounds have ended, so the noise is known"
+        );
         assert_eq!(preview, expected, "{settings:?}");
         assert_eq!(
             renderer.sample_counts().unwrap(),
@@ -51,16 +55,16 @@ pub(crate) fn several_gpus_give_the_cpus_adaptive_film(&count: &usize) {
     picture(&on(&[1, 0], Some(WAVE)));
 }
 
-/// GPUs that fail are left out, and the film stays exact.
+/// Checks that failing GPUs are left out and the film stays exact.
 ///
-/// The cases choose GPU and launch: the GPU that holds the sum or another one, within a wave, during a transfer of
-/// films, during the convergence test, early and late, and two GPUs in turn.
+/// The cases choose the GPU, which sums the films or not, and the launch: within a wave, during a transfer of films or
+/// during the convergence test, early or late. In some cases two GPUs fail in turn.
 pub(crate) fn adaptive_renders_leave_out_gpus_that_fail(&count: &usize) {
     if let Ok(case) = env::var(CASE) {
-        return fails(&case);
+        return render_with_failures(&case);
     }
     if !is_emulated() {
-        return println!("skipped: no real GPU fails when it is asked to");
+        return println!("skipped: only emulated GPUs fail on request");
     }
     let mut cases: Vec<String> = ["1:5", "1:80", "0:700"].map(str::to_owned).into();
     // Launches around the end of a round include those of the convergence test.
@@ -69,11 +73,12 @@ pub(crate) fn adaptive_renders_leave_out_gpus_that_fail(&count: &usize) {
         cases.push("0:200,2:300".to_owned());
     }
     for case in cases {
-        again(FAILING, &case, &[("EMULATED_FAILURES", &case)]);
+        run_case_in_child(FAILING, &case, &[("EMULATED_FAILURES", &case)]);
     }
 }
 
-fn fails(case: &str) {
+/// Renders while GPUs fail, and checks that the film, the statistics and the notes are right.
+fn render_with_failures(case: &str) {
     let scene = &scenes()[0];
     let expected = expected_of(scene);
     let all: Vec<usize> = (0..compaction::cuda::devices().unwrap().len()).collect();
@@ -111,13 +116,13 @@ fn assert_counts(stats: &Stats, part: &Part) {
     assert_eq!(taken.iter().min(), Some(&stats.spp));
 }
 
-/// When one failure disables all GPUs, the part that was saved can be continued to the same film.
+/// Checks that the saved part can be continued to the same film when one failure disables all GPUs.
 pub(crate) fn adaptive_renders_can_continue_when_all_gpus_fail(_: &usize) {
     if env::var_os(CASE).is_some() {
-        return falls();
+        return render_until_all_gpus_fail();
     }
     if !is_emulated() {
-        return println!("skipped: no real GPU fails when it is asked to");
+        return println!("skipped: only emulated GPUs fail on request");
     }
     for failures in ["1:250", "0:270", "0:330", "1:410", "0:450", "1:430"] {
         let environment = [
@@ -126,17 +131,18 @@ pub(crate) fn adaptive_renders_can_continue_when_all_gpus_fail(_: &usize) {
             // The delays ensure that something is saved within a round.
             ("EMULATED_DELAYS", "0:300,1:300"),
         ];
-        again(FALLING, failures, &environment);
+        run_case_in_child(ALL_FAIL, failures, &environment);
     }
 }
 
-fn falls() {
+/// Renders until all GPUs have failed, and continues from the saved part on the CPU.
+fn render_until_all_gpus_fail() {
     let scene = &scenes()[0];
     let expected = expected_of(scene);
     let mut renderer = to_noise(scene, &on(&[0, 1], Some(WAVE)));
     let error = loop {
         match renderer.advance_for(Duration::from_micros(100)) {
-            Ok(more) => assert!(more, "the render is over"),
+            Ok(more) => assert!(more, "the render ended before the failure"),
             Err(error) => break error,
         }
     };

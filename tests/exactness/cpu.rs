@@ -36,7 +36,7 @@ pub(crate) fn the_film_is_identical_for_any_threads_strategy_and_wave_size() {
         );
         for threads in [Some(1), Some(3), None] {
             for &strategy in Strategy::ALL {
-                // One path, a few that divide nothing, about half of all, the default, and more than there are.
+                // A single path, a prime number, about half of all paths, a power of two, and more than there are.
                 for wave_size in [1, 7, 1000, 8192, 100_000] {
                     let settings = Settings {
                         strategy,
@@ -149,7 +149,7 @@ pub(crate) fn a_restart_leaves_nothing_of_the_previous_render() {
     }
 }
 
-/// Different images have different hashes; a constant hash would pass all other tests.
+/// Checks that different images have different hashes, because a constant hash would pass all other tests.
 pub(crate) fn different_images_have_different_hashes() {
     let scene = sized(garden(), 24, 16, 5);
     let moved = raysieve::scene::Camera {
@@ -189,12 +189,12 @@ pub(crate) fn different_images_have_different_hashes() {
     assert_eq!(hashes.len(), others.len(), "{hashes:?}");
 }
 
-/// Sorting hits by material does not change the film.
 pub(crate) fn sorting_hits_does_not_change_the_film() {
-    partition_does_not_matter_by(&on_cpu());
+    assert_sorting_keeps_the_film(&on_cpu());
 }
 
-pub(crate) fn partition_does_not_matter_by(settings: &Settings) {
+/// Asserts that the film is the same with and without sorting of hits, for all strategies.
+pub(crate) fn assert_sorting_keeps_the_film(settings: &Settings) {
     let mut scenes = small_scenes();
     scenes.push(sized(alpha_tested_garden(), 24, 16, 5));
     for scene in scenes {
@@ -213,8 +213,8 @@ pub(crate) fn partition_does_not_matter_by(settings: &Settings) {
     }
 }
 
-/// A wave contains each of its (pixel, sample) pairs once, whatever its range, and adjacent paths see adjacent pixels.
-pub(crate) fn every_pair_is_assigned_once() {
+/// Checks that a wave contains each of its (pixel, sample) pairs once, and that adjacent paths see adjacent pixels.
+pub(crate) fn every_pixel_sample_is_assigned_once() {
     for width in [1_u32, 7, 8, 40] {
         for height in [1, 8, 19] {
             let pixel_count = width * height;
@@ -234,11 +234,11 @@ pub(crate) fn every_pair_is_assigned_once() {
                         log2_samples_together,
                         ..Span::default()
                     };
-                    let mut dealt: Vec<u32> = (0..path_count)
+                    let mut pairs: Vec<u32> = (0..path_count)
                         .map(|path| scheduled_pair(&span, path))
                         .collect();
-                    dealt.sort_unstable();
-                    assert!(dealt.into_iter().eq(0..path_count), "{span:?}");
+                    pairs.sort_unstable();
+                    assert!(pairs.into_iter().eq(0..path_count), "{span:?}");
                 }
             }
         }
@@ -259,8 +259,8 @@ pub(crate) fn every_pair_is_assigned_once() {
     }
 }
 
-/// A wave without paths would never finish, and the largest wave does not fit into memory.
-pub(crate) fn impossible_waves_are_refused() {
+/// Checks that a wave size of 0, which would never finish, and one that does not fit into memory are refused.
+pub(crate) fn empty_and_oversized_waves_are_refused() {
     for wave_size in [0, u32::MAX] {
         let settings = Settings {
             wave_size: Some(wave_size),

@@ -31,9 +31,10 @@ use crate::{
     harness::Gpu,
 };
 
-/// Name of the test that runs itself again in a process without NVRTC.
-pub(crate) const DRIVER_ALONE: &str = "a_driver_alone_is_enough";
+/// Name of the test that runs itself again in a process without NVRTC and cached kernels.
+pub(crate) const WITHOUT_NVRTC: &str = "shipped_kernels_render_without_nvrtc";
 
+/// Returns settings for the first GPU.
 fn on_cuda(wave_size: Option<u32>) -> Settings {
     Settings {
         backend: BackendChoice::Cuda(0),
@@ -102,7 +103,7 @@ pub(crate) fn every_wave_size_has_the_cpus_film_on_cuda(_: &Gpu) {
     }
 }
 
-/// Large waves run many tiles at once, on all multiprocessors.
+/// Renders waves so large that all multiprocessors work on many tiles at once.
 pub(crate) fn a_large_image_has_the_cpus_film_on_cuda(_: &Gpu) {
     agrees(
         &sized(load("scenes/cornell.ron"), 1024, 512, 3),
@@ -148,20 +149,20 @@ pub(crate) fn the_film_is_identical_for_any_steps_on_cuda(_: &Gpu) {
 }
 
 /// Renders in a process that finds neither NVRTC nor cached kernels.
-pub(crate) fn a_driver_alone_is_enough(gpu: &Gpu) {
+pub(crate) fn shipped_kernels_render_without_nvrtc(gpu: &Gpu) {
     let without = [("COMPACTION_NVRTC", "off"), ("COMPACTION_CACHE", "off")];
     let has = |&(name, choice): &(&str, &str)| env::var_os(name).is_some_and(|set| set == choice);
     if !without.iter().all(has) {
         let child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", DRIVER_ALONE])
+            .args(["--exact", WITHOUT_NVRTC])
             .envs(without)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout).into_owned()
+        let output_text = String::from_utf8_lossy(&child.stdout).into_owned()
             + &String::from_utf8_lossy(&child.stderr);
         assert!(
-            child.status.success() && said.contains("1 passed"),
-            "{said}"
+            child.status.success() && output_text.contains("1 passed"),
+            "{output_text}"
         );
         return;
     }
@@ -184,17 +185,18 @@ pub(crate) fn a_driver_alone_is_enough(gpu: &Gpu) {
     let mut renderer = start(&metals, &on_cuda(None));
     renderer.set_sort_hits(SortHits::On).unwrap();
     while renderer.advance().unwrap() {}
-    assert_equal(&renderer.finish().unwrap(), &expected, "ordered hits");
+    assert_equal(&renderer.finish().unwrap(), &expected, "sorted hits");
 }
 
 /// A wave on the GPU and an equal one on the CPU, with the paths to trace.
-struct Twins {
+struct WavePair {
     cuda: Wave,
     cpu: Wave,
     span: Span,
 }
 
-fn twins(strategy: Strategy, capacity: u32) -> Twins {
+/// Creates both waves for the Cornell box; `capacity` is the maximum number of paths of the one on the GPU.
+fn wave_pair(strategy: Strategy, capacity: u32) -> WavePair {
     let scene = load("scenes/cornell.ron");
     let (width, height) = (96, 64);
     let camera = Camera::new(&scene.camera, width, height);
@@ -211,7 +213,7 @@ fn twins(strategy: Strategy, capacity: u32) -> Twins {
     let (paths, bounces) = (span.path_count, scene.max_bounces);
     let cuda = CudaWave::new(0, &world, camera, bounces, capacity, strategy).unwrap();
     let film = Arc::new(Film::new(span.pixel_count));
-    Twins {
+    WavePair {
         cuda: Wave::Cuda(Box::new(cuda)),
         cpu: Wave::Cpu(Box::new(CpuWave::new(
             Arc::new(world),
@@ -225,14 +227,16 @@ fn twins(strategy: Strategy, capacity: u32) -> Twins {
     }
 }
 
-/// Repeated waves of one size are recorded as a CUDA graph and replayed; waves of another size in between are not.
-pub(crate) fn a_wave_never_waits(_: &Gpu) {
+/// Checks that repeated waves of one size are recorded as a CUDA graph and replayed, and that others are not.
+///
+/// A wave that synchronised with the host could not be recorded.
+pub(crate) fn waves_of_one_size_replay_a_graph(_: &Gpu) {
     for &strategy in Strategy::ALL {
-        let Twins {
+        let WavePair {
             mut cuda,
             mut cpu,
             span,
-        } = twins(strategy, 20_000);
+        } = wave_pair(strategy, 20_000);
         let half = Span {
             path_count: span.path_count / 2,
             ..span
@@ -262,21 +266,21 @@ pub(crate) fn a_wave_never_waits(_: &Gpu) {
         );
         let (got, expected) = (cuda.film_sums().unwrap(), cpu.film_sums().unwrap());
         assert!(expected.sums.iter().any(|&sum| sum > 0));
-        assert!(got.sums == expected.sums, "{strategy}: another film");
+        assert!(got.sums == expected.sums, "{strategy}: the film differs");
         assert_eq!((got.rejected, expected.rejected), (0, 0));
     }
 }
 
 pub(crate) fn sorting_hits_does_not_change_the_film_on_cuda(_: &Gpu) {
-    cpu::partition_does_not_matter_by(&on_cuda(None));
+    cpu::assert_sorting_keeps_the_film(&on_cuda(None));
 }
 
-/// Growing waves have different sizes, with buffers reallocated in between, and still give the CPU's film.
+/// Renders waves of growing size, whose buffers are reallocated in between.
 pub(crate) fn growing_waves_give_the_cpus_film(_: &Gpu) {
-    let Twins {
+    let WavePair {
         mut cpu, mut span, ..
-    } = twins(Strategy::default(), 20_000);
-    let Twins { cuda, .. } = twins(Strategy::default(), 500);
+    } = wave_pair(Strategy::default(), 20_000);
+    let WavePair { cuda, .. } = wave_pair(Strategy::default(), 500);
     let Wave::Cuda(cuda) = cuda else {
         panic!("a wave on a GPU")
     };
@@ -300,7 +304,7 @@ pub(crate) fn growing_waves_give_the_cpus_film(_: &Gpu) {
     assert!(sizes.iter().all(|&size| size <= 8_000));
 }
 
-/// The stage times sum to at most the render time, also if the image is read during the render.
+/// Checks that the stage times sum to at most the render time, also if the image is read during the render.
 pub(crate) fn stage_times_are_within_the_render_time(_: &Gpu) {
     let scene = sized(load("scenes/cornell.ron"), 1024, 1024, 256);
     let mut renderer = start(&scene, &on_cuda(None));
@@ -313,9 +317,9 @@ pub(crate) fn stage_times_are_within_the_render_time(_: &Gpu) {
     assert!(stages <= whole, "stages of {stages} ms in {whole} ms");
 }
 
-/// Reading the film synchronises, so recording it into a graph fails; the wave still works afterwards.
-pub(crate) fn recording_a_wait_into_a_graph_fails(_: &Gpu) {
-    let Twins { cuda, span, .. } = twins(Strategy::default(), 20_000);
+/// Checks that reading the film, which synchronises, cannot be recorded, and that the wave still works afterwards.
+pub(crate) fn recording_a_synchronisation_into_a_graph_fails(_: &Gpu) {
+    let WavePair { cuda, span, .. } = wave_pair(Strategy::default(), 20_000);
     let mut cuda = cuda;
     let stream = on_gpu(&cuda).stream.clone();
     let graph = Graph::record(&stream, || cuda.film_sums().map(drop));

@@ -21,9 +21,11 @@ use crate::{
     common::{garden, load, on_cpu, render, sized, start},
 };
 
-/// Name of a test that runs itself in child processes, because a process cannot use a GPU after it has failed.
+/// Name of a test that runs its cases in child processes, because a process cannot use a GPU that has failed.
 pub(crate) const FAILING: &str = "gpus_that_fail_are_left_out";
-pub(crate) const ALL_FAIL: &str = "gpus_that_all_fail_leave_a_part";
+/// Name of a test that runs its cases in child processes, for the same reason as [`FAILING`].
+pub(crate) const ALL_FAIL: &str = "parts_remain_when_all_gpus_fail";
+/// Name of a test that runs itself in a child process whose second GPU is slower.
 pub(crate) const UNEVEN: &str = "faster_gpus_get_more_work";
 
 /// Environment variable that tells a child process which GPUs fail.
@@ -34,16 +36,18 @@ pub(crate) const CASE: &str = "RAYSIEVE_TEST_GPUS";
 /// Returns the number of GPUs, or an error if there are fewer than two.
 pub(crate) fn several() -> Result<usize, String> {
     match devices().map(|found| found.len()) {
-        Ok(1) => Err("there is one GPU alone".to_owned()),
+        Ok(1) => Err("there is only one GPU".to_owned()),
         Ok(count) => Ok(count),
         Err(error) => Err(error.to_string()),
     }
 }
 
+/// Returns whether the GPUs are emulated (`emulator/run`).
 pub(crate) fn is_emulated() -> bool {
     devices().unwrap()[0].name.starts_with("Emulated")
 }
 
+/// Returns settings for these GPUs that copy the film to the host often.
 pub(crate) fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
     Settings {
         backend: BackendChoice::SomeCuda(gpus.to_vec()),
@@ -55,7 +59,7 @@ pub(crate) fn on(gpus: &[usize], wave_size: Option<u32>) -> Settings {
 }
 
 /// Asserts that a part equals the CPU's render of the same samples.
-fn assert_holds(scene: &Scene, part: &Part, case: &str) {
+fn assert_equals_cpu(scene: &Scene, part: &Part, case: &str) {
     let paths: u64 = part.header.stats.devices.iter().map(|gpu| gpu.paths).sum();
     assert_eq!(
         paths, part.header.stats.paths,
@@ -114,6 +118,7 @@ pub(crate) fn several_gpus_have_the_cpus_film(&count: &usize) {
     }
 }
 
+/// Finishes a render and compares its statistics.
 fn assert_renders(renderer: &mut Renderer, expected: &Stats, case: &str) {
     while renderer.advance().unwrap() {}
     let stats = renderer.finish().unwrap();
@@ -139,7 +144,7 @@ pub(crate) fn parts_of_several_gpus_are_exact_at_any_time(&count: &usize) {
         steps += 1;
         if steps % 3 == 1 {
             let part = renderer.part().unwrap();
-            assert_holds(&scene, &part, &format!("step {steps}"));
+            assert_equals_cpu(&scene, &part, &format!("step {steps}"));
             assert!(
                 renderer.picture().unwrap() == part.picture(),
                 "step {steps}"
@@ -155,7 +160,7 @@ pub(crate) fn parts_of_several_gpus_are_exact_at_any_time(&count: &usize) {
         }
     }
     assert!(steps > 6, "too short a render: {steps} steps");
-    assert_holds(&scene, &renderer.part().unwrap(), "all");
+    assert_equals_cpu(&scene, &renderer.part().unwrap(), "all");
     while other.advance().unwrap() {}
     let part = other.part().unwrap();
     let names: Vec<&str> = part
@@ -166,7 +171,7 @@ pub(crate) fn parts_of_several_gpus_are_exact_at_any_time(&count: &usize) {
         .map(|gpu| &*gpu.device)
         .collect();
     assert_eq!(names.len(), count, "{names:?}");
-    assert_holds(&scene, &part, "resumed");
+    assert_equals_cpu(&scene, &part, "resumed");
 }
 
 pub(crate) fn several_gpus_are_named_in_messages(&count: &usize) {
@@ -185,8 +190,11 @@ pub(crate) fn several_gpus_are_named_in_messages(&count: &usize) {
         let Err(error) = Renderer::new(&scene, &on(&gpus, None)) else {
             panic!("{gpus:?} are no GPUs")
         };
-        let said = error.to_string();
-        assert!(said.contains(words) && !said.contains('\n'), "{said}");
+        let message = error.to_string();
+        assert!(
+            message.contains(words) && !message.contains('\n'),
+            "{message}"
+        );
     }
     let settings = Settings {
         backend: BackendChoice::AllCuda,
@@ -209,7 +217,7 @@ pub(crate) fn faster_gpus_get_more_work(_: &usize) {
     }
     if env::var_os(CASE).is_none() {
         // The delay is long enough to be visible on a busy machine.
-        return again(UNEVEN, "", &[("EMULATED_DELAYS", "1:100000")]);
+        return run_case_in_child(UNEVEN, "", &[("EMULATED_DELAYS", "1:100000")]);
     }
     let scene = sized(load("scenes/cornell.ron"), 32, 32, 8);
     let (_, expected) = render(&scene, &on_cpu());
@@ -222,9 +230,9 @@ pub(crate) fn faster_gpus_get_more_work(_: &usize) {
 /// Runs each case in its own process: GPUs that fail are left out and the film stays exact.
 pub(crate) fn gpus_that_fail_are_left_out(&count: &usize) {
     if let Ok(case) = env::var(CASE) {
-        return fails(&case, count);
+        return render_with_failures(&case, count);
     }
-    // The GPU that holds the sum (0), another one, and both in turn: at once, soon and late.
+    // The GPU that sums the films (0), another one, or both fail, at once, soon or late.
     let mut cases = ["0@1", "1@4", "0@9"].map(str::to_owned).to_vec();
     if count > 2 {
         cases.push("2@3,0@6".to_owned());
@@ -232,13 +240,13 @@ pub(crate) fn gpus_that_fail_are_left_out(&count: &usize) {
     let all = (0..count).map(|gpu| format!("{gpu}@{}", 5 + gpu));
     cases.push(all.collect::<Vec<_>>().join(","));
     for case in &cases {
-        again(FAILING, case, &[]);
+        run_case_in_child(FAILING, case, &[]);
     }
     if is_emulated() {
         // Failures in the middle of a wave, and while films are transferred.
         for failures in ["1:3", "0:57", "1:333", "0:701,1:600"] {
             let is_last = failures.contains(',') && count == 2;
-            again(
+            run_case_in_child(
                 FAILING,
                 if is_last { "all" } else { "any" },
                 &[("EMULATED_FAILURES", failures)],
@@ -248,33 +256,36 @@ pub(crate) fn gpus_that_fail_are_left_out(&count: &usize) {
 }
 
 /// When a kernel crashes on one GPU and the driver disables all, the safe part continues to the same film.
-pub(crate) fn gpus_that_all_fail_leave_a_part(&count: &usize) {
+pub(crate) fn parts_remain_when_all_gpus_fail(&count: &usize) {
     if env::var_os(CASE).is_none() {
-        return again(ALL_FAIL, "", &[("EMULATED_ALL_FALL", "1")]);
+        return run_case_in_child(ALL_FAIL, "", &[("EMULATED_ALL_FALL", "1")]);
     }
     let scene = long_scene();
     let all: Vec<usize> = (0..count).collect();
     let mut renderer = start(&scene, &on(&all, Some(small_waves())));
-    let mut trap = Some(Trap::set(1));
+    let mut trap = Some(Trap::compile(1));
     let error = loop {
         match renderer.advance_for(Duration::from_millis(3)) {
-            Ok(more) => assert!(more, "the render is over"),
+            Ok(more) => assert!(more, "the render ended before the failure"),
             Err(error) => break error,
         }
         if renderer.stats().paths > scene_pairs(&scene) / 2
             && let Some(trap) = trap.take()
         {
-            trap.spring();
+            trap.launch();
         }
     };
     assert!(renderer.all_gpus_failed(), "{error}");
     let part = renderer.part().unwrap();
-    assert!(!part.header.samples.is_empty(), "nothing was safe");
-    assert_holds(&scene, &part, "safe");
+    assert!(
+        !part.header.samples.is_empty(),
+        "no samples were copied to the host"
+    );
+    assert_equals_cpu(&scene, &part, "safe");
     let mut cpu = start(&scene, &on_cpu());
     cpu.resume(&part).unwrap();
     while cpu.advance().unwrap() {}
-    assert_holds(&scene, &cpu.part().unwrap(), "resumed");
+    assert_equals_cpu(&scene, &cpu.part().unwrap(), "resumed");
 }
 
 /// Returns a scene whose render is long enough for failures to happen before its end.
@@ -285,32 +296,34 @@ fn long_scene() -> Scene {
     }
 }
 
+/// Returns a wave size in paths, small enough that a render takes many waves.
 fn small_waves() -> u32 {
     if is_emulated() { 150 } else { 4000 }
 }
 
+/// Returns the number of (pixel, sample) pairs of a scene.
 fn scene_pairs(scene: &Scene) -> u64 {
     u64::from(scene.size.0 * scene.size.1) * u64::from(scene.spp)
 }
 
 /// Runs one test in another process, with [`CASE`] and more environment variables set.
-pub(crate) fn again(test: &str, case: &str, more: &[(&str, &str)]) {
+pub(crate) fn run_case_in_child(test: &str, case: &str, more: &[(&str, &str)]) {
     let child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test])
         .env(CASE, case)
         .envs(more.iter().copied())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout).into_owned()
+    let output_text = String::from_utf8_lossy(&child.stdout).into_owned()
         + &String::from_utf8_lossy(&child.stderr);
     assert!(
-        child.status.success() && said.contains("1 passed"),
-        "{case} {more:?}: {said}"
+        child.status.success() && output_text.contains("1 passed"),
+        "{case} {more:?}: {output_text}"
     );
 }
 
 /// Renders while the GPUs of a case fail, and checks what remains.
-fn fails(case: &str, count: usize) {
+fn render_with_failures(case: &str, count: usize) {
     let by_step: Vec<(usize, usize)> = case
         .split(',')
         .filter_map(|failure| failure.split_once('@'))
@@ -319,7 +332,7 @@ fn fails(case: &str, count: usize) {
     let scene = long_scene();
     let all: Vec<usize> = (0..count).collect();
     let mut renderer = start(&scene, &on(&all, Some(small_waves())));
-    let trap = |&(gpu, step)| (step, Trap::set(gpu));
+    let trap = |&(gpu, step)| (step, Trap::compile(gpu));
     let mut traps: Vec<(usize, Trap)> = by_step.iter().map(trap).collect();
     let mut notes = Vec::new();
     let mut step = 0;
@@ -332,7 +345,7 @@ fn fails(case: &str, count: usize) {
         notes.extend(renderer.take_notes());
         step += 1;
         for (_, trap) in traps.extract_if(.., |&mut (at, _)| at == step) {
-            trap.spring();
+            trap.launch();
         }
         if step % 4 == 0
             && let Err(error) = renderer.picture()
@@ -343,7 +356,7 @@ fn fails(case: &str, count: usize) {
     let latest = by_step.iter().map(|&(_, at)| at).max().unwrap_or(0);
     assert!(
         ended.is_err() || step >= latest,
-        "the render is over after {step} steps"
+        "the render ended before the failure, after {step} steps"
     );
     let part = renderer.part().unwrap();
     notes.extend(renderer.take_notes());
@@ -351,7 +364,7 @@ fn fails(case: &str, count: usize) {
         "{case}: {step} steps, samples {}, {notes:?}",
         part.header.samples
     );
-    assert_holds(&scene, &part, case);
+    assert_equals_cpu(&scene, &part, case);
     assert!(renderer.picture().is_ok() || ended.is_err());
     let failed = part
         .header
@@ -360,10 +373,10 @@ fn fails(case: &str, count: usize) {
         .iter()
         .filter(|gpu| gpu.failed)
         .count();
-    // The failure of the last one is the error of the render.
+    // If all GPUs fail, the failure of the last one is reported as the error of the render instead of a note.
     assert_eq!(notes.len(), failed, "{notes:?}");
     if !is_emulated() {
-        // A kernel that crashes takes all GPUs of its process with it: what was safe is left.
+        // On real GPUs a crash disables all GPUs of the process. Only samples that were copied to the host remain.
         assert!(ended.is_err() && renderer.all_gpus_failed(), "{case}");
         return;
     }
@@ -396,18 +409,18 @@ fn fails(case: &str, count: usize) {
     renderer.set_size(20, 12).unwrap();
     while renderer.advance().unwrap() {}
     let small = sized(scene, 20, 12, 12);
-    assert_holds(&small, &renderer.part().unwrap(), case);
+    assert_equals_cpu(&small, &renderer.part().unwrap(), case);
 }
 
-/// A kernel that crashes its GPU, which is unusable for this process afterwards.
+/// A kernel that crashes and thereby makes its GPU unusable for this process.
 struct Trap {
     stream: Arc<CudaStream>,
     kernel: Kernel<(u32,)>,
 }
 
 impl Trap {
-    /// Compiles the kernel in advance, so that it can be launched while waves are in flight.
-    fn set(gpu: usize) -> Trap {
+    /// Compiles the kernel in advance, so that [`Trap::launch`] can run while waves are in flight.
+    fn compile(gpu: usize) -> Trap {
         let context = open(gpu).unwrap();
         let text =
             "extern \"C\" __global__ void fail(u32 when) { if (when == threadIdx.x) __trap(); }";
@@ -420,7 +433,7 @@ impl Trap {
     }
 
     /// Launches the kernel without waiting for it.
-    fn spring(self) {
+    fn launch(self) {
         let threads = Launch::blocks(1, 32);
         self.kernel.launch(&self.stream, threads, (3,)).unwrap();
     }

@@ -80,12 +80,12 @@ fn main() {
             sort_tuner::sort_tuning_measures_nothing_that_cannot_pay,
         )
         .test(
-            "every_pair_is_assigned_once",
-            cpu::every_pair_is_assigned_once,
+            "every_pixel_sample_is_assigned_once",
+            cpu::every_pixel_sample_is_assigned_once,
         )
         .test(
-            "impossible_waves_are_refused",
-            cpu::impossible_waves_are_refused,
+            "empty_and_oversized_waves_are_refused",
+            cpu::empty_and_oversized_waves_are_refused,
         )
         .gpu(
             "every_scene_has_the_cpus_film_on_cuda",
@@ -104,12 +104,12 @@ fn main() {
             adaptive::adaptive_films_match_the_cpus_on_cuda,
         )
         .gpu(
-            "previews_are_the_cpus_on_cuda",
-            previews::previews_are_the_cpus_on_cuda,
+            "previews_match_the_cpus_on_cuda",
+            previews::previews_match_the_cpus_on_cuda,
         )
         .gpu(
-            "adaptive_previews_are_the_cpus_on_cuda",
-            previews::adaptive_previews_are_the_cpus_on_cuda,
+            "adaptive_previews_match_the_cpus_on_cuda",
+            previews::adaptive_previews_match_the_cpus_on_cuda,
         )
         .gpu(
             "all_combinations_of_settings_give_one_film_on_cuda",
@@ -119,7 +119,10 @@ fn main() {
             "the_film_is_identical_for_any_steps_on_cuda",
             cuda::the_film_is_identical_for_any_steps_on_cuda,
         )
-        .gpu(cuda::DRIVER_ALONE, cuda::a_driver_alone_is_enough)
+        .gpu(
+            cuda::WITHOUT_NVRTC,
+            cuda::shipped_kernels_render_without_nvrtc,
+        )
         .gpu(
             "sorting_hits_does_not_change_the_film_on_cuda",
             cuda::sorting_hits_does_not_change_the_film_on_cuda,
@@ -128,7 +131,10 @@ fn main() {
             "a_render_with_sort_tuning_has_the_cpus_film",
             sort_tuner::a_render_with_sort_tuning_has_the_cpus_film,
         )
-        .gpu("a_wave_never_waits", cuda::a_wave_never_waits)
+        .gpu(
+            "waves_of_one_size_replay_a_graph",
+            cuda::waves_of_one_size_replay_a_graph,
+        )
         .gpu(
             "growing_waves_give_the_cpus_film",
             cuda::growing_waves_give_the_cpus_film,
@@ -138,8 +144,8 @@ fn main() {
             cuda::stage_times_are_within_the_render_time,
         )
         .gpu(
-            "recording_a_wait_into_a_graph_fails",
-            cuda::recording_a_wait_into_a_graph_fails,
+            "recording_a_synchronisation_into_a_graph_fails",
+            cuda::recording_a_synchronisation_into_a_graph_fails,
         )
         .needs(
             "no two GPUs",
@@ -150,8 +156,8 @@ fn main() {
         .needs(
             "no two GPUs",
             gpus::several(),
-            "previews_of_several_gpus_are_the_cpus",
-            previews::previews_of_several_gpus_are_the_cpus,
+            "previews_of_several_gpus_match_the_cpus",
+            previews::previews_of_several_gpus_match_the_cpus,
         )
         .needs(
             "no two GPUs",
@@ -181,7 +187,7 @@ fn main() {
             "no two GPUs",
             gpus::several(),
             gpus::ALL_FAIL,
-            gpus::gpus_that_all_fail_leave_a_part,
+            gpus::parts_remain_when_all_gpus_fail,
         )
         .needs(
             "no two GPUs",
@@ -198,7 +204,7 @@ fn main() {
         .needs(
             "no two GPUs",
             gpus::several(),
-            adaptive_on_gpus::FALLING,
+            adaptive_on_gpus::ALL_FAIL,
             adaptive_on_gpus::adaptive_renders_can_continue_when_all_gpus_fail,
         )
         .run()
@@ -223,13 +229,13 @@ fn counts(stats: &Stats) -> Vec<[u64; 6]> {
 fn assert_equal(got: &Stats, expected: &Stats, case: &str) {
     assert_eq!(
         got.film_hash, expected.film_hash,
-        "{}, {case}: another film",
+        "{}, {case}: the film differs",
         expected.scene
     );
     assert_eq!(
         counts(got),
         counts(expected),
-        "{}, {case}: other counts",
+        "{}, {case}: the counts differ",
         expected.scene
     );
     assert_eq!(got.rejected_samples, 0, "{}, {case}", expected.scene);

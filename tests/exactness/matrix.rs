@@ -37,10 +37,10 @@ const CUTS: [SamplePosition; 4] = [
 
 pub(crate) fn all_combinations_of_settings_give_one_film() {
     let wave_sizes = [Some(1), Some(1000), None];
-    holds(&backends_of_cpu(), &small_scenes(), &wave_sizes);
+    assert_one_film(&backends_of_cpu(), &small_scenes(), &wave_sizes);
 }
 
-/// Tests the CPU and all GPUs, each of which resumes the parts of another.
+/// Tests the CPU and all GPUs. Each resumes the parts of another one.
 pub(crate) fn all_combinations_of_settings_give_one_film_on_cuda(_: &Gpu) {
     let gpus = devices().unwrap();
     let gpus = gpus.iter().map(|device| Settings {
@@ -49,9 +49,9 @@ pub(crate) fn all_combinations_of_settings_give_one_film_on_cuda(_: &Gpu) {
     });
     let backends: Vec<Settings> = gpus.chain(backends_of_cpu()).collect();
     println!("{} backends", backends.len());
-    holds(&backends, &small_scenes(), &[Some(33), Some(1000), None]);
+    assert_one_film(&backends, &small_scenes(), &[Some(33), Some(1000), None]);
     let mesh = sized(load("scenes/mesh.ron"), 64, 48, 5);
-    holds(&backends, &[mesh], &[None]);
+    assert_one_film(&backends, &[mesh], &[None]);
 }
 
 fn backends_of_cpu() -> Vec<Settings> {
@@ -71,7 +71,8 @@ fn small_scenes() -> Vec<Scene> {
     scenes.map(|scene| sized(scene, 24, 16, 5)).into()
 }
 
-fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
+/// Asserts that renders at once, resumed and merged give one film, for all strategies and wave sizes.
+fn assert_one_film(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
     let folder = tempfile::tempdir().unwrap();
     // Only some parts go through a file, because writing to disk takes longer than these renders.
     let kept = |part: Part, strategy: Strategy| {
@@ -100,26 +101,30 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                 for first in 0..renderers.len() {
                     let second = (first + 1) % renderers.len();
                     let third = (first + 2) % renderers.len();
-                    let case = |way: &str| {
+                    let case = |method: &str| {
                         format!(
-                            "{way} from {:?}, {strategy}, waves of {wave_size:?}",
+                            "{method} from {:?}, {strategy}, waves of {wave_size:?}",
                             backends[first]
                         )
                     };
 
-                    let one_go = rendered(&mut renderers[first], CUTS[0], CUTS[3]);
-                    assert_equal(&one_go.header.stats, &expected, &case("one go"));
+                    let uninterrupted = rendered(&mut renderers[first], CUTS[0], CUTS[3]);
+                    assert_equal(
+                        &uninterrupted.header.stats,
+                        &expected,
+                        &case("uninterrupted"),
+                    );
 
-                    let begun = rendered(&mut renderers[first], CUTS[0], CUTS[2]);
+                    let first_part = rendered(&mut renderers[first], CUTS[0], CUTS[2]);
                     let resumed = &mut renderers[second];
                     resumed
                         .set_samples(&samples(scene, CUTS[0], CUTS[3]))
                         .unwrap();
-                    resumed.resume(&kept(begun, strategy)).unwrap();
+                    resumed.resume(&kept(first_part, strategy)).unwrap();
                     while resumed.advance().unwrap() {}
                     let resumed = resumed.part().unwrap();
                     assert_equal(&resumed.header.stats, &expected, &case("resumed"));
-                    assert!(resumed.film == one_go.film, "{}", case("resumed"));
+                    assert!(resumed.film == uninterrupted.film, "{}", case("resumed"));
 
                     let mut merged =
                         kept(rendered(&mut renderers[third], CUTS[2], CUTS[3]), strategy);
@@ -128,8 +133,12 @@ fn holds(backends: &[Settings], scenes: &[Scene], wave_sizes: &[Option<u32>]) {
                         merged.add(&kept(part, strategy)).unwrap();
                     }
                     assert_equal(&merged.header.stats, &expected, &case("merged"));
-                    assert!(merged.film == one_go.film, "{}", case("merged"));
-                    assert!(merged.picture() == one_go.picture(), "{}", case("merged"));
+                    assert!(merged.film == uninterrupted.film, "{}", case("merged"));
+                    assert!(
+                        merged.picture() == uninterrupted.picture(),
+                        "{}",
+                        case("merged")
+                    );
                 }
             }
         }

@@ -28,6 +28,7 @@ fn scenes() -> [Scene; 3] {
     scenes.map(|scene| sized(scene, 40, 27, 5))
 }
 
+/// Renders all samples and returns the preview.
 fn preview(renderer: &mut Renderer) -> Picture {
     renderer.restart().unwrap();
     renderer.keep_for_previews();
@@ -35,19 +36,19 @@ fn preview(renderer: &mut Renderer) -> Picture {
     renderer.preview().unwrap().expect("a preview").picture
 }
 
-pub(crate) fn previews_are_the_cpus_on_cuda(_: &Gpu) {
-    are_the_cpus(&BackendChoice::Cuda(0), Strategy::ALL);
+pub(crate) fn previews_match_the_cpus_on_cuda(_: &Gpu) {
+    assert_previews_match_the_cpus(&BackendChoice::Cuda(0), Strategy::ALL);
 }
 
-pub(crate) fn previews_of_several_gpus_are_the_cpus(&count: &usize) {
-    are_the_cpus(
+pub(crate) fn previews_of_several_gpus_match_the_cpus(&count: &usize) {
+    assert_previews_match_the_cpus(
         &BackendChoice::SomeCuda((0..count).collect()),
         &[Strategy::default()],
     );
 }
 
 /// Returns the previews of a render to a noise target, in the middle of a round and at the end.
-fn to_noise(renderer: &mut Renderer) -> [Picture; 2] {
+fn adaptive_previews(renderer: &mut Renderer) -> [Picture; 2] {
     let mut shown = |samples: u32| {
         renderer
             .set_samples(&Samples::first(samples, PIXELS))
@@ -58,8 +59,8 @@ fn to_noise(renderer: &mut Renderer) -> [Picture; 2] {
     [shown(41), shown(100)]
 }
 
-pub(crate) fn adaptive_previews_are_the_cpus_on_cuda(_: &Gpu) {
-    agree_to_noise(&Settings {
+pub(crate) fn adaptive_previews_match_the_cpus_on_cuda(_: &Gpu) {
+    assert_adaptive_previews_match(&Settings {
         backend: BackendChoice::Cuda(0),
         ..Settings::default()
     });
@@ -67,14 +68,14 @@ pub(crate) fn adaptive_previews_are_the_cpus_on_cuda(_: &Gpu) {
 
 pub(crate) fn adaptive_previews_are_identical_every_time() {
     for threads in [1, 3] {
-        agree_to_noise(&Settings {
+        assert_adaptive_previews_match(&Settings {
             threads: Some(threads),
             ..on_cpu()
         });
     }
 }
 
-fn agree_to_noise(settings: &Settings) {
+fn assert_adaptive_previews_match(settings: &Settings) {
     for scene in scenes() {
         let scene = sized(scene, 20, 13, 100);
         let renderer = |settings: &Settings| {
@@ -82,7 +83,7 @@ fn agree_to_noise(settings: &Settings) {
             renderer.set_noise(Some(0.3)).unwrap();
             renderer
         };
-        let expected = to_noise(&mut renderer(&on_cpu()));
+        let expected = adaptive_previews(&mut renderer(&on_cpu()));
         for wave_size in [Some(700), None] {
             let settings = Settings {
                 wave_size,
@@ -91,8 +92,8 @@ fn agree_to_noise(settings: &Settings) {
             let mut renderer = renderer(&settings);
             let case = format!("{}, {settings:?}", scene.path.display());
             assert!(
-                to_noise(&mut renderer) == expected,
-                "{case}: another preview"
+                adaptive_previews(&mut renderer) == expected,
+                "{case}: the preview differs"
             );
             // After resuming a part, the noise is known at once.
             let shown = renderer.preview().unwrap();
@@ -104,13 +105,13 @@ fn agree_to_noise(settings: &Settings) {
             let picture = |preview: Option<Preview>| preview.expect("a preview").picture;
             assert!(
                 picture(again) == picture(shown),
-                "{case}: another behind a part"
+                "{case}: the preview of a resumed part differs"
             );
         }
     }
 }
 
-fn are_the_cpus(backend: &BackendChoice, strategies: &[Strategy]) {
+fn assert_previews_match_the_cpus(backend: &BackendChoice, strategies: &[Strategy]) {
     for scene in scenes() {
         let expected = preview(&mut start(&scene, &on_cpu()));
         for wave_size in [Some(700), None] {
@@ -124,7 +125,7 @@ fn are_the_cpus(backend: &BackendChoice, strategies: &[Strategy]) {
                 renderer.set_strategy(strategy).unwrap();
                 assert!(
                     preview(&mut renderer) == expected,
-                    "{}, {backend}, {strategy}, waves of {wave_size:?}: another preview",
+                    "{}, {backend}, {strategy}, waves of {wave_size:?}: the preview differs",
                     scene.path.display()
                 );
             }

@@ -30,25 +30,25 @@ impl Render {
 
     /// Simulates `count` waves, two in flight at a time, and returns for each whether it sorts its hits.
     fn waves(&mut self, count: usize) -> Vec<bool> {
-        let mut begun = vec![self.tuner.begin()];
+        let mut sorting = vec![self.tuner.begin()];
         for _ in 0..count {
-            begun.push(self.tuner.begin());
-            let orders = begun[begun.len() - 2];
+            sorting.push(self.tuner.begin());
+            let sorts_hits = sorting[sorting.len() - 2];
             // Every fifth wave is slowed down by a disturbance.
-            let disturbed = if begun.len().is_multiple_of(5) {
+            let disturbed = if sorting.len().is_multiple_of(5) {
                 3.0
             } else {
                 1.0
             };
             self.tuner.learn(Timed {
                 paths: self.paths,
-                sorts_hits: orders,
+                sorts_hits,
                 repeats: true,
-                milliseconds: disturbed * self.milliseconds[usize::from(orders)],
+                milliseconds: disturbed * self.milliseconds[usize::from(sorts_hits)],
             });
         }
-        begun.truncate(count);
-        begun
+        sorting.truncate(count);
+        sorting
     }
 }
 
@@ -64,11 +64,16 @@ pub(crate) fn sort_tuning_keeps_the_faster_setting() {
         assert!((gain - milliseconds[0] / milliseconds[1]).abs() < 1e-9);
         assert_eq!(render.tuner.sorts(), pays, "{milliseconds:?}");
         // The cost of the measurement is bounded, and it is not repeated.
-        let slower = waves.iter().filter(|&&orders| orders != pays);
+        let slower = waves.iter().filter(|&&sorts_hits| sorts_hits != pays);
         let steady = (250.0 / milliseconds[0]).ceil() as usize;
         let max_count = 9 + if pays { steady + 2 } else { 0 };
         assert!(slower.count() <= max_count, "{milliseconds:?}");
-        assert!(render.waves(1000).iter().all(|&orders| orders == pays));
+        assert!(
+            render
+                .waves(1000)
+                .iter()
+                .all(|&sorts_hits| sorts_hits == pays)
+        );
         // A change of the view starts a new measurement.
         render.tuner.reset();
         assert_eq!(render.tuner.begin(), pays);

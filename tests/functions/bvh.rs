@@ -15,6 +15,7 @@ use raysieve::{
 use crate::common::Random;
 use scenes::{SCENES, closed_surface, doubles, point, sheet, sphere, triangle};
 
+/// Builds a tree over primitives, which are numbered in order.
 fn tree(mut primitives: Vec<Primitive>) -> Tree {
     for (number, primitive) in (0..).zip(&mut primitives) {
         primitive.number = number;
@@ -43,6 +44,7 @@ fn shadow_ray(origin: Vec3, direction: Vec3, distance: f32) -> ShadowRay {
     }
 }
 
+/// Returns the nearest hit, found through the tree.
 fn through_the_tree(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
     nearest(
         &tree.nodes,
@@ -52,6 +54,7 @@ fn through_the_tree(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
     )
 }
 
+/// Returns the nearest hit, found by a search over all primitives.
 fn one_by_one(tree: &Tree, origin: Vec3, direction: Vec3) -> Hit {
     let mut best = Hit {
         distance: f32::MAX,
@@ -203,9 +206,9 @@ fn next_rays(tree: &Tree, random: &mut Random) -> Vec<Ray> {
 /// Returns 16 rays close to `ray`, in some cases with the same origin or the same direction.
 fn beam(ray: &Ray, random: &mut Random) -> Vec<Ray> {
     let wide = [0.0, 1e-6, 1e-3][random.word() as usize % 3];
-    let apart = [0.0, 1e-3][random.word() as usize % 2];
+    let spread = [0.0, 1e-3][random.word() as usize % 2];
     let near = |random: &mut Random| Ray {
-        origin: ray.origin + point(random) * apart,
+        origin: ray.origin + point(random) * spread,
         direction: (ray.direction + point(random) * wide).normalize(),
         ..*ray
     };
@@ -361,9 +364,10 @@ fn no_ray_slips_through_an_edge_or_a_vertex() {
     }
 }
 
-/// Degenerate inputs of the clustering: primitives in a row, at one point, at one distant point, and nested.
+/// Clusters degenerate inputs: primitives in a row, at one point, at one distant point, and nested.
 ///
-/// All merges are equally good, or each prefers an inner one. Merging a single pair per round would take minutes.
+/// All merges are equally good, or each prefers an inner one. An algorithm that merges a single pair per round would
+/// take minutes.
 #[test]
 fn degenerate_inputs_are_clustered_quickly() {
     let mut random = Random(31);
@@ -372,14 +376,14 @@ fn degenerate_inputs_are_clustered_quickly() {
     let far = |_| sphere(Vec3::new(1e6, 0.0, 0.0), 0.25);
     let count = 50_000;
     let around = |at: usize| sphere(Vec3::ZERO, 1.0 + at as f32 * 1e-5);
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     tree(
         (0..count)
             .map(|_| sphere(point(&mut random), 0.01))
             .collect(),
     );
-    let usual = begun.elapsed();
-    let begun = std::time::Instant::now();
+    let usual_time = start.elapsed();
+    let start = std::time::Instant::now();
     let row = tree((0..count).map(row).collect());
     // Enough primitives that reinsertion would make the tree too deep.
     let around = tree((0..4 * count).map(around).collect());
@@ -401,9 +405,12 @@ fn degenerate_inputs_are_clustered_quickly() {
         let hit = down(&tree, x);
         assert_eq!(tree.primitives[hit as usize].number, 0);
     }
-    let taken = begun.elapsed();
-    let limit = std::time::Duration::from_secs(1) + 30 * usual;
-    assert!(taken < limit, "{taken:?}, and {usual:?} for as many apart");
+    let degenerate_time = start.elapsed();
+    let limit = std::time::Duration::from_secs(1) + 30 * usual_time;
+    assert!(
+        degenerate_time < limit,
+        "{degenerate_time:?}, and {usual_time:?} for as many primitives at different places"
+    );
 }
 
 #[test]
@@ -422,7 +429,7 @@ fn the_tree_contains_every_primitive_once() {
     }
 }
 
-/// Both meshes are large enough that threads build many parts of the tree in parallel.
+/// Builds trees that are large enough for threads to build many parts in parallel.
 #[test]
 fn a_large_tree_is_identical_for_any_number_of_threads() {
     for side in [800, 1100] {
@@ -438,12 +445,12 @@ fn a_large_tree_is_identical_for_any_number_of_threads() {
             assert!(
                 bytemuck::cast_slice::<_, u8>(&once.nodes)
                     == bytemuck::cast_slice::<_, u8>(&again.nodes),
-                "{side}: another tree by {threads} threads"
+                "{side}: the tree differs with {threads} threads"
             );
             assert!(
                 bytemuck::cast_slice::<_, u8>(&once.primitives)
                     == bytemuck::cast_slice::<_, u8>(&again.primitives),
-                "{side}: another order by {threads} threads"
+                "{side}: the order differs with {threads} threads"
             );
         }
         let mut seen = vec![false; primitives.len()];

@@ -6,6 +6,7 @@ use raysieve::{
     scene::{self, Focus, Lens, PixelFilter, Projection},
 };
 
+/// Returns a camera with this lens and pixel filter.
 fn camera(lens: Option<Lens>, filter: PixelFilter) -> Camera {
     let projection = Projection::Perspective { fov_degrees: 50.0 };
     let camera = scene::Camera {
@@ -35,7 +36,7 @@ fn grid(side: u32) -> impl Iterator<Item = (f32, f32)> {
     (0..side * side).map(move |index| (middle(index % side), middle(index / side)))
 }
 
-/// The sampled points have the moments of the figure; those of a regular polygon are equal in all directions.
+/// Compares the moments of the sampled points with those of the figure, which are equal in all directions.
 #[test]
 fn an_aperture_is_sampled_uniformly() {
     for blades in [0, 3, 5, 6, 16] {
@@ -65,22 +66,22 @@ fn an_aperture_is_sampled_uniformly() {
     }
 }
 
-/// The corners lie on the circle, the edges are those of a polygon, and the first corner is rotated from the top.
+/// Checks that the corners lie on the circle, beginning at the rotated top, and that edges between them are straight.
 #[test]
 fn an_aperture_has_its_corners() {
     let camera = with_blades(5);
     for corner in 0..5 {
         let angle = f64::from(90 + 20 + 72 * corner).to_radians();
         let (x, y) = aperture_point(&camera, corner as f32 / 5.0, 1.0);
-        let apart = (f64::from(x) - angle.cos()).hypot(f64::from(y) - angle.sin());
-        assert!(apart < 1e-6, "corner {corner}: ({x}, {y})");
+        let offset = (f64::from(x) - angle.cos()).hypot(f64::from(y) - angle.sin());
+        assert!(offset < 1e-6, "corner {corner}: ({x}, {y})");
         let (x, y) = aperture_point(&camera, (corner as f32 + 0.5) / 5.0, 1.0);
         let within = f64::from(x.hypot(y)) - 36_f64.to_radians().cos();
         assert!(within.abs() < 1e-6, "edge {corner}: ({x}, {y})");
     }
 }
 
-/// A ray through any point of the lens meets the plane of focus where the pinhole camera's ray does.
+/// Checks that a ray through any point of the lens meets the plane of focus where the pinhole camera's ray does.
 #[test]
 fn a_lens_is_sharp_on_its_plane() {
     let (lens, pinhole) = (with_blades(5), camera(None, PixelFilter::default()));
@@ -98,13 +99,13 @@ fn a_lens_is_sharp_on_its_plane() {
     }
 }
 
-/// The value of a filter, up to a constant factor, at a distance in pixels from its centre.
+/// A function that returns the value of a filter, up to a constant factor, at a distance in pixels from its centre.
 type Value = dyn Fn(f64) -> f64;
 
-/// The distribution function of the samples matches the integral of the filter's definition.
+/// Compares the distribution function of the samples with the integral of the filter's definition.
 #[test]
 fn filter_samples_follow_the_filters_definition() {
-    let bell = |x: f64, sigma: f64| (-x * x / (2.0 * sigma * sigma)).exp();
+    let gaussian = |x: f64, sigma: f64| (-x * x / (2.0 * sigma * sigma)).exp();
     let cosine = |x: f64, times: f64| (times * std::f64::consts::PI * (x / 2.0 + 1.0)).cos();
     let filters: [(PixelFilter, Box<Value>); 4] = [
         (PixelFilter::Box { radius: 0.5 }, Box::new(|_| 1.0)),
@@ -114,7 +115,7 @@ fn filter_samples_follow_the_filters_definition() {
                 radius: 1.5,
                 sigma: 0.5,
             },
-            Box::new(move |x| bell(x, 0.5) - bell(1.5, 0.5)),
+            Box::new(move |x| gaussian(x, 0.5) - gaussian(1.5, 0.5)),
         ),
         (
             PixelFilter::BlackmanHarris { radius: 2.0 },
@@ -145,28 +146,28 @@ fn filter_samples_follow_the_filters_definition() {
             let at = (f64::from(x) - 7.5 + radius) / width;
             let before = (at.floor() as usize).min(sums.len() - 2);
             let sum = sums[before] + (sums[before + 1] - sums[before]) * (at - before as f64);
-            let apart = sum / sums.last().unwrap() - f64::from(number);
+            let offset = sum / sums.last().unwrap() - f64::from(number);
             assert!(
-                apart.abs() < 1e-3,
-                "{filter:?}: {number} at {x}, off by {apart}"
+                offset.abs() < 1e-3,
+                "{filter:?}: {number} at {x}, off by {offset}"
             );
         }
     }
 }
 
-/// The narrowest and the widest Gaussian that a scene may contain have the right variance.
+/// Checks the variance of the narrowest and the widest Gaussian that a scene may contain.
 #[test]
 fn a_filter_keeps_its_spread() {
     for (radius, sigma) in [(1.6, 0.2), (1.5, 0.5), (1.0, 8.0)] {
         let camera = camera(None, PixelFilter::Gaussian { radius, sigma });
         let (sigma, radius) = (f64::from(sigma), f64::from(radius));
-        let bell = |x: f64| (-x * x / (2.0 * sigma * sigma)).exp();
+        let gaussian = |x: f64| (-x * x / (2.0 * sigma * sigma)).exp();
         let (mut light, mut spread, mut drawn) = (0.0, 0.0, 0.0);
         let steps = 20_000;
         for step in 0..steps {
             let number = (f64::from(step) + 0.5) / f64::from(steps);
             let x = number * radius;
-            let value = bell(x) - bell(radius);
+            let value = gaussian(x) - gaussian(radius);
             light += value;
             spread += value * x * x;
             drawn += (f64::from(filter_offset(&camera, number as f32)) * radius).powi(2);

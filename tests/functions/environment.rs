@@ -18,7 +18,9 @@ use raysieve::{
 
 use crate::common::{Random, file, scene};
 
+/// Width of the image in texels.
 const WIDTH: u32 = 16;
+/// Height of the image in texels.
 const HEIGHT: u32 = 8;
 
 /// Returns an environment with texels of all brightnesses, some of them 0, rotated by a third of a turn.
@@ -41,6 +43,7 @@ fn picture() -> (Vec<Vec3>, EnvironmentTables, Environment) {
     (radiances, tables, environment)
 }
 
+/// Returns 32 random bits.
 fn bits(random: &mut Random) -> u32 {
     (random.word() >> 32) as u32
 }
@@ -88,7 +91,10 @@ fn environment_directions_follow_their_density() {
         let expected = chance * f64::from(COUNT);
         chi2 += (f64::from(count) - expected).powi(2) / expected;
     }
-    assert!((whole - 1.0).abs() < 1e-5, "all chances are {whole}");
+    assert!(
+        (whole - 1.0).abs() < 1e-5,
+        "the probabilities sum to {whole}"
+    );
     // With 127 degrees of freedom, χ² is 127 with a standard deviation of 16.
     assert!((60.0..230.0).contains(&chi2), "{chi2}");
 }
@@ -115,11 +121,14 @@ fn lookups_interpolate_bilinearly() {
         let (left, upper) = (left as i64, upper as i64);
         let row = |y| at(left, y) * (1.0 - fx) + at(left + 1, y) * fx;
         let expected = row(upper) * (1.0 - fy) + row(upper + 1) * fy;
-        let apart = (seen.radiance.as_dvec3() - expected).abs().max_element();
-        assert!(apart < 1e-3, "{direction}: {seen:?}, expected {expected}");
+        let difference = (seen.radiance.as_dvec3() - expected).abs().max_element();
+        assert!(
+            difference < 1e-3,
+            "{direction}: {seen:?}, expected {expected}"
+        );
         assert!(
             seen.pdf > 0.0 || luminance(seen.radiance) < 1e-4,
-            "{direction} shines and has no chance: {seen:?}"
+            "{direction} has light but is never sampled: {seen:?}"
         );
     }
 }
@@ -131,7 +140,7 @@ fn a_black_environment_has_no_sampling_tables() {
     assert_eq!(tables.brightness, 0.0);
 }
 
-/// Adjacent texels of extreme brightness keep their sampling probabilities.
+/// Checks that adjacent texels of extreme brightness keep their sampling probabilities.
 #[test]
 fn the_dimmest_texel_beside_the_brightest_can_be_sampled() {
     let mut radiances = vec![Vec3::splat(1e-6); 64 * 32];
@@ -155,7 +164,7 @@ fn the_dimmest_texel_beside_the_brightest_can_be_sampled() {
 fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
     const CELLS: usize = 8;
     const COUNT: u32 = 1 << 17;
-    let lit = |angle: f32| -> (RenderScene, Scene) {
+    let sunny_scene = |angle: f32| -> (RenderScene, Scene) {
         let scene = scene(&format!(
             r#"(
                 camera: (origin: (0, 0, 5), target: (0, 0, 0), fov: 40),
@@ -167,7 +176,7 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
         (RenderScene::new(&scene).unwrap(), scene)
     };
     for angle in [0.01, 0.533, 10.0, 90.0] {
-        let (world, _) = lit(angle);
+        let (world, _) = sunny_scene(angle);
         let lamp: Lamp = world.lamps[0];
         assert_eq!((lamp.kind, lamp.chance), (SUN, 1.0));
         let half = f64::from(angle).to_radians() / 2.0;
@@ -207,20 +216,26 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
     }
 }
 
-/// Returns mean and standard error of the irradiance on a surface, by one of three sampling strategies.
-fn irradiance(world: &RenderScene, normal: Vec3, way: usize, random: &mut Random) -> (f64, f64) {
+/// Returns mean and standard error of the irradiance on a surface. `strategy` is light sampling (0), BSDF sampling (1)
+/// or both (2).
+fn irradiance(
+    world: &RenderScene,
+    normal: Vec3,
+    strategy: usize,
+    random: &mut Random,
+) -> (f64, f64) {
     const COUNT: u32 = 1 << 18;
     let lights = world.lights();
     let bright = |radiance: Vec3| f64::from(luminance(radiance));
     let (mut sum, mut squares) = (0.0, 0.0);
     for _ in 0..COUNT {
         let mut value = 0.0;
-        if way != 1 {
+        if strategy != 1 {
             let [choice, u, v] = [0; 3].map(|_| bits(random));
             let sample = sample_light(&lights, Vec3::ZERO, choice, u, v);
             let cosine = sample.direction.dot(normal);
             if sample.distance > 0.0 && cosine > 0.0 {
-                let weight = if way == 0 || sample.is_delta == 1 {
+                let weight = if strategy == 0 || sample.is_delta == 1 {
                     1.0
                 } else {
                     power_heuristic(sample.pdf, cosine * INV_PI)
@@ -228,10 +243,10 @@ fn irradiance(world: &RenderScene, normal: Vec3, way: usize, random: &mut Random
                 value += bright(sample.radiance) * f64::from(cosine * weight / sample.pdf);
             }
         }
-        if way != 0 {
+        if strategy != 0 {
             let (direction, cosine) = sample_cosine(normal, random.unit(), random.unit());
             // A density of 0 disables the weighting, so that all of the light is returned.
-            let pdf = if way == 1 { 0.0 } else { cosine * INV_PI };
+            let pdf = if strategy == 1 { 0.0 } else { cosine * INV_PI };
             value += bright(sky_light(&lights, direction, pdf, true)) * PI;
         }
         sum += value;
@@ -265,16 +280,17 @@ fn light_sampling_bsdf_sampling_and_both_give_one_irradiance() {
         ));
         let world = RenderScene::new(&scene).unwrap();
         for normal in [Vec3::Y, Vec3::new(0.6, 0.8, 0.0), Vec3::Z] {
-            let ways = [0, 1, 2].map(|way| irradiance(&world, normal, way, &mut random));
-            println!("{normal}: {ways:.4?}");
-            for (mean, error) in ways {
-                let z = (mean - ways[2].0) / error.hypot(ways[2].1).max(1e-9 * mean);
-                assert!(z.abs() < 4.5, "{lights}, {normal}: {ways:?}");
+            let estimates =
+                [0, 1, 2].map(|strategy| irradiance(&world, normal, strategy, &mut random));
+            println!("{normal}: {estimates:.4?}");
+            for (mean, error) in estimates {
+                let z = (mean - estimates[2].0) / error.hypot(estimates[2].1).max(1e-9 * mean);
+                assert!(z.abs() < 4.5, "{lights}, {normal}: {estimates:?}");
             }
             // The combination is at most slightly noisier than the better strategy.
             assert!(
-                ways[2].1 < 2.0 * ways[0].1.min(ways[1].1),
-                "{normal}: {ways:?}"
+                estimates[2].1 < 2.0 * estimates[0].1.min(estimates[1].1),
+                "{normal}: {estimates:?}"
             );
         }
     }

@@ -21,7 +21,8 @@ const COUNT: u32 = 1 << 17;
 /// Number of cells per axis of the unit square over which samples are counted.
 const CELLS: usize = 8;
 
-fn shining() -> Material {
+/// Returns a material that emits light.
+fn emissive() -> Material {
     Material {
         emission: Vec3::ONE,
         ..Material::default()
@@ -39,7 +40,7 @@ fn sphere(center: Vec3, radius: f32) -> Primitive {
 
 /// Returns the sampling density per area of a light that is the only one in the scene.
 fn alone(light: &Primitive) -> f32 {
-    let mut lights = gather_lights(std::slice::from_ref(light), 0..0, &[], &[shining()]);
+    let mut lights = gather_lights(std::slice::from_ref(light), 0..0, &[], &[emissive()]);
     by_power(&mut lights);
     let &[(light, power)] = &lights[..] else {
         panic!("{lights:?}")
@@ -92,7 +93,10 @@ fn a_sphere_is_sampled_uniformly_over_its_solid_angle() {
                 "{sample:?}"
             );
             let pdf = light_pdf(&light, share, Vec3::ZERO, sample.distance, 0.5);
-            assert_eq!(sample.pdf, pdf, "both strategies know one density");
+            assert_eq!(
+                sample.pdf, pdf,
+                "both strategies must compute the same density"
+            );
             let off = (sample.direction * sample.distance - center).length();
             // The point is offset from the surface by about 2^-15 of its coordinates.
             let moved = 4e-5 * center.length();
@@ -105,7 +109,7 @@ fn a_sphere_is_sampled_uniformly_over_its_solid_angle() {
             let cos = direction.dot(axis);
             let drop = direction.cross(axis).length_squared() / (1.0 + cos);
             let turn = (direction.dot(bitangent).atan2(direction.dot(tangent)) / TAU + 1.0).fract();
-            assert!(drop < height * 1.01, "{sample:?} is beside the sphere");
+            assert!(drop < height * 1.01, "{sample:?} misses the sphere");
             counts[cell(drop / height, turn)] += 1;
         }
         assert_uniform(&counts, &format!("the sphere at {center}"));
@@ -145,7 +149,7 @@ fn a_triangle_is_sampled_uniformly_over_its_area() {
         let known = light_pdf(&light, share, origin, sample.distance, cosine);
         assert!(
             (known / sample.pdf - 1.0).abs() < 1e-5,
-            "both strategies know one density"
+            "both strategies must compute the same density"
         );
         let point = (origin + sample.direction * sample.distance - light.a).as_dvec3();
         let (ab, ac) = (
@@ -154,7 +158,7 @@ fn a_triangle_is_sampled_uniformly_over_its_area() {
         );
         let weight = |x: glam::DVec3, y: glam::DVec3| x.cross(y).length() / (2.0 * area);
         let (b, c) = (weight(point, ac), weight(ab, point));
-        assert!(b + c < 1.0 + 1e-4, "{sample:?} is beside the triangle");
+        assert!(b + c < 1.0 + 1e-4, "{sample:?} misses the triangle");
         // The coordinates are the strip of equal area and the position along it.
         counts[cell((b + c).powi(2).min(1.0), c / (b + c))] += 1;
     }
@@ -169,7 +173,7 @@ fn points_behind_a_light_receive_none() {
     assert_eq!(
         (inside.distance, inside.radiance),
         (0.0, Vec3::ZERO),
-        "spheres shine outwards"
+        "spheres emit outwards only"
     );
     let triangle = Primitive {
         a: Vec3::ZERO,
@@ -183,13 +187,13 @@ fn points_behind_a_light_receive_none() {
     assert_eq!(
         (behind.distance, behind.radiance),
         (0.0, Vec3::ZERO),
-        "triangles shine to the front"
+        "triangles emit to the front only"
     );
 }
 
 #[test]
 fn lights_are_chosen_by_their_power() {
-    let materials = [shining(), Material::default()];
+    let materials = [emissive(), Material::default()];
     let mut primitives = vec![
         sphere(Vec3::ZERO, 1.0),
         sphere(Vec3::X, 2.0),
@@ -206,7 +210,7 @@ fn lights_are_chosen_by_their_power() {
     assert_eq!(
         lights.iter().map(|light| light.index).collect::<Vec<_>>(),
         [0, 2, 3],
-        "what does not shine is none"
+        "a surface without emission is no light"
     );
     let mut chosen = [0_u32; 3];
     for step in 0..COUNT {
@@ -220,8 +224,9 @@ fn lights_are_chosen_by_their_power() {
     assert_eq!(choose_light(&lights, 3, 1.0 - f32::EPSILON), 2);
 }
 
-/// Lights are numbered independently of the trees: the scene's primitives first, then each instance's triangles in mesh
-/// order.
+/// Checks that lights are numbered independently of the trees.
+///
+/// The scene's primitives come first, then each instance's triangles in mesh order.
 #[test]
 fn lights_keep_the_order_of_the_scene() {
     let scene = emissive_garden();
@@ -252,7 +257,7 @@ fn lights_keep_the_order_of_the_scene() {
         .collect();
     assert_eq!(found.len(), expected.len());
     for (number, (found, expected)) in found.iter().zip(&expected).enumerate() {
-        let apart = found.distance(*expected);
-        assert!(apart < 1e-4, "light {number}: {found} is not {expected}");
+        let offset = found.distance(*expected);
+        assert!(offset < 1e-4, "light {number}: {found} is not {expected}");
     }
 }

@@ -63,7 +63,7 @@ fn all_probabilities_sum_to_one() {
     }
 }
 
-/// The agreement is exact: a light's probability is the fraction of the random numbers that select it.
+/// Compares exactly: a light's probability is the fraction of the random numbers that select it.
 #[test]
 fn a_lights_probability_is_its_sampling_frequency() {
     const COUNT: u32 = 1 << 18;
@@ -99,7 +99,7 @@ fn a_lights_probability_is_its_sampling_frequency() {
     }
 }
 
-/// A light has a probability above 0 wherever it gives light, and 0 at points that it faces away from.
+/// Checks that probabilities are above 0 wherever a light gives light, and 0 at points that it faces away from.
 #[test]
 fn every_light_that_contributes_can_be_sampled() {
     let mut random = Random(43);
@@ -113,15 +113,15 @@ fn every_light_that_contributes_can_be_sampled() {
             let to_point = at.as_dvec3() - middle;
             let width = light_probability(&nodes, at, trail, PROBABILITY_UNITS);
             if to_point.dot(light.axis) > 0.0 {
-                assert!(width > 0, "{light:?} shines on {at}");
+                assert!(width > 0, "{light:?} lights {at} but is never sampled");
             }
             away += u32::from(width == 0);
         }
     }
-    assert!(away > 10_000, "only {away} are known to be dark");
+    assert!(away > 10_000, "only {away} lights have probability 0");
 }
 
-/// On a floor under many lamps, sampling by the tree has much less variance than sampling by power.
+/// Compares the variance with that of sampling by power, on a floor under many lamps.
 #[test]
 fn sampling_by_the_tree_reduces_variance() {
     let mut random = Random(44);
@@ -168,7 +168,8 @@ fn sampling_by_the_tree_reduces_variance() {
     }
 }
 
-/// Lights at one point and rows without a good split keep the tree shallow enough for the bits of a trail.
+/// Checks that trees of lights at one point, or in rows without a good split, are not too deep for the bits of a
+/// trail.
 #[test]
 fn no_path_to_a_light_is_too_long() {
     let light = |x: f64| LightBounds {
@@ -198,7 +199,7 @@ fn no_path_to_a_light_is_too_long() {
     }
 }
 
-/// The tree contains emissive surfaces, point and spot lights; infinitely distant lights are kept beside it.
+/// Checks that the tree contains emissive surfaces, point and spot lights, but no infinitely distant lights.
 #[test]
 fn many_lights_of_all_kinds_form_a_tree() {
     let points: String = (0..40)
@@ -234,16 +235,16 @@ fn many_lights_of_all_kinds_form_a_tree() {
         .map(|lamp| f64::from(lamp.chance))
         .sum();
     assert!((of_tree + rest - 1.0).abs() < 1e-6, "{of_tree} {rest}");
-    let placed: Vec<u32> = world
+    let places: Vec<u32> = world
         .light_places
         .iter()
         .copied()
         .filter(|&place| place != NO_LIGHT)
         .collect();
-    assert_eq!(placed, [0]);
+    assert_eq!(places, [0]);
 }
 
-/// Every random number must select a light; a single exception would make one path in 2³¹ sample a missing light.
+/// Checks all random numbers, because a single exception would make one path in 2³¹ sample a missing light.
 #[test]
 fn every_random_number_selects_a_light() {
     let mut random = Random(43);

@@ -70,7 +70,7 @@ fn sine_and_cosine_of_every_angle_are_within_the_stated_error() {
     );
 }
 
-/// The reference series are accurate, and negative angles mirror positive ones.
+/// Checks the reference series, and that negative angles mirror positive ones.
 #[test]
 fn sine_and_cosine_are_symmetric_and_the_series_are_accurate() {
     for step in 0..=200_000 {

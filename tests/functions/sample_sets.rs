@@ -1,7 +1,8 @@
-//! Sets of samples: their text form, their sizes, sums and differences.
+//! Tests of sets of samples: their text form, sizes, sums and differences.
 
 use raysieve::render::part::Samples;
 
+/// Number of pixels of the image.
 const PIXELS: u32 = 10;
 
 fn samples(text: &str) -> Samples {
@@ -53,9 +54,9 @@ fn sample_counts_equal_the_pairs_in_the_set() {
         for (pixel, &count) in (0..).zip(&counts) {
             assert_eq!(samples.of_pixel(pixel), count, "{text}, pixel {pixel}");
         }
-        let (fewest, most) = (counts.iter().min(), counts.iter().max());
-        assert_eq!(Some(&samples.min_samples()), fewest, "{text}");
-        assert_eq!(Some(&samples.max_samples()), most, "{text}");
+        let (min, max) = (counts.iter().min(), counts.iter().max());
+        assert_eq!(Some(&samples.min_samples()), min, "{text}");
+        assert_eq!(Some(&samples.max_samples()), max, "{text}");
         assert_eq!(samples.len(), u64::from(counts.iter().sum::<u32>()));
     }
 }

@@ -20,7 +20,7 @@ fn numbers_are_multiples_of_the_step_and_below_one() {
     }
 }
 
-/// The points form a (0, 2)-sequence in base 2.
+/// Checks that the points form a (0, 2)-sequence in base 2.
 ///
 /// Every aligned block of 2^k samples has one point in each box of area 2^-k whose sides are powers of two.
 #[test]
@@ -79,19 +79,19 @@ fn samples_differ_up_to_the_largest_sample_number() {
     assert_eq!(points.len(), samples.len());
 }
 
-/// Numbers that differ in pixel, seed, bounce or dimension pair are as independent as random ones.
+/// Checks that numbers that differ in pixel, seed, bounce or dimension pair are as independent as random ones.
 #[test]
 fn numbers_that_differ_in_one_argument_are_independent() {
     const COUNT: u32 = 1 << 14;
     type Draw = fn(u32) -> (f32, f32);
     let draws: [(&str, Draw, Draw); 6] = [
         (
-            "pixels side by side",
+            "adjacent pixels",
             |i| at(0, i, 0, 0, PAIR_FILM),
             |i| at(0, i + 1, 0, 0, PAIR_FILM),
         ),
         (
-            "rows below each other",
+            "adjacent rows",
             |i| at(0, i, 0, 0, PAIR_FILM),
             |i| at(0, i + 512, 0, 0, PAIR_FILM),
         ),
@@ -150,6 +150,7 @@ fn the_first_samples_of_all_pixels_are_uniform() {
     assert!((140.0..370.0).contains(&chi2), "{chi2}");
 }
 
+/// Returns the two numbers of a dimension pair.
 fn at(seed: u32, pixel: u32, sample: u32, bounce: u32, number: u32) -> (f32, f32) {
     pair(sampler(seed, pixel, sample), bounce, number)
 }

@@ -1,4 +1,4 @@
-//! The schedule of adaptive sampling.
+//! Tests of the schedule of adaptive sampling.
 
 use raysieve::adaptive::schedule::{in_tiles, samples_after};
 

@@ -42,10 +42,12 @@ fn day(fields: &str) -> (DVec3, DVec3, Environment) {
     )
 }
 
+/// Returns the luminance of a colour.
 fn bright(color: DVec3) -> f64 {
     f64::from(luminance(color.as_vec3()))
 }
 
+/// Returns the sky's radiance in a direction.
 fn seen(sky: &Environment, towards: DVec3) -> DVec3 {
     let (width, height) = (sky.width as usize, sky.radiances.len() / sky.width as usize);
     let u = (towards.x.atan2(-towards.z) / (2.0 * PI)).rem_euclid(1.0);
@@ -66,12 +68,13 @@ fn diffuse_illuminance(sky: &Environment) -> f64 {
     sum * (2.0 * PI / width as f64) * (PI / height as f64) * LUMENS
 }
 
+/// Returns elevation and azimuth of a direction in degrees.
 fn angles(to_sun: DVec3) -> (f64, f64) {
     let azimuth = to_sun.x.atan2(-to_sun.z).to_degrees().rem_euclid(360.0);
     (to_sun.y.asin().to_degrees(), azimuth)
 }
 
-/// The sun's positions at meridian passages follow from the equation of time and the declination in an almanac.
+/// Compares positions at meridian passages with the equation of time and the declination in an almanac.
 #[test]
 fn the_suns_position_matches_almanacs() {
     for (date, time, latitude, longitude, elevation, azimuth) in [
@@ -114,7 +117,7 @@ fn given_angles_place_the_sun() {
     }
 }
 
-/// Illuminances lie in the range that is measured on clear days.
+/// Checks that illuminances lie in the range that is measured on clear days.
 #[test]
 fn a_clear_day_has_realistic_illuminance() {
     for (elevation, direct, diffuse) in [
@@ -144,13 +147,16 @@ fn the_sky_is_blue_and_a_low_sun_is_red() {
     assert!(bright(hazy) < 0.7 * bright(high));
 }
 
-/// Below the horizon, the radiance is the irradiance on the ground times the ground's albedo, divided by π.
+/// Checks that the radiance below the horizon is the irradiance on the ground times its albedo, divided by π.
 #[test]
 fn the_ground_reflects_its_albedo() {
     let (to_sun, irradiance, sky) = day("elevation: 45, ground: (0.5, 0.5, 0.5)");
     let ground = seen(&sky, DVec3::NEG_Y);
-    let lit = diffuse_illuminance(&sky) / LUMENS + bright(irradiance) * to_sun.y;
-    assert!((bright(ground) * PI / lit - 0.5).abs() < 0.01, "{ground}");
+    let irradiance_on_ground = diffuse_illuminance(&sky) / LUMENS + bright(irradiance) * to_sun.y;
+    assert!(
+        (bright(ground) * PI / irradiance_on_ground - 0.5).abs() < 0.01,
+        "{ground}"
+    );
     assert_eq!(ground, seen(&sky, DVec3::new(0.6, -0.1, 0.7).normalize()));
     let (_, _, black) = day("elevation: 45, ground: (0, 0, 0)");
     assert_eq!(seen(&black, DVec3::NEG_Y), DVec3::ZERO);

@@ -8,11 +8,11 @@ use crate::{
 };
 
 /// Transmittance per channel over [`DISTANCE`].
-const LEFT: DVec3 = DVec3::new(0.9, 0.5, 0.1);
-/// Distance in metres to which [`LEFT`] applies.
+const TRANSMITTANCE: DVec3 = DVec3::new(0.9, 0.5, 0.1);
+/// Distance in metres over which [`TRANSMITTANCE`] remains.
 const DISTANCE: f64 = 0.5;
 /// Thickness of the slab in metres.
-const THICK: f64 = 0.8;
+const THICKNESS: f64 = 0.8;
 
 /// Returns a scene that views a slab of `material` perpendicularly, with a sky of radiance 1 on both sides.
 fn slab(material: &str) -> raysieve::scene::Scene {
@@ -23,13 +23,13 @@ fn slab(material: &str) -> raysieve::scene::Scene {
             materials: {{ "slab": {material} }},
             objects: [Box(center: (0, 0, 0), half_size: (2, 2, {}), material: "slab")],
         )"#,
-        THICK / 2.0
+        THICKNESS / 2.0
     ))
 }
 
 /// Returns the slab's transmittance by the Beer-Lambert law, per channel.
-fn left_of_slab() -> DVec3 {
-    LEFT.powf(THICK / DISTANCE)
+fn slab_transmittance() -> DVec3 {
+    TRANSMITTANCE.powf(THICKNESS / DISTANCE)
 }
 
 #[test]
@@ -39,22 +39,22 @@ fn an_index_matched_slab_transmits_by_the_beer_lambert_law() {
             "{material}, absorption: ((0.9, 0.5, 0.1), {DISTANCE}))"
         ));
         let seen = mean(&render(&slab, &on_cpu()).0);
-        let apart = (seen / left_of_slab() - 1.0).abs().max_element();
+        let difference = (seen / slab_transmittance() - 1.0).abs().max_element();
         assert!(
-            apart < 3e-5,
+            difference < 3e-5,
             "{material}: {seen}, expected {}",
-            left_of_slab()
+            slab_transmittance()
         );
     }
 }
 
-/// Light is reflected back and forth between the sides of a glass slab.
+/// Checks a slab that reflects light back and forth between its sides.
 ///
 /// With transmittance τ per crossing and reflectance R per side, the radiance is R + (1 − R)² τ (1 + R τ + R² τ² + …).
 #[test]
 fn a_glass_slab_absorbs_on_every_crossing() {
     let reflected = 0.04;
-    let through = left_of_slab();
+    let through = slab_transmittance();
     let expected = reflected + 0.96 * 0.96 * through / (1.0 - reflected * through);
     for material in [
         "Dielectric(ior: 1.5",
@@ -68,7 +68,7 @@ fn a_glass_slab_absorbs_on_every_crossing() {
     }
 }
 
-/// Thin walls have no volume, and opaque materials no interior, so absorption has no effect on them.
+/// Checks that absorption has no effect on thin walls, which have no volume, and on opaque materials.
 #[test]
 fn thin_walls_and_opaque_materials_ignore_absorption() {
     for material in [

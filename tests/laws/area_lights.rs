@@ -7,7 +7,7 @@ use raysieve::device::render_scene::RenderScene;
 
 use crate::{expect, lit_plane, measure};
 
-/// The irradiance from a polygonal lamp follows Lambert's formula.
+/// Compares the irradiance from a polygonal lamp with Lambert's formula.
 #[test]
 fn a_quad_lamp_lights_a_plane_by_its_form_factor() {
     let corners = [
@@ -23,13 +23,13 @@ fn a_quad_lamp_lights_a_plane_by_its_form_factor() {
         let irradiance = polygon_irradiance(&corners.map(|corner| corner - at));
         expect(
             &measure(&lit_plane(at, lamp)),
-            lit(irradiance),
+            radiance_of_plane(irradiance),
             &format!("the quad over {point:?}"),
         );
     }
 }
 
-/// A lamp divided into many pieces, which the light tree chooses from, gives the same light.
+/// Divides a lamp into many pieces, from which the light tree chooses.
 #[test]
 fn a_lamp_in_pieces_lights_like_the_whole() {
     let corners = [
@@ -59,13 +59,13 @@ fn a_lamp_in_pieces_lights_like_the_whole() {
         assert_eq!(world.light_params.tree_lights, 162);
         expect(
             &measure(&scene),
-            lit(irradiance),
+            radiance_of_plane(irradiance),
             &format!("the pieces over {point:?}"),
         );
     }
 }
 
-/// A sphere above the horizon lights like a point at its centre.
+/// Checks that a sphere above the horizon lights like a point at its centre.
 #[test]
 fn a_sphere_lamp_lights_a_plane_by_its_form_factor() {
     let center = DVec3::new(0.2, 1.0, -0.1);
@@ -78,13 +78,17 @@ fn a_sphere_lamp_lights_a_plane_by_its_form_factor() {
             let lamp =
                 format!(r#"Sphere(center: (0.2, 1, -0.1), radius: {radius}, material: "lamp")"#);
             let case = format!("the sphere of {radius} over {point:?}");
-            expect(&measure(&lit_plane(at, &lamp)), lit(irradiance), &case);
+            expect(
+                &measure(&lit_plane(at, &lamp)),
+                radiance_of_plane(irradiance),
+                &case,
+            );
         }
     }
 }
 
 /// Returns the radiance of the plane of `lit_plane` under this irradiance.
-fn lit(irradiance: f64) -> DVec3 {
+fn radiance_of_plane(irradiance: f64) -> DVec3 {
     DVec3::new(0.2, 0.5, 0.8) * irradiance / PI
 }
 

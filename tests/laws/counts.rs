@@ -9,11 +9,12 @@ fn ray_counts_of_every_scene_add_up() {
     for scene in scenes() {
         let scene = sized(scene, 40, 24, 3);
         let (_, stats) = render(&scene, &on_cpu());
-        adds_up(&scene, &stats);
+        assert_counts_add_up(&scene, &stats);
     }
 }
 
-fn adds_up(scene: &Scene, stats: &Stats) {
+/// Asserts that every ray of a render is a hit or a miss, and that survivors become the rays of the next bounce.
+fn assert_counts_add_up(scene: &Scene, stats: &Stats) {
     let name = &stats.scene;
     assert_eq!(stats.rejected_samples, 0, "{name}");
     assert_eq!((stats.size, stats.spp), ([40, 24], 3), "{name}");
@@ -35,7 +36,7 @@ fn adds_up(scene: &Scene, stats: &Stats) {
             assert_eq!(
                 (row.survivors, row.shadow_rays),
                 (0, 0),
-                "{name}: the last bounce only sees"
+                "{name}: the last bounce must not scatter or sample lights"
             );
         }
     }

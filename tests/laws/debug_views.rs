@@ -47,10 +47,10 @@ fn the_noise_view_is_close_to_each_pixels_error() {
             ..sized(load(path), 20, 20, spp)
         };
         let (truth, _) = render(&scene(512, 1), &on_cpu());
-        let told = values(&scene(1, 2), DebugView::Noise, 32, 1);
+        let estimates = values(&scene(1, 2), DebugView::Noise, 32, 1);
         // Noise is unknown in pixels that have found no light yet.
-        let known = told.iter().filter(|value| !value[0].is_nan());
-        let mean = known.map(|value| f64::from(value[0])).sum::<f64>() / told.len() as f64;
+        let known = estimates.iter().filter(|value| !value[0].is_nan());
+        let mean = known.map(|value| f64::from(value[0])).sum::<f64>() / estimates.len() as f64;
         let errors: Vec<f64> = (3..6)
             .map(|seed| mean_difference(&render(&scene(1, seed), &on_cpu()).0, &truth))
             .collect();
@@ -63,9 +63,12 @@ fn the_noise_view_is_close_to_each_pixels_error() {
         );
         // The noise falls with the square root of the number of samples.
         let later = values(&scene(1, 2), DebugView::Noise, 32, 16);
-        for (now, then) in told.iter().zip(&later) {
-            let is_less = (now[0] - 4.0 * then[0]).abs() <= 1e-5 * now[0];
-            assert!(is_less || now[0].is_nan(), "{path}: {now:?}, {then:?}");
+        for (first, later_value) in estimates.iter().zip(&later) {
+            let is_quarter = (first[0] - 4.0 * later_value[0]).abs() <= 1e-5 * first[0];
+            assert!(
+                is_quarter || first[0].is_nan(),
+                "{path}: {first:?}, {later_value:?}"
+            );
         }
     }
 }
@@ -91,7 +94,7 @@ fn views_of_the_first_hit_show_the_geometry() {
             assert!((depth[0] - 3.0).abs() < 1e-5, "{depth:?}");
         } else {
             assert_eq!((albedo, normal), ([0.0; 3], [0.0; 3]));
-            assert!(depth[0].is_nan(), "nothing is no distance");
+            assert!(depth[0].is_nan(), "a miss has no distance");
         }
     }
 }
@@ -115,12 +118,15 @@ fn debug_views_refine_from_coarse_and_render_each_pixel_once() {
     assert_eq!(
         accumulator.values(1),
         coarse,
-        "what was interrupted has not been"
+        "an interrupted pass must not change the values"
     );
     assert!(accumulator.advance(&|| false).unwrap());
     assert_eq!(accumulator.samples(), 1);
     let fine = accumulator.values(1);
-    assert_eq!(fine[0], coarse[0], "what was there is not added twice");
+    assert_eq!(
+        fine[0], coarse[0],
+        "the coarse pass must not be added twice"
+    );
     assert_eq!(fine, values(&scene, DebugView::Cost, 1, 1));
 }
 

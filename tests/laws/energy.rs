@@ -7,7 +7,7 @@ use crate::{
     expect, mean, measure,
 };
 
-/// If all surfaces emit L and reflect the fraction a, all have the radiance L (1 + a + a² + …).
+/// Checks surfaces that emit L and reflect the fraction a, whose radiance is L (1 + a + a² + …).
 #[test]
 fn an_emissive_room_has_the_radiance_of_its_geometric_series() {
     let albedo = 0.6_f64;
@@ -32,7 +32,7 @@ fn an_emissive_room_has_the_radiance_of_its_geometric_series() {
     }
 }
 
-/// Emission seen directly or after one scattering is never clamped; light of later bounces is clamped to the limit.
+/// Checks that light of later bounces is clamped, and emission seen directly or after one scattering is not.
 #[test]
 fn clamping_affects_only_indirect_light() {
     let walls = "Emissive(radiance: (0.5, 1, 2), albedo: (0.6, 0.6, 0.6))";
@@ -59,7 +59,7 @@ fn clamping_affects_only_indirect_light() {
     );
 }
 
-/// The radiance in a closed room cannot exceed the lamp's radiance divided by one minus the albedo.
+/// Checks that the radiance in a closed room does not exceed the lamp's radiance divided by one minus the albedo.
 #[test]
 fn a_closed_room_does_not_exceed_the_bound_by_its_lamp() {
     let room = scene(&format!(
@@ -87,8 +87,7 @@ fn a_closed_room_does_not_exceed_the_bound_by_its_lamp() {
     );
 }
 
-/// A hole in the ceiling under a sky lights like a lamp. Light sampling finds the lamp; only BSDF sampling finds the
-/// sky.
+/// Compares a hole in the ceiling, under a sky that only BSDF sampling finds, with a lamp that light sampling finds.
 #[test]
 fn light_sampling_and_bsdf_sampling_give_the_same_brightness() {
     for (half, spp) in [(0.1, 64), (0.5, 16), (0.95, 16)] {
@@ -111,17 +110,18 @@ fn light_sampling_and_bsdf_sampling_give_the_same_brightness() {
             let quad = format!(
                 r#"Quad(corner: (-{half}, 1, -{half}), edge_u: ({full}, 0, 0), edge_v: (0, 0, {full}), material: "lamp")"#
             );
-            let (met, sampled) = (measure(&room(3.0, "")), measure(&room(0.0, &quad)));
-            let error = (met.error * met.error + sampled.error * sampled.error).map(f64::sqrt);
-            let z = (met.mean - sampled.mean) / error;
+            let (by_bsdf, by_light) = (measure(&room(3.0, "")), measure(&room(0.0, &quad)));
+            let error =
+                (by_bsdf.error * by_bsdf.error + by_light.error * by_light.error).map(f64::sqrt);
+            let z = (by_bsdf.mean - by_light.mean) / error;
             assert!(
                 z.abs().max_element() < 4.0,
-                "{half}, {bounces} bounces: met {met:?}, sampled {sampled:?}"
+                "{half}, {bounces} bounces: BSDF sampling {by_bsdf:?}, light sampling {by_light:?}"
             );
             // Light sampling must reduce the noise where the lamp is small.
             assert!(
-                half > 0.2 || sampled.error.max_element() < 0.5 * met.error.max_element(),
-                "{met:?} {sampled:?}"
+                half > 0.2 || by_light.error.max_element() < 0.5 * by_bsdf.error.max_element(),
+                "{by_bsdf:?} {by_light:?}"
             );
         }
     }

@@ -24,8 +24,7 @@ fn a_white_sphere_in_a_white_furnace_is_invisible() {
     }
 }
 
-/// Total internal reflection keeps some paths inside for long; Russian roulette makes their light noisy, most at the
-/// rim.
+/// Allows for noise at the rim, where Russian roulette ends paths that total internal reflection keeps inside.
 #[test]
 fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     let (picture, _) = render(&furnace("Dielectric(ior: 1.5)"), &on_cpu());
@@ -36,7 +35,10 @@ fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     );
     let close = |pixel: &&Vec3| (**pixel - Vec3::ONE).abs().max_element() < 0.01;
     let share = picture.pixels.iter().filter(close).count() as f64 / picture.pixels.len() as f64;
-    assert!(share > 0.99, "{share} of the pixels are 1 to 1 %");
+    assert!(
+        share > 0.99,
+        "only {share} of the pixels are within 1 % of 1"
+    );
 }
 
 #[test]

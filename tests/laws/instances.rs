@@ -19,8 +19,7 @@ use crate::{
     mean, measure,
 };
 
-/// Hits of an instance at the identity transform have the same distance and barycentrics as those of the mesh, bit for
-/// bit.
+/// Checks that distance and barycentric coordinates of a hit are equal to the bit.
 #[test]
 fn an_instance_at_the_identity_is_hit_like_the_mesh() {
     let bumps = "DisplacedSphere(rings: 24, segments: 48, material: \"clay\")";
@@ -35,9 +34,9 @@ fn an_instance_at_the_identity_is_hit_like_the_mesh() {
         RenderScene::new(&scene).unwrap()
     };
     let flat = of(bumps);
-    let placed = of(&format!("Instances(of: {bumps}, at: [()])"));
+    let instanced = of(&format!("Instances(of: {bumps}, at: [()])"));
     let mut random = Random(3);
-    let mut met = 0;
+    let mut hits = 0;
     for _ in 0..100_000 {
         let mut vector = || Vec3::new(random.signed(), random.signed(), random.signed());
         let ray = Ray {
@@ -48,20 +47,20 @@ fn an_instance_at_the_identity_is_hit_like_the_mesh() {
         };
         let extent = flat.light_params.extent;
         let ours = nearest(&flat.nodes, &flat.primitives, extent, &ray);
-        let theirs = nearest_instanced(&placed.instanced_scene(), &ray, NO_INSTANCE);
+        let theirs = nearest_instanced(&instanced.instanced_scene(), &ray, NO_INSTANCE);
         let numbers = |hit: raysieve::path::Hit| (hit.distance, hit.u, hit.v);
         assert_eq!(numbers(ours), numbers(theirs.hit), "{ray:?}");
         if theirs.instance != NO_INSTANCE {
             let (ours, theirs) = (ours.primitive as usize, theirs.hit.primitive as usize);
             let number = flat.primitives[ours].number;
-            assert_eq!(number, placed.primitives[theirs].number, "{ray:?}");
-            met += 1;
+            assert_eq!(number, instanced.primitives[theirs].number, "{ray:?}");
+            hits += 1;
         }
     }
-    assert!(met > 5000, "{met} rays met the mesh");
+    assert!(hits > 5000, "only {hits} rays hit the mesh");
 }
 
-/// An instance renders like a mesh to which the same scale, rotation and translation were applied.
+/// Compares an instance with a mesh to which the same scale, rotation and translation were applied.
 #[test]
 fn an_instance_renders_like_the_transformed_mesh() {
     let pyramid = file("tests/meshes/pyramid.obj");
@@ -95,12 +94,12 @@ fn an_instance_renders_like_the_transformed_mesh() {
             measure(&scene)
         };
         let flat = of("MESH, PLACE)");
-        let placed = of("Instances(of: MESH), at: [(PLACE)])");
-        let apart = (flat.mean - placed.mean).abs();
-        let error = (flat.error * flat.error + placed.error * placed.error).map(f64::sqrt);
+        let instanced = of("Instances(of: MESH), at: [(PLACE)])");
+        let difference = (flat.mean - instanced.mean).abs();
+        let error = (flat.error * flat.error + instanced.error * instanced.error).map(f64::sqrt);
         assert!(
-            apart.cmple(error * 5.0).all(),
-            "{place}: {flat:?} {placed:?}"
+            difference.cmple(error * 5.0).all(),
+            "{place}: {flat:?} {instanced:?}"
         );
         assert!(error.cmple(flat.mean * 0.02).all(), "{place}: too noisy");
     }
@@ -175,7 +174,7 @@ fn a_wall_of_instances_leaks_no_light() {
     }
 }
 
-/// Walls that emit 1 and reflect half give a radiance of 2 everywhere.
+/// Checks rooms whose walls emit 1 and reflect half, so that the radiance is 2 everywhere.
 #[test]
 fn a_furnace_of_instances_has_the_same_radiance_at_every_scale() {
     let wall = "Emissive(radiance: (1, 1, 1), albedo: (0.5, 0.5, 0.5))";
@@ -187,7 +186,6 @@ fn a_furnace_of_instances_has_the_same_radiance_at_every_scale() {
     }
 }
 
-/// White instances under a white sky are invisible at every scale.
 #[test]
 fn white_instances_under_a_white_sky_are_invisible() {
     for scale in [1e-3_f32, 1.0, 1e4] {
@@ -226,10 +224,10 @@ fn white_instances_under_a_white_sky_are_invisible() {
     }
 }
 
-/// A coarse ball with smooth normals, lit from the side, is nowhere much darker than the sphere it approximates.
+/// Checks that a coarse ball with smooth normals, lit from the side, is nowhere much darker than a sphere.
 #[test]
 fn the_terminator_of_a_coarse_smooth_ball_matches_a_sphere() {
-    let lit = |object: &str| {
+    let render_lit = |object: &str| {
         sized(
             scene(&format!(
                 r#"(
@@ -247,8 +245,8 @@ fn the_terminator_of_a_coarse_smooth_ball_matches_a_sphere() {
             64,
         )
     };
-    let round = lit("Sphere(center: (0, 0, 0), radius: 1, material: \"clay\"),");
-    let mut coarse = lit("");
+    let round = render_lit("Sphere(center: (0, 0, 0), radius: 1, material: \"clay\"),");
+    let mut coarse = render_lit("");
     Arc::make_mut(&mut coarse.meshes).push(ball(8, 12, 0));
     Arc::make_mut(&mut coarse.instances).push(Instance {
         mesh: 0,

@@ -75,7 +75,7 @@ fn measure(scene: &Scene) -> Measured {
     let mean = means.iter().sum::<DVec3>() / count;
     let squares: DVec3 = means
         .iter()
-        .map(|&each| (each - mean) * (each - mean))
+        .map(|&value| (value - mean) * (value - mean))
         .sum();
     Measured {
         mean,
@@ -83,6 +83,7 @@ fn measure(scene: &Scene) -> Measured {
     }
 }
 
+/// Returns the mean over all pixels, per channel.
 fn mean(picture: &Picture) -> DVec3 {
     picture
         .pixels
@@ -94,17 +95,17 @@ fn mean(picture: &Picture) -> DVec3 {
 
 /// Asserts that a measured mean is within five standard errors of `expected`, plus an allowance for rounding.
 ///
-/// With 16 batches a correct mean fails once in some thousands of runs. The standard error itself must be small,
-/// because a noisy measurement proves nothing.
+/// With 16 batches a correct mean fails once in some thousands of runs. The standard error must be at most 2 % of
+/// `expected`, because a noisy measurement proves nothing.
 fn expect(measured: &Measured, expected: DVec3, case: &str) {
     let tolerance = measured.error * 5.0 + expected * 2e-5 + 1.0 / f64::from(SCALE);
-    let apart = (measured.mean - expected).abs();
+    let difference = (measured.mean - expected).abs();
     println!(
         "{case}: {} expected {expected}, error {}",
         measured.mean, measured.error
     );
     assert!(
-        apart.cmple(tolerance).all(),
+        difference.cmple(tolerance).all(),
         "{case}: {measured:?}, expected {expected}"
     );
     assert!(

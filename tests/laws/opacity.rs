@@ -57,13 +57,13 @@ fn a_half_opaque_surface_hides_half_of_the_light() {
         ] {
             let seen = sky_through(&format!("{material}, opacity: {opacity})"));
             // The standard error of 65,536 coin tosses is 0.002.
-            let apart = (seen - expected).abs();
-            assert!(apart < 0.01, "{opacity}: {seen}, expected {expected}");
+            let difference = (seen - expected).abs();
+            assert!(difference < 0.01, "{opacity}: {seen}, expected {expected}");
         }
     }
 }
 
-/// A ray through one ball crosses two surfaces, and through two balls four. Their opacities are independent.
+/// Checks rays that cross two surfaces of one ball, or four of two balls, whose opacities are independent.
 #[test]
 fn surfaces_in_a_row_hide_independently() {
     for (balls, expected) in [
@@ -92,13 +92,12 @@ fn surfaces_in_a_row_hide_independently() {
     }
 }
 
-/// A lamp behind a partially opaque surface, or itself partially opaque, gives the same light in every sampling
-/// strategy.
+/// Checks lamps that are partially opaque or behind a partially opaque surface, in every sampling strategy.
 #[test]
 fn partly_opaque_surfaces_and_lamps_transmit_their_fraction() {
     // A sphere of radius r at a height d gives (r / d)² of the light of a sky of its radiance.
     let albedo = DVec3::new(0.2, 0.5, 0.8);
-    let veil = |height: f32, material: &str| {
+    let sheet = |height: f32, material: &str| {
         format!(
             r#"Quad(corner: (-9, {height}, 9), edge_u: (18, 0, 0), edge_v: (0, 0, -18), material: "{material}"),"#
         )
@@ -109,10 +108,10 @@ fn partly_opaque_surfaces_and_lamps_transmit_their_fraction() {
     let ball = r#"Sphere(center: (0, 0.95, 0), radius: 0.85, material: "half"),"#;
     for (case, objects, part) in [
         ("a lamp", lamp("lamp"), 1.0),
-        ("a veil", lamp("lamp") + &veil(1.0, "half"), 0.5),
+        ("a sheet", lamp("lamp") + &sheet(1.0, "half"), 0.5),
         (
-            "two veils",
-            lamp("lamp") + &veil(1.0, "half") + &veil(1.5, "third"),
+            "two sheets",
+            lamp("lamp") + &sheet(1.0, "half") + &sheet(1.5, "third"),
             1.0 / 3.0,
         ),
         ("a ball", lamp("lamp") + ball, 0.25),
@@ -136,13 +135,13 @@ fn partly_opaque_surfaces_and_lamps_transmit_their_fraction() {
                     ],
                 )"#
             ));
-            let lit = Scene {
+            let lit_plane = Scene {
                 direct_light,
                 ..plane
             };
             let expected = albedo * 0.25 * part;
             expect(
-                &measure(&lit),
+                &measure(&lit_plane),
                 expected,
                 &format!("{case}, {direct_light:?}"),
             );
@@ -150,7 +149,7 @@ fn partly_opaque_surfaces_and_lamps_transmit_their_fraction() {
     }
 }
 
-/// A quad cut out by an image's alpha renders like separate quads of the same shape.
+/// Compares a quad that is cut out by an image's alpha with separate quads of the same shape.
 #[test]
 fn an_alpha_cutout_renders_like_geometry_of_its_shape() {
     let folder = tempfile::tempdir().unwrap();
@@ -195,7 +194,7 @@ fn an_alpha_cutout_renders_like_geometry_of_its_shape() {
     let bare = picture("");
     let pixels = cut.pixels.iter().zip(&bare.pixels);
     let changed = pixels.filter(|(cut, bare)| (**cut - **bare).abs().max_element() > 1e-3);
-    assert!(changed.count() > 100, "nothing was cut out");
+    assert!(changed.count() > 100, "the image cut nothing out");
 }
 
 #[test]
@@ -205,11 +204,11 @@ fn a_partly_opaque_white_object_in_a_white_furnace_is_invisible() {
             size: (24, 24), spp: 32, max_bounces: 128, sky: (1, 1, 1),
             camera: (origin: (0, 0, 4), target: (0, 0, 0), fov: 40),
             materials: {
-                "veil": Diffuse(albedo: (1, 1, 1), opacity: 0.4),
+                "sheet": Diffuse(albedo: (1, 1, 1), opacity: 0.4),
                 "mirror": Mirror(reflectance: (1, 1, 1), opacity: 0.7),
             },
             objects: [
-                Sphere(center: (0, 0, 0), radius: 1, material: "veil"),
+                Sphere(center: (0, 0, 0), radius: 1, material: "sheet"),
                 Sphere(center: (0.2, 0.3, 0.1), radius: 0.4, material: "mirror"),
             ],
         )"#,

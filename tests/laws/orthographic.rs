@@ -21,8 +21,9 @@ fn sheet(z: f64, more: &str) -> raysieve::scene::Scene {
     ))
 }
 
-/// The sheet's edges lie between pixels, so each pixel shows all or nothing of it. Behind the camera plane nothing is
-/// seen.
+/// Checks pixels that show all or nothing of the sheet, because its edges lie between pixels.
+///
+/// A sheet behind the camera plane is invisible.
 #[test]
 fn size_does_not_depend_on_distance() {
     for z in [9.9, 0.0, -30.0, -4000.0, 10.1] {
@@ -36,7 +37,7 @@ fn size_does_not_depend_on_distance() {
     }
 }
 
-/// A sheet seen at an angle has its height reduced by the sine of that angle.
+/// Checks that a sheet seen at an angle has its height reduced by the sine of that angle.
 #[test]
 fn a_tilted_sheet_is_foreshortened_by_the_sine() {
     let scene = scene(
@@ -58,10 +59,9 @@ fn a_tilted_sheet_is_foreshortened_by_the_sine() {
     );
 }
 
-/// A point outside the plane of focus becomes a disk, whose radius is the aperture's times the relative defocus
-/// distance.
+/// Checks that a sheet outside the plane of focus spreads by the radius of its circle of confusion.
 ///
-/// The total light of a sheet is as without a lens, and it spreads by that radius.
+/// That radius is the aperture's times the relative defocus distance. The total light stays the same.
 #[test]
 fn a_lens_blurs_equally_all_over_the_image() {
     let blurred = |z| {
@@ -72,23 +72,27 @@ fn a_lens_blurs_equally_all_over_the_image() {
         .0
     };
     let (sharp, picture) = (blurred(0.0), blurred(-5.0));
-    let lit = |picture: &raysieve::picture::Picture, column: usize, row: usize| {
+    let brightness = |picture: &raysieve::picture::Picture, column: usize, row: usize| {
         picture.pixels[row * 64 + column].x
     };
     // The radius is 0.25 m, which is 4 pixels.
     for (column, row) in [(19, 22), (52, 22), (36, 11), (36, 32)] {
         assert_eq!(
-            lit(&picture, column, row),
+            brightness(&picture, column, row),
             0.0,
             "column {column}, row {row}"
         );
     }
     for (column, row) in [(22, 22), (49, 22), (36, 14), (36, 29)] {
         assert!(
-            lit(&picture, column, row) > 0.0,
+            brightness(&picture, column, row) > 0.0,
             "column {column}, row {row}"
         );
-        assert_eq!(lit(&sharp, column, row), 0.0, "column {column}, row {row}");
+        assert_eq!(
+            brightness(&sharp, column, row),
+            0.0,
+            "column {column}, row {row}"
+        );
     }
     let sum = |picture: &raysieve::picture::Picture| -> f32 {
         picture.pixels.iter().map(|pixel| pixel.x).sum()

@@ -44,10 +44,12 @@ fn path_records_add_up_to_the_film_and_its_counts() {
     }
 }
 
+/// Returns the counts that path records determine.
 fn counts(row: &BounceStats) -> [u64; 4] {
     [row.rays, row.misses, row.ended, row.shadow_rays]
 }
 
+/// Adds a path record to the counts of its bounces.
 fn count(rows: &mut [BounceStats], record: &PathRecord) {
     let last = record.vertices.len() - 1;
     for (bounce, vertex) in record.vertices.iter().enumerate() {
@@ -68,7 +70,7 @@ fn count(rows: &mut [BounceStats], record: &PathRecord) {
     assert!(record.end != End::Roulette || last >= 4, "{record:?}");
 }
 
-/// Consecutive segments are connected at the hits, and light comes from the point that was sampled.
+/// Checks that each segment begins at the hit of the previous one.
 #[test]
 fn a_path_record_is_connected() {
     for scene in scenes() {
@@ -80,14 +82,14 @@ fn a_path_record_is_connected() {
             let record = inspector.trace((column, SIZE.1 / 2), 0).expect("a pixel");
             for pair in record.vertices.windows(2) {
                 let [here, next] = pair else { unreachable!() };
-                let met = here.hit.as_ref().expect("a path goes on from a hit");
-                let off = (met.position - next.origin).length();
+                let hit = here.hit.as_ref().expect("a path goes on from a hit");
+                let distance = (hit.position - next.origin).length();
                 // Rays leave smooth meshes from the curved surface that the normals describe.
-                assert!(off < 5e-2 * extent(met.position), "{name}: {pair:?}");
-                assert!((met.normal.length() - 1.0).abs() < 1e-3, "{name}: {met:?}");
+                assert!(distance < 5e-2 * extent(hit.position), "{name}: {pair:?}");
+                assert!((hit.normal.length() - 1.0).abs() < 1e-3, "{name}: {hit:?}");
                 assert!(
-                    !met.material.is_empty() || name.ends_with("gltf_model.ron"),
-                    "{name}: {met:?}"
+                    !hit.material.is_empty() || name.ends_with("gltf_model.ron"),
+                    "{name}: {hit:?}"
                 );
             }
         }
@@ -100,8 +102,11 @@ fn a_pixel_outside_of_the_image_is_refused() {
     let inspector = Inspector::new(&scene).expect("the trees are built");
     for pixel in [(8, 0), (0, 4), (u32::MAX, u32::MAX)] {
         let error = inspector.trace(pixel, 0).expect_err("no such pixel");
-        let told = error.to_string();
-        assert!(told.contains("columns 0 to 7 and rows 0 to 3"), "{told}");
+        let message = error.to_string();
+        assert!(
+            message.contains("columns 0 to 7 and rows 0 to 3"),
+            "{message}"
+        );
     }
     // The largest sample number is valid.
     inspector.trace((7, 3), u32::MAX).expect("a path");

@@ -7,7 +7,7 @@ use crate::{
     mean,
 };
 
-/// Under a white sky a lone surface has the radiance of its albedo, because no ray that leaves it may hit it again.
+/// Checks that a lone surface under a white sky has the radiance of its albedo. No ray that leaves it may hit it again.
 #[test]
 fn a_ground_of_any_size_does_not_shade_itself() {
     let grounds = [40, 500, 20_000].map(|half| {
@@ -37,7 +37,7 @@ fn a_ground_of_any_size_does_not_shade_itself() {
     }
 }
 
-/// A closed room whose walls emit 1 and reflect half has a radiance of 2 at every size, with a mirror ball in it.
+/// Checks rooms with a mirror ball, whose walls emit 1 and reflect half, so that the radiance is 2.
 #[test]
 fn a_closed_furnace_has_the_same_radiance_at_every_scale() {
     for size in [1e-6_f64, 1e-3, 1.0, 1e4] {
@@ -80,7 +80,7 @@ fn a_closed_furnace_has_the_same_radiance_at_every_scale() {
     }
 }
 
-/// Radiance grows by the squared index of refraction when light enters a medium.
+/// Checks that radiance grows by the squared index of refraction when light enters a medium.
 #[test]
 fn the_sky_seen_from_within_glass_is_brighter() {
     let scene = scene(

@@ -37,15 +37,19 @@ fn directly_visible_emission_is_exact() {
     assert_eq!(
         seen(&quad("lamp", back.0, back.1)),
         all(Vec3::ZERO),
-        "a lamp's back does not shine"
+        "the back of a one-sided lamp must be black"
     );
     assert_eq!(
         seen(&quad("white", front.0, front.1)),
         all(Vec3::ZERO),
-        "nothing scatters"
+        "without bounces, no light is scattered"
     );
     let beside = quad("lamp", "100, -10, 0", "20, 0, 0");
-    assert_eq!(seen(&beside), all(Vec3::new(0.1, 0.2, 0.3)), "the sky");
+    assert_eq!(
+        seen(&beside),
+        all(Vec3::new(0.1, 0.2, 0.3)),
+        "only the sky is visible"
+    );
 }
 
 #[test]
@@ -87,8 +91,7 @@ fn one_sided_surfaces_are_black_from_behind() {
     }
 }
 
-/// A two-sided lamp fills a room equally from its back and its front, although BSDF sampling alone finds the back's
-/// light.
+/// Compares rooms lit by the back and by the front of a two-sided lamp. Only BSDF sampling finds the light of the back.
 #[test]
 fn the_back_of_a_two_sided_lamp_emits_like_its_front() {
     let seen = |turned: bool, direct_light: &str| {

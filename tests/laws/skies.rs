@@ -11,6 +11,7 @@ use crate::{
     expect, mean, measure,
 };
 
+/// Albedo of the plane.
 const ALBEDO: DVec3 = DVec3::new(0.2, 0.5, 0.8);
 
 /// Returns a plane at y = 0, seen from above at `at` and lit by `lights`; `skies` are saved as image files next to it.
@@ -42,8 +43,8 @@ fn plane(at: DVec3, lights: &str, max_bounces: u32, skies: &[(&str, &Rgb32FImage
 /// Asserts that every pixel is exact: light from a single direction has no noise.
 fn expect_exactly(scene: &Scene, expected: DVec3, case: &str) {
     let found = mean(&render(scene, &on_cpu()).0);
-    let apart = (found / expected - 1.0).abs().max_element();
-    assert!(apart < 2e-4, "{case}: {found}, expected {expected}");
+    let difference = (found / expected - 1.0).abs().max_element();
+    assert!(difference < 2e-4, "{case}: {found}, expected {expected}");
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_directional_light_obeys_the_cosine_law() {
     assert_eq!(dark, DVec3::ZERO);
 }
 
-/// A disk completely above the horizon lights like its centre.
+/// Checks that a disk completely above the horizon lights like its centre.
 #[test]
 fn a_sun_of_any_size_obeys_the_cosine_law() {
     for angle in [0.5, 20.0, 60.0] {
@@ -100,7 +101,7 @@ fn a_sun_of_any_size_obeys_the_cosine_law() {
     }
 }
 
-/// The light of several lights is the sum of each.
+/// Checks that the light of several lights is the sum of each.
 #[test]
 fn lights_add_up() {
     let lights = "Point(position: (0.5, 2, 0.25), intensity: (1000, 1000, 1000)),
@@ -115,7 +116,7 @@ fn lights_add_up() {
     expect(&measure(&scene), expected, "all lights");
 }
 
-/// The irradiance equals a numerical integral over the upper half of the bilinear image.
+/// Compares the irradiance with a numerical integral over the upper half of the bilinear image.
 #[test]
 fn an_environment_map_lights_by_its_integral() {
     let (width, height) = (16_u32, 8_u32);
@@ -154,7 +155,7 @@ fn an_environment_map_lights_by_its_integral() {
     }
 }
 
-/// Left, right, ahead and above in the image are left, right, ahead and above in the world.
+/// Checks that left, right, ahead and above in the image are left, right, ahead and above in the world.
 #[test]
 fn an_environment_map_is_oriented_as_documented() {
     let sky = Rgb32FImage::from_fn(64, 32, |x, y| {

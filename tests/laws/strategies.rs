@@ -10,11 +10,14 @@ use crate::{
     common::{on_cpu, render, scene},
 };
 
+/// Width and height of the images in pixels.
 const SIZE: u32 = 24;
+/// Side of a block of pixels that is compared.
 const BLOCK: u32 = 8;
+/// Number of blocks in an image.
 const BLOCKS: usize = (SIZE / BLOCK * SIZE / BLOCK) as usize;
 
-/// Light sampling, BSDF sampling and both give one image, and both together have the least noise.
+/// Compares light sampling, BSDF sampling and both. Both together must have the least noise.
 #[test]
 fn all_sampling_strategies_converge_to_one_image() {
     let room = scene(
@@ -60,7 +63,7 @@ fn all_sampling_strategies_converge_to_one_image() {
     assert!(of_both < of_lights && of_both < of_bsdf);
 }
 
-/// A clear coat with its own normal map: its sampling density is right, and it reflects no more light than arrives.
+/// Checks a clear coat with its own normal map, which must not reflect more light than arrives.
 #[test]
 fn coats_with_their_own_normals_agree_in_all_strategies() {
     let folder = tempfile::tempdir().unwrap();
@@ -101,7 +104,7 @@ fn coats_with_their_own_normals_agree_in_all_strategies() {
         });
     expect_alike("lights", &both, &lights);
     expect_alike("bsdf", &both, &bsdf);
-    // Nothing is brighter than its white light_params: a lamp of 1 in front of a sky of 1 is invisible.
+    // Nothing is brighter than its surroundings, in which lamp and sky have the radiance 1.
     let mut furnace = balls("sky: (1, 1, 1)", "(1, 1, 1)");
     Arc::make_mut(&mut furnace.triangles).retain(|triangle| triangle.material != 2);
     for (mean, variance) in blocks(&furnace) {
@@ -110,9 +113,9 @@ fn coats_with_their_own_normals_agree_in_all_strategies() {
     }
 }
 
-/// Emissive instances (rotated, mirrored, stretched; uniform or textured) agree in all strategies.
+/// Compares emissive instances that are rotated, mirrored, or stretched, and uniform or textured.
 ///
-/// They also agree with the same triangles placed directly in the scene.
+/// They must also agree with the same triangles placed directly in the scene.
 #[test]
 fn emissive_instances_agree_in_all_strategies() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,7 +150,7 @@ fn emissive_instances_agree_in_all_strategies() {
         ))
     };
     let ball = r#"DisplacedSphere(rings: 6, segments: 9, amplitudes: (0, 0), material: "lamp""#;
-    let placed = format!(
+    let instanced = format!(
         r#"Instances(of: {ball}), at: [
             (scale: 0.4, translate: (1, 1.5, 0)),
             (scale: (0.2, 0.2, -0.2), rotate: (0, 40, 0), translate: (-1.6, 0.9, 0.8)),
@@ -162,11 +165,11 @@ fn emissive_instances_agree_in_all_strategies() {
         format!("Emissive(radiance: Texture(file: {file:?}, factor: 10, filter: Nearest))");
     let pane =
         r#"Quad(corner: (-2, 2.4, -1), edge_u: (4, 0, 0), edge_v: (0, 0, 2.5), material: "lamp")"#;
-    let stands = room(even, &flat);
-    assert!(stands.instances.is_empty());
-    let stands = blocks(&stands);
+    let direct = room(even, &flat);
+    assert!(direct.instances.is_empty());
+    let direct = blocks(&direct);
     for (case, room) in [
-        ("even", room(even, &placed)),
+        ("even", room(even, &instanced)),
         ("a pane of two colours", room(&uneven, pane)),
     ] {
         assert!(!room.instances.is_empty());
@@ -180,7 +183,7 @@ fn emissive_instances_agree_in_all_strategies() {
         expect_alike(&format!("{case}, lights"), &both, &lights);
         expect_alike(&format!("{case}, bsdf"), &both, &bsdf);
         if case == "even" {
-            expect_alike("copies", &both, &stands);
+            expect_alike("triangles in the scene", &both, &direct);
         }
         let noise = |blocks: &[(DVec3, DVec3)]| -> f64 {
             blocks.iter().map(|block| block.1.element_sum()).sum()

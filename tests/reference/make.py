@@ -1,8 +1,8 @@
-"""make.py FOLDER: the references of tests/reference.rs, as small as the test needs them.
+"""Writes the references of tests/reference.rs from renders by Mitsuba: make.py FOLDER.
 
-FOLDER holds renders by Mitsuba 3.9.1 (llvm_ad_rgb) of 256 x 256 pixels: NAME.exr, the mean radiance over 8,192 or 16,384
-samples a pixel, and NAME_se.exr, the standard error of that mean. Of each, blocks of 8 x 8 pixels are kept: NAME.exr gets
-a block's mean radiance, NAME_se.exr the standard error of that. Needs the packages numpy and OpenEXR.
+FOLDER contains renders of 256 x 256 pixels by Mitsuba 3.9.1 (llvm_ad_rgb). NAME.exr is the mean radiance over 8,192 or
+16,384 samples per pixel, and NAME_se.exr the standard error of that mean. The references are the means over blocks of
+8 x 8 pixels, and their standard errors. Needs the packages numpy and OpenEXR.
 """
 import sys
 from pathlib import Path
@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import OpenEXR
 
-# The Cornell box with at most 8 edges a path, and with 2; a thin lens; the box with spheres of gold, glass and mirror; rough
-# metal and rough glass under an even sky, without what they scatter more than once; spheres on a plane under an even sky, and
-# under one from white to blue.
+# Names of the renders: the Cornell box with paths of at most 8 and of at most 2 edges, a thin lens, and the box with
+# spheres of gold, glass and mirror; rough metal and rough glass under a constant sky, with single scattering only; spheres
+# on a plane under a constant sky and under one from white to blue.
 NAMES = [
     "a_cornell_d8",
     "a_cornell_d2",

@@ -27,7 +27,7 @@ pub(crate) fn stage_name(step: Step) -> &'static str {
     }
 }
 
-/// Runs a step on a wave, which begins before the first one.
+/// Runs a step on a wave. The step `Generate` also begins the wave.
 pub(crate) fn run(step: Step, wave: &mut Wave, span: Span) -> Result<(), Error> {
     if step == Step::Generate {
         wave.begin(span)?;
@@ -59,15 +59,15 @@ impl Buffers {
     /// Creates empty buffers for a wave, and a black film.
     pub(crate) fn new(span: Span, max_bounces: u32, has_instances: bool) -> Buffers {
         let paths = span.path_count as usize;
-        let placed = if has_instances { paths } else { 0 };
+        let instance_count = if has_instances { paths } else { 0 };
         Buffers {
             span,
             rays: vec![Ray::default(); paths],
             throughputs: vec![Throughput::default(); paths],
             radiances: vec![PathRadiance::default(); paths],
             hits: vec![Hit::default(); paths],
-            instances: vec![NO_INSTANCE; placed],
-            light_instances: vec![NO_INSTANCE; placed],
+            instances: vec![NO_INSTANCE; instance_count],
+            light_instances: vec![NO_INSTANCE; instance_count],
             shadow_rays: vec![ShadowRay::default(); paths],
             queue: vec![0; paths],
             flags: vec![0; paths],
@@ -92,7 +92,7 @@ impl Buffers {
     }
 
     /// Returns a copy with a special number, such as NaN or infinity, in every eighth path.
-    pub(crate) fn spoilt(&self, random: &mut Random) -> Buffers {
+    pub(crate) fn with_special_values(&self, random: &mut Random) -> Buffers {
         const NUMBERS: [f32; 12] = [
             0.0,
             -0.0,
@@ -107,17 +107,17 @@ impl Buffers {
             f32::NEG_INFINITY,
             f32::NAN,
         ];
-        let mut spoilt = self.clone();
+        let mut copy = self.clone();
         for path in (0..self.rays.len()).step_by(8) {
-            let (ray, shadow_ray) = (&mut spoilt.rays[path], &mut spoilt.shadow_rays[path]);
-            let (throughput, hit) = (&mut spoilt.throughputs[path], &mut spoilt.hits[path]);
+            let (ray, shadow_ray) = (&mut copy.rays[path], &mut copy.shadow_rays[path]);
+            let (throughput, hit) = (&mut copy.throughputs[path], &mut copy.hits[path]);
             let numbers = [
                 &mut ray.origin.x,
                 &mut ray.pdf,
                 &mut ray.direction.y,
                 &mut throughput.rgb.z,
                 &mut throughput.eta_scale,
-                &mut spoilt.radiances[path].rgb.x,
+                &mut copy.radiances[path].rgb.x,
                 &mut hit.distance,
                 &mut hit.u,
                 &mut shadow_ray.origin.z,
@@ -128,30 +128,30 @@ impl Buffers {
             let number = NUMBERS[random.word() as usize % NUMBERS.len()];
             *numbers.into_iter().nth(chosen).unwrap() = number;
         }
-        spoilt
+        copy
     }
 
     /// Describes the first difference from another machine's buffers: `path 4711, throughput.rgb.y: cpu 0.25 cuda
     /// 0.2500001`.
     pub(crate) fn difference(&self, other: &Buffers, machine: &str) -> Option<String> {
         let lists = [
-            first("path", "ray", &self.rays, &other.rays),
-            first("path", "throughput", &self.throughputs, &other.throughputs),
-            first("path", "radiance", &self.radiances, &other.radiances),
-            first("path", "hit", &self.hits, &other.hits),
-            first("path", "instance", &self.instances, &other.instances),
-            first(
+            first_difference("path", "ray", &self.rays, &other.rays),
+            first_difference("path", "throughput", &self.throughputs, &other.throughputs),
+            first_difference("path", "radiance", &self.radiances, &other.radiances),
+            first_difference("path", "hit", &self.hits, &other.hits),
+            first_difference("path", "instance", &self.instances, &other.instances),
+            first_difference(
                 "lane",
                 "light_instance",
                 &self.light_instances,
                 &other.light_instances,
             ),
-            first("lane", "shadow_ray", &self.shadow_rays, &other.shadow_rays),
-            first("lane", "queue", &self.queue, &other.queue),
-            first("lane", "flag", &self.flags, &other.flags),
-            first("place", "count", &self.counts, &other.counts),
-            first("channel", "sum", &self.sums, &other.sums),
-            first("film", "rejected", &self.rejected, &other.rejected),
+            first_difference("lane", "shadow_ray", &self.shadow_rays, &other.shadow_rays),
+            first_difference("lane", "queue", &self.queue, &other.queue),
+            first_difference("lane", "flag", &self.flags, &other.flags),
+            first_difference("place", "count", &self.counts, &other.counts),
+            first_difference("channel", "sum", &self.sums, &other.sums),
+            first_difference("film", "rejected", &self.rejected, &other.rejected),
         ];
         let found = lists.into_iter().flatten().next();
         found.map(|(place, cpu, other)| format!("{place}: cpu {cpu} {machine} {other}"))
@@ -159,7 +159,7 @@ impl Buffers {
 }
 
 /// Returns the place of the first difference between two lists, and what each has there, as text.
-pub(crate) fn first<T: Shared + Debug>(
+pub(crate) fn first_difference<T: Shared + Debug>(
     unit: &str,
     name: &str,
     ours: &[T],

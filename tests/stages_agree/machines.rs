@@ -1,4 +1,4 @@
-//! Machines that run a stage on given buffers: the CPU, a GPU, and a host compiler's build of the kernels.
+//! Machines that run a stage on given buffers: the CPU, a GPU, and kernels compiled for the host.
 
 mod arguments;
 mod backends;
@@ -46,7 +46,7 @@ pub(crate) struct Setting {
 
 /// A machine that runs single stages, each on given buffers.
 pub(crate) trait Machine {
-    /// Returns its name in messages.
+    /// Returns the machine's name for messages.
     fn name(&self) -> &'static str;
     /// Returns the buffers after a stage.
     fn run(&mut self, step: Step, before: &Buffers) -> Buffers;
@@ -73,13 +73,13 @@ fn film_sums(mut list: Vec<u64>) -> FilmSums {
     }
 }
 
-/// The kernels, compiled by a host's C++ compiler, in a child process. Blocks have one thread.
+/// A child process that runs the kernels, compiled by the host's C++ compiler. Blocks have one thread.
 pub(crate) struct Host {
     setting: Setting,
     child: Child,
 }
 
-/// Number of blocks of a grid over a queue; a prime, so that grids do not divide their queues evenly.
+/// Number of blocks of a grid over a queue. It is prime, so that queues are not divided evenly.
 const BLOCKS: u32 = 7;
 
 /// Returns the kernels by their number in the program: the name of the first kernel in the file, and its own name.
@@ -175,16 +175,16 @@ impl Host {
     }
 
     /// Returns the name of the kernel variant for the scene: without or with instances.
-    fn variant(&self, plain: &'static str, placed: &'static str) -> &'static str {
+    fn variant(&self, plain: &'static str, instanced: &'static str) -> &'static str {
         if self.setting.world.is_plain() {
             plain
         } else {
-            placed
+            instanced
         }
     }
 
     /// Returns the number of queue entries, which is in the count with this index.
-    fn lanes(&self, buffers: &Buffers, count: usize) -> u32 {
+    fn queue_length(&self, buffers: &Buffers, count: usize) -> u32 {
         match self.setting.strategy {
             Strategy::Off => buffers.span.path_count,
             _ => buffers.counts[count],
@@ -206,7 +206,7 @@ impl Machine for Host {
                 let (input, output) = keep.counts(bounce);
                 self.compact(&mut after, input, output);
             }
-            // No wave of these tests sorts its hits.
+            // The waves of these tests do not sort their hits.
             Step::SortHits(_) => {}
             Step::Shade(bounce) => self.shade(&mut after, bounce),
             Step::Shadow(bounce) => self.shadow(&mut after, bounce),
@@ -279,7 +279,7 @@ impl Host {
 
     fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
-        let lanes = self.lanes(buffers, counts::rays(bounce));
+        let queue_length = self.queue_length(buffers, counts::rays(bounce));
         let world = self.setting.world.clone();
         let kernel = if world.stochastic_opacity().is_some() {
             "intersect_alpha_tested"
@@ -290,7 +290,7 @@ impl Host {
             scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
-            list(from_ref(&lanes)),
+            list(from_ref(&queue_length)),
             list_mut(&mut began),
         ];
         self.launch(kernel, BLOCKS, &mut arguments);
@@ -299,7 +299,7 @@ impl Host {
                 scene_argument(&world, &world.light_params),
                 paths_argument(buffers),
                 value(&bounce),
-                list(from_ref(&lanes)),
+                list(from_ref(&queue_length)),
             ];
             self.launch("intersect_sky", BLOCKS, &mut arguments);
         }
@@ -307,8 +307,8 @@ impl Host {
 
     /// Compacts the queue by its definition: keeps the flagged entries, in order.
     fn compact(&mut self, buffers: &mut Buffers, before: usize, after: usize) {
-        let lanes = self.lanes(buffers, before) as usize;
-        let flagged = buffers.queue[..lanes].iter().zip(&buffers.flags);
+        let queue_length = self.queue_length(buffers, before) as usize;
+        let flagged = buffers.queue[..queue_length].iter().zip(&buffers.flags);
         let kept: Vec<u32> = flagged
             .filter(|&(_, &flag)| flag != 0)
             .map(|(&path, _)| path)
@@ -319,7 +319,7 @@ impl Host {
 
     fn shade(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
-        let lanes = self.lanes(buffers, counts::hits(bounce));
+        let queue_length = self.queue_length(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         let scatters = u32::from(bounce < self.setting.max_bounces);
         let mut shadow_rays = [buffers.counts[counts::shadow_rays(bounce)]];
@@ -327,7 +327,7 @@ impl Host {
             scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
-            list(from_ref(&lanes)),
+            list(from_ref(&queue_length)),
             value(&scatters),
             list_mut(&mut shadow_rays),
             list_mut(&mut began),
@@ -346,7 +346,7 @@ impl Host {
 
     fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
-        let lanes = self.lanes(buffers, counts::hits(bounce));
+        let queue_length = self.queue_length(buffers, counts::hits(bounce));
         let world = self.setting.world.clone();
         if world.lights.is_empty() {
             return;
@@ -360,7 +360,7 @@ impl Host {
             scene_argument(&world, &world.light_params),
             paths_argument(buffers),
             value(&bounce),
-            list(from_ref(&lanes)),
+            list(from_ref(&queue_length)),
             list_mut(&mut began),
         ];
         self.launch(kernel, BLOCKS, &mut arguments);
@@ -410,7 +410,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // The process ends when its input does.
+        // The process ends at the end of its input.
         drop(self.child.stdin.take());
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! Each stage alone gives the same bits on the CPU, on CUDA, and by a host compiler's build of the kernels, from the
+//! Tests that each stage alone gives the same bits on the CPU, on CUDA and by kernels compiled for the host, from the
 //! same buffers. The first difference is reported: `shade, path 4711, throughput.rgb.y: cpu 0.25 cuda 0.2500001`.
 
 #[path = "../common/mod.rs"]
@@ -15,7 +15,7 @@ mod rounds;
 
 use std::sync::{Arc, OnceLock};
 
-use buffers::{Buffers, first, stage_name};
+use buffers::{Buffers, first_difference, stage_name};
 use common::{
     Random, alpha_tested_garden, emissive_garden, garden, instanced_garden, load, on_cpu, render,
     sized,
@@ -38,7 +38,7 @@ use raysieve::{
 fn stages() -> Vec<&'static str> {
     let mut stages = Vec::new();
     for step in steps(0) {
-        // It does nothing in these waves.
+        // `SortHits` is left out, because these waves do not sort their hits.
         let is_new = !stages.contains(&stage_name(step));
         if is_new && !matches!(step, Step::SortHits(_)) {
             stages.push(stage_name(step));
@@ -48,14 +48,17 @@ fn stages() -> Vec<&'static str> {
     stages
 }
 
-/// The reason to skip a test.
+/// The reason given for tests that are skipped because there is no C++ compiler.
 const NO_COMPILER: &str = "no C++ compiler";
 
 fn main() {
     let compiler = HostCompiler::find();
-    let host = |stage: &str| format!("{stage}_agrees_by_a_host_compiler");
+    let host = |stage: &str| format!("{stage}_agrees_when_compiled_for_the_host");
     let cuda = |stage: &str| format!("{stage}_agrees_on_cuda");
-    let mut tests = Tests::new().test("a_difference_is_named", differences_are_named);
+    let mut tests = Tests::new().test(
+        "differences_are_reported_with_both_values",
+        differences_are_reported_with_both_values,
+    );
     for stage in stages() {
         tests = tests
             .needs(
@@ -92,14 +95,14 @@ fn main() {
         .needs(
             NO_COMPILER,
             compiler.clone(),
-            "whole_paths_by_a_host_compiler_have_the_cpus_film",
-            whole_paths,
+            "host_compiled_megakernel_gives_the_cpus_film",
+            megakernel_agrees,
         )
         .needs(
             NO_COMPILER,
             compiler,
-            "a_wave_by_a_host_compiler_has_the_cpus_film",
-            whole_loop,
+            "host_compiled_stages_give_the_cpus_film",
+            loop_agrees,
         )
         .run()
 }
@@ -156,7 +159,7 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
     [whole, tiled, tenth]
 }
 
-/// Compares a stage by the host compiler with the CPU, in all scenes.
+/// Compares a host-compiled stage with the CPU, in all scenes.
 fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
@@ -182,7 +185,7 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
 fn agrees_on_cuda(stage: &str) {
     static SETTINGS: OnceLock<Vec<Setting>> = OnceLock::new();
     let settings = SETTINGS.get_or_init(|| {
-        // The trees of larger scenes take the emulator long.
+        // The emulator is slow in larger scenes.
         let files: &[&str] = match is_short() {
             true => &["cornell"],
             false => &["cornell", "spheres", "mesh"],
@@ -222,7 +225,7 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
     }
 }
 
-/// Compares a stage in one wave, both with real buffers and with special values in them.
+/// Compares a stage in one wave, with the buffers of a render and with special values in them.
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
@@ -230,8 +233,8 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
     let mut turns = 0;
     for step in steps(setting.max_bounces) {
         if stage_name(step) == stage {
-            let spoilt = buffers.spoilt(&mut random);
-            for before in [&buffers, &spoilt] {
+            let with_special_values = buffers.with_special_values(&mut random);
+            for before in [&buffers, &with_special_values] {
                 turns += 1;
                 compare(setting, step, &mut cpu, other, before);
             }
@@ -245,7 +248,7 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
             sums: buffers.sums.clone(),
             rejected: 11,
         };
-        // Films are added as they are and with arbitrary sums.
+        // Adds the films of the render, and films of arbitrary sums.
         let mut word = || random.word();
         let odd = FilmSums {
             sums: film.sums.iter().map(|_| word()).collect(),
@@ -261,7 +264,7 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
         for done in [0, 7, u64::from(span.path_count), 1 << 40] {
             turns += 1;
             let (ours, theirs) = (cpu.resolve(&buffers, done), other.resolve(&buffers, done));
-            let found = first("channel", "picture", &ours, &theirs);
+            let found = first_difference("channel", "picture", &ours, &theirs);
             assert!(found.is_none(), "resolve, {found:?}, {}", setting.name);
         }
     }
@@ -297,8 +300,8 @@ fn compare(
     }
 }
 
-/// A render by the host compiler's stages has the film of the CPU backend.
-fn whole_loop(compiler: &HostCompiler) {
+/// Compares the film of a render by host-compiled stages with that of the CPU backend.
+fn loop_agrees(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
@@ -336,12 +339,15 @@ fn whole_loop(compiler: &HostCompiler) {
             .iter()
             .flat_map(|pixel| pixel.to_array())
             .collect();
-        assert_eq!(first("channel", "picture", &expected, &channels), None);
+        assert_eq!(
+            first_difference("channel", "picture", &expected, &channels),
+            None
+        );
     }
 }
 
-/// A render by the host compiler's megakernel, in every variant, has the film and the counts of the CPU backend.
-fn whole_paths(compiler: &HostCompiler) {
+/// Compares film and counts of a render by the host-compiled megakernel with the CPU backend's, in every variant.
+fn megakernel_agrees(compiler: &HostCompiler) {
     for scene in [
         load("scenes/cornell.ron"),
         load("scenes/spheres.ron"),
@@ -382,8 +388,8 @@ fn whole_paths(compiler: &HostCompiler) {
     }
 }
 
-/// A difference is reported with its place and both values; NaNs of different bits are equal.
-fn differences_are_named() {
+/// Checks that a difference is reported with its place and both values, and that NaNs of different bits are equal.
+fn differences_are_reported_with_both_values() {
     let span = Span {
         path_count: 5000,
         pixel_count: 1,

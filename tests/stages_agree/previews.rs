@@ -3,7 +3,7 @@
 use raysieve::film::{SCALE, fixed_point};
 
 use crate::{
-    buffers::first,
+    buffers::first_difference,
     common::{Random, load},
     machines::{Cpu, Machine, Setting},
     setting,
@@ -12,10 +12,10 @@ use crate::{
 /// Image sizes: larger than the widest windows, and some without interior pixels.
 const SIZES: [(u32, u32); 5] = [(70, 45), (1, 1), (3, 5), (1, 40), (33, 2)];
 
-/// Samples per pixel of an earlier state of the film, and of the film.
+/// Samples per pixel of an earlier state of the film, and of the film itself.
 const SAMPLES: [(u64, u64); 3] = [(4, 8), (1, 3), (6, 7)];
 
-/// Denoising gives the same bits on the CPU and on another machine.
+/// Asserts that denoising gives the same bits on the CPU and on another machine.
 pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(3);
@@ -32,7 +32,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Machine>) {
                 let film = (&sums[..], samples.1 * pixels + pixels / 2);
                 let ours = cpu.denoise(earlier, film);
                 let theirs = other.denoise(earlier, film);
-                let found = first("channel", "preview", &ours, &theirs);
+                let found = first_difference("channel", "preview", &ours, &theirs);
                 assert!(found.is_none(), "denoise, {found:?}, {size:?}, {samples:?}");
                 assert!(ours.iter().all(|channel| channel.is_finite()));
             }
@@ -56,7 +56,7 @@ fn summed(
     sums.unzip()
 }
 
-/// A film with an edge between two surfaces, a gradient, noise except in a stripe, and isolated bright pixels.
+/// Returns a film with an edge between two surfaces, a gradient, noise except in a stripe, and isolated bright pixels.
 fn noisy(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     summed(size, samples, |x, y, channel| {
         let surface = if x + y < 40 {
@@ -74,7 +74,7 @@ fn noisy(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64
     })
 }
 
-/// A film of samples up to the brightest that are accepted, with a black stripe.
+/// Returns a film of samples up to the brightest that are accepted, with a black stripe.
 fn bright(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     let brightest = SCALE as u64 * ((1 << 24) - 1);
     summed(size, samples, |x, _, _| match x {
@@ -83,7 +83,7 @@ fn bright(random: &mut Random, size: (u32, u32), samples: (u64, u64)) -> (Vec<u6
     })
 }
 
-/// Films of arbitrary bits, as a damaged file may hold.
+/// Returns films of arbitrary bits, as a damaged file may contain.
 fn wild(random: &mut Random, size: (u32, u32), _: (u64, u64)) -> (Vec<u64>, Vec<u64>) {
     let count = 3 * (size.0 * size.1) as usize;
     let mut words = || (0..count).map(|_| random.word()).collect();

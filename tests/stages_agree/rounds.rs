@@ -16,7 +16,7 @@ use raysieve::{
 };
 
 use crate::{
-    buffers::first,
+    buffers::first_difference,
     common::{Random, load},
     machines::{Cpu, Cuda, Host, Setting, list, list_mut, listed_channels, put, value},
     setting,
@@ -25,7 +25,7 @@ use crate::{
 /// Image sizes: more pixels than a block has threads, one pixel, and some that do not fill a warp.
 const SIZES: [(u32, u32); 4] = [(70, 45), (1, 1), (3, 5), (1, 40)];
 
-/// Number of a round, and the samples per pixel before and after it: the first rounds, and two later ones.
+/// Numbers of rounds, each with the samples per pixel before and after it: the first rounds, and two later ones.
 const ROUNDS: [(u32, u32, u32); 5] = [
     (0, 0, 16),
     (1, 16, 32),
@@ -34,50 +34,50 @@ const ROUNDS: [(u32, u32, u32); 5] = [
     (21, 1280, 1536),
 ];
 
-/// Input of the convergence test.
+/// The input of the convergence test.
 pub(crate) struct Case {
     /// The film's sums after the round.
     sums: Vec<u64>,
     /// Per-pixel statistics before the test.
     pixel_stats: PixelStats,
-    /// The pixels that had the round.
+    /// The pixels that were sampled in the round.
     list: Vec<u32>,
     round: ConvergenceTest,
 }
 
-/// Result of the convergence test.
+/// The result of the convergence test.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Judged {
-    verdict: RoundResult,
+pub(crate) struct TestResult {
+    round_result: RoundResult,
     pixel_stats: PixelStats,
     list: Vec<u32>,
 }
 
 /// A machine that runs the convergence test, and denoises by the statistics of adaptive sampling.
-pub(crate) trait Judge {
+pub(crate) trait ConvergenceTester {
     /// Runs the convergence test.
-    fn test_convergence(&mut self, case: &Case) -> Judged;
+    fn test_convergence(&mut self, case: &Case) -> TestResult;
     /// Returns all channels of the denoised image of a film.
     fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32>;
 }
 
-impl Judge for Cpu {
-    fn test_convergence(&mut self, case: &Case) -> Judged {
-        judged_by(&mut self.0, case)
+impl ConvergenceTester for Cpu {
+    fn test_convergence(&mut self, case: &Case) -> TestResult {
+        run_test(&mut self.0, case)
     }
 
     fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
-        denoised_by(&mut self.0, sums, pixel_stats)
+        run_denoise(&mut self.0, sums, pixel_stats)
     }
 }
 
-impl Judge for Cuda {
-    fn test_convergence(&mut self, case: &Case) -> Judged {
-        judged_by(&mut self.0, case)
+impl ConvergenceTester for Cuda {
+    fn test_convergence(&mut self, case: &Case) -> TestResult {
+        run_test(&mut self.0, case)
     }
 
     fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
-        denoised_by(&mut self.0, sums, pixel_stats)
+        run_denoise(&mut self.0, sums, pixel_stats)
     }
 }
 
@@ -95,31 +95,31 @@ fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], pixel_stats: &PixelStats
 }
 
 /// Runs the convergence test on a wave.
-fn judged_by(wave: &mut Wave, case: &Case) -> Judged {
+fn run_test(wave: &mut Wave, case: &Case) -> TestResult {
     begin(wave, &case.sums, &case.list, &case.pixel_stats);
-    let verdict = test_convergence(wave, &case.round).unwrap();
+    let round_result = test_convergence(wave, &case.round).unwrap();
     let mut list = match wave {
         Wave::Cpu(wave) => wave.list.to_vec(),
         Wave::Cuda(wave) => download(&wave.stream, &wave.paths.list).unwrap(),
     };
-    list.truncate(verdict.left as usize);
-    Judged {
-        verdict,
+    list.truncate(round_result.left as usize);
+    TestResult {
+        round_result,
         pixel_stats: wave.pixel_stats().unwrap().unwrap(),
         list,
     }
 }
 
-/// Denoises the film of a wave.
-fn denoised_by(wave: &mut Wave, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
+/// Denoises the film of a wave by these statistics.
+fn run_denoise(wave: &mut Wave, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
     begin(wave, sums, &[0], pixel_stats);
     let mut preview = Preview::default();
     assert!(denoise(wave, 0, &mut preview).unwrap());
     listed_channels(&preview.picture)
 }
 
-impl Judge for Host {
-    fn test_convergence(&mut self, case: &Case) -> Judged {
+impl ConvergenceTester for Host {
+    fn test_convergence(&mut self, case: &Case) -> TestResult {
         let listed = case.list.len() as u32;
         let mut pixel_stats = case.pixel_stats.clone();
         let (mut flags, mut tally) = (vec![2_u8; case.list.len()], [0_u64; 3]);
@@ -138,8 +138,8 @@ impl Judge for Host {
         let flagged = case.list.iter().zip(&flags).filter(|&(_, &flag)| flag == 1);
         let left: Vec<u32> = flagged.map(|(&pixel, _)| pixel).collect();
         let [done_error, left_error, to_go] = tally;
-        Judged {
-            verdict: RoundResult {
+        TestResult {
+            round_result: RoundResult {
                 left: left.len() as u32,
                 done_error,
                 left_error,
@@ -167,8 +167,8 @@ impl Judge for Host {
     }
 }
 
-/// The convergence test gives the same results on the CPU and on another machine.
-pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
+/// Asserts that the convergence test gives the same results on the CPU and on another machine.
+pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(5);
     let (mut left, mut done) = (0, 0);
@@ -185,11 +185,11 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
                 assert_eq!(differs, None, "test_convergence, {size:?}, round {round:?}");
                 assert!(
                     ours == theirs,
-                    "test_convergence, {size:?}, round {round:?}: {:?} and {:?}, another list or other marks",
-                    ours.verdict,
-                    theirs.verdict
+                    "test_convergence, {size:?}, round {round:?}: {:?} and {:?}; the lists or the statistics differ",
+                    ours.round_result,
+                    theirs.round_result
                 );
-                // Those that did not have the round stay as they are.
+                // Pixels outside of the round keep their statistics.
                 let mut others = (0..size.0 * size.1).filter(|pixel| !case.list.contains(pixel));
                 let stays = |pixel: u32| {
                     known[pixel as usize] == case.pixel_stats.histories[pixel as usize]
@@ -198,8 +198,8 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
                     others.all(stays),
                     "test_convergence, {size:?}, round {round:?}"
                 );
-                left += ours.verdict.left;
-                done += case.list.len() as u32 - ours.verdict.left;
+                left += ours.round_result.left;
+                done += case.list.len() as u32 - ours.round_result.left;
             }
         }
     }
@@ -209,8 +209,8 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
     );
 }
 
-/// Denoising by adaptive statistics gives the same bits on the CPU and on another machine.
-pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
+/// Asserts that denoising by adaptive statistics gives the same bits on the CPU and on another machine.
+pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
     let scene = load("scenes/cornell.ron");
     let mut random = Random(7);
     for size in SIZES {
@@ -220,7 +220,7 @@ pub(crate) fn previews_agree(machine: impl Fn(&Setting) -> Box<dyn Judge>) {
             let case = case(&mut random, size.0 * size.1, ROUNDS[3], is_wild);
             let ours = cpu.denoise(&case.sums, &case.pixel_stats);
             let theirs = other.denoise(&case.sums, &case.pixel_stats);
-            let found = first("channel", "preview", &ours, &theirs);
+            let found = first_difference("channel", "preview", &ours, &theirs);
             assert!(found.is_none(), "denoise, {found:?}, {size:?}");
             assert!(ours.iter().all(|channel| channel.is_finite()));
         }

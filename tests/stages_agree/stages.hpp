@@ -1,4 +1,4 @@
-// Runs kernels on a host: arguments are read from stdin, and the buffers that a kernel may write go to stdout.
+// Runs kernels on the host. Reads arguments from stdin, and writes the buffers that a kernel may write to stdout.
 
 namespace stages {
 
@@ -16,13 +16,13 @@ inline Bytes read_bytes() {
     return bytes;
 }
 
-// Bytes that a pointer field of a struct points to, and whether the kernel may write them.
+// The target of a pointer field of a struct, and whether the kernel may write it.
 struct Field {
     unsigned offset, is_written;
     Bytes bytes;
 };
 
-// An argument: its bytes, or for a pointer what it points to; and for a struct what its pointer fields point to.
+// An argument: its bytes, or those of a pointer's target, and the targets of the pointer fields of a struct.
 struct Received {
     Bytes bytes;
     std::vector<Field> fields;
@@ -40,7 +40,7 @@ inline Received read_argument() {
     return received;
 }
 
-// Converts what was received to an argument: a pointer, or a value whose pointer fields are set.
+// Converts received bytes to an argument: a pointer, or a value whose pointer fields are set.
 template <class T>
 T argument(Received &received) {
     if constexpr (std::is_pointer_v<T>) {
@@ -59,7 +59,7 @@ T argument(Received &received) {
 
 inline void write_bytes(const Bytes &bytes) { fwrite(bytes.data(), 1, bytes.size(), stdout); }
 
-// Sends back what the kernel may have written.
+// Sends back the buffers that the kernel may have written.
 template <class T>
 void write_back(const Received &received) {
     if (std::is_pointer_v<T> && !std::is_const_v<std::remove_pointer_t<T>>) write_bytes(received.bytes);

@@ -70,7 +70,7 @@ fn stem(path: &Path) -> String {
 
 /// Writes the image and the chart of a scene.
 fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut scene = Scene::load(path)?;
     let (width, height) = (f64::from(scene.size.0), f64::from(scene.size.1));
     let scale = (f64::from(LARGEST.0) / width).min(f64::from(LARGEST.1) / height);
@@ -107,7 +107,7 @@ fn render(path: &Path, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     println!(
         "{name}: {} samples per pixel, {:.1} s on {}, film_hash {}",
         stats.spp,
-        begun.elapsed().as_secs_f64(),
+        start.elapsed().as_secs_f64(),
         stats.backend,
         stats.film_hash
     );

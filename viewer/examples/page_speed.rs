@@ -1,6 +1,6 @@
-//! Acts as a browser on a page served by `raysieve SCENE --serve` on this machine, and prints the rate and size of
-//! images and the latency of the answer to pointer motion: `cargo run --example page_speed -- 127.0.0.1:8080
-//! [SECONDS]`.
+//! Measures the rate and size of images, and the latency of the answer to pointer motion, as a browser would.
+//!
+//! Run `cargo run --example page_speed -- 127.0.0.1:8080 [SECONDS]` while `raysieve SCENE --serve` runs on this machine.
 
 use std::{
     env,
@@ -14,10 +14,10 @@ use std::{
 use tungstenite::{Message, WebSocket};
 
 /// Time without an image after which none is expected.
-const QUIET: Duration = Duration::from_millis(700);
+const IDLE_TIME: Duration = Duration::from_millis(700);
 
 /// Maximum time to wait for the server to start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Number of motions whose answers are timed.
 const MOTIONS: usize = 20;
@@ -30,11 +30,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seconds = arguments
         .get(1)
         .map_or(Ok(10.0), |seconds| seconds.parse())?;
-    let begun = Instant::now();
+    let start = Instant::now();
     // The server may still be starting.
     let stream = loop {
         match TcpStream::connect(address) {
-            Err(_) if begun.elapsed() < PATIENCE => sleep(Duration::from_millis(1)),
+            Err(_) if start.elapsed() < CONNECT_TIMEOUT => sleep(Duration::from_millis(1)),
             connected => break connected?,
         }
     };
@@ -43,12 +43,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mut page, _) = tungstenite::client(format!("ws://{address}/live"), stream)?;
 
     picture(&mut page)?;
-    println!("first image after {:.2} s", begun.elapsed().as_secs_f64());
-    let (begun, mut lengths) = (Instant::now(), Vec::new());
-    while begun.elapsed().as_secs_f64() < seconds {
+    println!("first image after {:.2} s", start.elapsed().as_secs_f64());
+    let (start, mut lengths) = (Instant::now(), Vec::new());
+    while start.elapsed().as_secs_f64() < seconds {
         lengths.push(picture(&mut page)?.ok_or("no image received; is the render complete?")?);
     }
-    let rate = lengths.len() as f64 / begun.elapsed().as_secs_f64();
+    let rate = lengths.len() as f64 / start.elapsed().as_secs_f64();
     lengths.sort();
     let middle = lengths[lengths.len() / 2];
     println!(
@@ -57,22 +57,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
 
     // Continuous motion.
-    let (begun, mut moved) = (Instant::now(), 0);
-    while begun.elapsed().as_secs_f64() < seconds {
+    let (start, mut moved) = (Instant::now(), 0);
+    while start.elapsed().as_secs_f64() < seconds {
         page.send(Message::text(r#"{"turn":[0.002,0]}"#))?;
         moved += usize::from(picture(&mut page)?.is_some());
     }
-    let rate = f64::from(moved as u32) / begun.elapsed().as_secs_f64();
+    let rate = f64::from(moved as u32) / start.elapsed().as_secs_f64();
     println!("{rate:.1} images per second during pointer motion");
 
     page.send(Message::text(r#"{"act":"pause"}"#))?;
     let mut answers = Vec::new();
     for _ in 0..MOTIONS {
         while picture(&mut page)?.is_some() {}
-        let begun = Instant::now();
+        let start = Instant::now();
         page.send(Message::text(r#"{"turn":[0.01,0]}"#))?;
         if let Some(bytes) = picture(&mut page)? {
-            answers.push((begun.elapsed(), bytes));
+            answers.push((start.elapsed(), bytes));
         }
     }
     page.send(Message::text(r#"{"act":"pause"}"#))?;
@@ -94,11 +94,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Receives the next image and returns its size in bytes; `None` if none comes within [`QUIET`].
+/// Receives the next image and returns its size in bytes; `None` if none comes within [`IDLE_TIME`].
 fn picture(page: &mut WebSocket<TcpStream>) -> Result<Option<usize>, Box<dyn Error>> {
-    let begun = Instant::now();
-    while let Some(left) = QUIET
-        .checked_sub(begun.elapsed())
+    let start = Instant::now();
+    while let Some(left) = IDLE_TIME
+        .checked_sub(start.elapsed())
         .filter(|left| !left.is_zero())
     {
         page.get_ref().set_read_timeout(Some(left))?;

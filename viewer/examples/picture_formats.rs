@@ -100,16 +100,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut lengths = [0; FORMATS.len()];
         for _ in 0..ROUNDS {
             for (place, (_, format)) in FORMATS.iter().enumerate() {
-                let begun = Instant::now();
+                let start = Instant::now();
                 lengths[place] = format(&pixels)?.len();
-                times[place].push(begun.elapsed());
+                times[place].push(start.elapsed());
             }
         }
         for ((name, _), (mut times, length)) in FORMATS.iter().zip(times.into_iter().zip(lengths)) {
             times.sort();
             let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-            let (least, median) = (milliseconds(times[0]), milliseconds(times[ROUNDS / 2]));
-            println!("| {name} | {least:.1} | {median:.1} | {} |", length / 1000);
+            let (min_time, median) = (milliseconds(times[0]), milliseconds(times[ROUNDS / 2]));
+            println!(
+                "| {name} | {min_time:.1} | {median:.1} | {} |",
+                length / 1000
+            );
         }
         println!();
     }

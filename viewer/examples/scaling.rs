@@ -65,7 +65,7 @@ struct Assumed {
 
 /// The options of how a render is organised.
 #[derive(Clone, Copy)]
-struct Ways {
+struct Options {
     /// The scene is read once per node instead of once per GPU.
     once_a_node: bool,
     /// Parts are merged by a tree of jobs instead of one job.
@@ -81,7 +81,7 @@ struct Times {
     /// Rendering.
     work: f64,
     /// Starting tasks and jobs in the cluster.
-    engine: f64,
+    job_start: f64,
     /// Starting processes and the first waves.
     start: f64,
     /// Reading the scene.
@@ -95,7 +95,7 @@ struct Times {
 impl Times {
     /// Returns the total time in seconds.
     fn whole(&self) -> f64 {
-        self.work + self.engine + self.start + self.scene + self.files + self.merge
+        self.work + self.job_start + self.start + self.scene + self.files + self.merge
     }
 
     /// Returns the efficiency, 0..=1: the time of ideal linear scaling over the predicted time.
@@ -106,13 +106,13 @@ impl Times {
 
 impl Inputs {
     /// Predicts a render of `gpu_seconds` of work on one GPU by this number of GPUs.
-    fn times(&self, gpu_seconds: f64, gpus: u32, ways: Ways) -> Times {
+    fn times(&self, gpu_seconds: f64, gpus: u32, options: Options) -> Times {
         let (measured, assumed) = (&self.measured, &self.assumed);
         let count = f64::from(gpus);
         // As many parts per GPU as keep each below the desired time.
         let rounds = (gpu_seconds / count / assumed.part_time).ceil().max(1.0);
         let parts = rounds * count;
-        let readers = if ways.once_a_node {
+        let readers = if options.once_a_node {
             f64::from(gpus.div_ceil(assumed.gpus_per_node))
         } else {
             count
@@ -122,13 +122,13 @@ impl Inputs {
         let written = measured.part_write + measured.part_bytes * count / assumed.storage;
         // Files written while the GPU waits.
         let files = checkpoints * checkpoint + rounds * written;
-        let (levels, group) = if ways.tree {
+        let (levels, group) = if options.tree {
             tree(parts, f64::from(assumed.fan_in))
         } else {
             (1.0, parts)
         };
         let alone = gpus == 1 && rounds == 1.0;
-        let (engine, merge) = if alone {
+        let (job_start, merge) = if alone {
             (0.0, 0.0)
         } else {
             (
@@ -139,9 +139,9 @@ impl Inputs {
         Times {
             parts: parts as u32,
             work: gpu_seconds / count,
-            engine,
+            job_start,
             start: rounds * (measured.start + measured.first_wave),
-            scene: rounds * measured.scene_read + ways.scene_bytes * readers / assumed.storage,
+            scene: rounds * measured.scene_read + options.scene_bytes * readers / assumed.storage,
             files,
             merge,
         }
@@ -168,12 +168,12 @@ fn main() -> Outcome {
 /// Prints the tables and draws the chart.
 fn predict() -> Outcome {
     let inputs: Inputs = ron::from_str(&fs::read_to_string(INPUTS)?)?;
-    let small = Ways {
+    let small = Options {
         once_a_node: true,
         tree: true,
         scene_bytes: inputs.measured.scene_bytes,
     };
-    let large = Ways {
+    let large = Options {
         scene_bytes: inputs.assumed.large_scene,
         ..small
     };
@@ -198,7 +198,7 @@ fn predict() -> Outcome {
         ("small, tree", small),
         (
             "small, one job",
-            Ways {
+            Options {
                 tree: false,
                 ..small
             },
@@ -206,20 +206,20 @@ fn predict() -> Outcome {
         ("large once a node, tree", large),
         (
             "large for each GPU, tree",
-            Ways {
+            Options {
                 once_a_node: false,
                 ..large
             },
         ),
     ];
     for gpus in [64, 1000, 10_000] {
-        for (what, ways) in variants {
-            let times = inputs.times(hours * 3600.0, gpus, ways);
+        for (what, options) in variants {
+            let times = inputs.times(hours * 3600.0, gpus, options);
             println!(
                 "| {gpus} | {what} | {} | {:.0} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} | {:.1} |",
                 times.parts,
                 times.work,
-                times.engine,
+                times.job_start,
                 times.start,
                 times.scene,
                 times.files,
@@ -246,7 +246,7 @@ fn predict() -> Outcome {
 }
 
 /// Draws efficiency over the number of GPUs, one curve per amount of work.
-fn chart(inputs: &Inputs, ways: Ways) -> String {
+fn chart(inputs: &Inputs, options: Options) -> String {
     const LEFT: f64 = 56.0;
     const TOP: f64 = 44.0;
     const WIDTH: f64 = 560.0;
@@ -278,7 +278,7 @@ fn chart(inputs: &Inputs, ways: Ways) -> String {
     for (number, (hours, name, colour)) in WORKS.into_iter().enumerate() {
         let points = (0..=160).map(|step| {
             let gpus = 10_f64.powf(DECADES * f64::from(step) / 160.0).round();
-            let times = inputs.times(hours * 3600.0, gpus as u32, ways);
+            let times = inputs.times(hours * 3600.0, gpus as u32, options);
             place(gpus, times.efficiency(hours * 3600.0, gpus as u32))
         });
         svg.line(points, colour);
@@ -306,9 +306,9 @@ fn fastest<T>(
 ) -> Result<(T, Duration), Box<dyn std::error::Error>> {
     let mut best: Option<(T, Duration)> = None;
     for _ in 0..ROUNDS {
-        let begun = Instant::now();
+        let start = Instant::now();
         let made = work()?;
-        let time = begun.elapsed();
+        let time = start.elapsed();
         if best.as_ref().is_none_or(|(_, shortest)| time < *shortest) {
             best = Some((made, time));
         }
@@ -365,9 +365,9 @@ fn measure(path: &str, size: &str) -> Outcome {
     let mut merge = Duration::MAX;
     for _ in 0..ROUNDS {
         let mut sum = files[0].clone();
-        let begun = Instant::now();
+        let start = Instant::now();
         sum.add(&Part::read(&file)?)?;
-        merge = merge.min(begun.elapsed());
+        merge = merge.min(start.elapsed());
     }
     println!("part_merge: {:.3},", merge.as_secs_f64());
     Ok(())

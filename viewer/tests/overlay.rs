@@ -3,6 +3,7 @@
 use raysieve::render::stats::{BounceStats, StageTimes, Stats};
 use raysieve_viewer::overlay;
 
+/// Value of each channel of the picture below the overlay.
 const GREY: u8 = 120;
 
 /// Returns statistics in which half of the rays of every bounce survive, 3/8 end and 1/8 leave the scene.
@@ -34,6 +35,7 @@ fn stats(bounces: u32) -> Stats {
     }
 }
 
+/// Draws the overlay onto a grey picture.
 fn drawn(width: u32, height: u32, stats: &Stats) -> Vec<[u8; 4]> {
     let mut rgba = [GREY, GREY, GREY, 255].repeat((width * height) as usize);
     overlay::draw(&mut rgba, width, height, stats);
@@ -41,7 +43,7 @@ fn drawn(width: u32, height: u32, stats: &Stats) -> Vec<[u8; 4]> {
 }
 
 #[test]
-fn pictures_of_any_size_stay_opaque_and_are_drawn_on() {
+fn the_overlay_is_drawn_on_opaque_pictures_of_any_size() {
     let sizes = [0, 1, 2, 7, 31, 64, 65, 100, 333, 512, 1000, 2200];
     for (width, height) in sizes
         .iter()

@@ -81,6 +81,7 @@ fn write(folder: &Path, name: &str, results: &Value) {
     fs::write(folder.join(name), results.to_string()).expect("a file");
 }
 
+/// Compares two result files by `raysieve bench --from new.json --compare old.json`.
 fn compared(folder: &Path, new: &Value, old: &Value) -> Output {
     write(folder, "new.json", new);
     write(folder, "old.json", old);
@@ -243,11 +244,11 @@ fn bench_refuses_to_compare_different_measurements() {
             &["contains none of the measured scenes"],
         ),
     ];
-    for (field, value, told) in cases {
+    for (field, value, expected) in cases {
         let mut old = results();
         old["scenes"][0][field] = value;
         let output = compared(folder.path(), &results(), &old);
-        assert_refused(&output, 2, told);
+        assert_refused(&output, 2, expected);
         assert!(stderr(&output).contains("old.json"));
     }
     // Strategies that the baseline lacks are reported, and the others compared.
@@ -329,7 +330,7 @@ fn bench_refuses_files_without_results() {
             "invalid value",
         ),
     ];
-    for (text, told) in cases {
+    for (text, expected) in cases {
         fs::write(folder.path().join("a.json"), &text).expect("a file");
         for arguments in [
             ["bench", "--from", "a.json"],
@@ -339,7 +340,7 @@ fn bench_refuses_files_without_results() {
             assert_refused(
                 &output,
                 2,
-                &["a.json: does not contain benchmark results: ", told],
+                &["a.json: does not contain benchmark results: ", expected],
             );
             assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
             assert!(output.stdout.is_empty());
@@ -385,7 +386,7 @@ fn bench_without_scenes_is_a_usage_error() {
 
 fn bench_refuses_conflicting_options() {
     let folder = folder();
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (vec!["bench", "a.ron", "--from", "a.json"], "--from"),
         (vec!["bench", "--spp", "3", "--from", "a.json"], "--from"),
         (
@@ -398,7 +399,7 @@ fn bench_refuses_conflicting_options() {
         (vec!["bench", "a.ron", "--plot", "a.png"], ".svg"),
         (vec!["bench", "a.txt"], ".ron"),
     ] {
-        assert_refused(&run(folder.path(), arguments), 2, &[told]);
+        assert_refused(&run(folder.path(), arguments), 2, &[expected]);
     }
     let help = run(folder.path(), ["bench", "--help"]);
     assert_done(&help);
@@ -466,11 +467,11 @@ fn interrupted_bench_writes_complete_rounds() {
     assert!((1..1000).contains(&rounds[0]), "{rounds:?}");
     assert_eq!(rounds, [rounds[0]; 2]);
     let rounds = format!("{} round", rounds[0]);
-    let told = format!(
+    let expected = format!(
         "raysieve: interrupted; measured {}: {rounds}",
         scene("cornell.ron").display()
     );
-    assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     assert!(stdout(&output).contains(&rounds), "{}", stdout(&output));
     assert_eq!(names(folder.path()), ["a.json", "a.svg"]);
     // The written results are complete.
@@ -484,9 +485,9 @@ fn interrupted_bench_writes_complete_rounds() {
     fs::remove_file(folder.path().join("a.svg")).expect("a file");
     let output = interrupted(folder.path(), "1000000");
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
-    let told =
+    let expected =
         "raysieve: interrupted; before the first round was measured, so nothing is written\n";
-    assert_eq!(stderr(&output), told);
+    assert_eq!(stderr(&output), expected);
     assert_eq!(stdout(&output), "");
     assert!(names(folder.path()).is_empty());
 }
@@ -510,12 +511,12 @@ fn failed_bench_writes_measured_scenes() {
 fn bench_reports_errors_before_measuring() {
     let folder = folder();
     fs::write(folder.path().join("wrong.ron"), "(camera:").expect("a scene");
-    for (wrong, told) in [
+    for (wrong, expected) in [
         ("missing.ron", "does not exist"),
         ("wrong.ron", "wrong.ron"),
     ] {
         let output = measured(folder.path(), &[wrong, "--json", "a.json"]);
-        assert_refused(&output, 2, &[wrong, told]);
+        assert_refused(&output, 2, &[wrong, expected]);
     }
     write(folder.path(), "old.json", &results());
     let others = ["--strategies", "hole-filling", "--compare", "old.json"];

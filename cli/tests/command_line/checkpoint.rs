@@ -82,6 +82,7 @@ fn hash_of(arguments: &[&str]) -> String {
     hash(folder.path(), "a.exr")
 }
 
+/// Returns the film hash of an EXR.
 fn hash(folder: &Path, file: &str) -> String {
     let part = Part::read(&folder.join(file)).unwrap_or_else(|error| panic!("{error}"));
     part.header.stats.film_hash
@@ -120,7 +121,8 @@ fn film_is_identical_after_repeated_kills() {
         }
         kills += 1;
         if folder.join("so-far.exr").exists() {
-            Part::read(&folder.join("so-far.exr")).expect("a checkpoint is whole at any instant");
+            Part::read(&folder.join("so-far.exr"))
+                .expect("a checkpoint must be complete at any time");
         }
         assert!(!folder.join("a.exr").exists() || Part::read(&folder.join("a.exr")).is_ok());
     };
@@ -144,7 +146,7 @@ fn film_is_identical_after_repeated_kills() {
     assert_eq!(
         names(folder),
         ["a.exr", "a.json", "so-far.exr"],
-        "what a kill leaves is cleared away"
+        "temporary files of killed processes must be removed"
     );
 }
 
@@ -175,6 +177,7 @@ fn temporary_files_of_killed_processes_are_removed() {
     left_half_written(&["--spp", "1", "-o", "a.exr"], &["a.exr"]);
 }
 
+/// Kills a large render during a write, and checks that the next render leaves only the files in `written`.
 fn left_half_written(arguments: &[&str], written: &[&str]) {
     let folder = folder();
     let folder = folder.path();
@@ -189,7 +192,7 @@ fn left_half_written(arguments: &[&str], written: &[&str]) {
         while !is_writing(folder) {
             assert!(
                 child.try_wait().expect("a child").is_none(),
-                "it ended without a file"
+                "the render ended without a temporary file"
             );
         }
         child.kill().expect("it can be killed");
@@ -205,9 +208,10 @@ fn left_half_written(arguments: &[&str], written: &[&str]) {
             return;
         }
     }
-    panic!("no kill came while a file was being written: {arguments:?}");
+    panic!("no kill came during a write: {arguments:?}");
 }
 
+/// Starts a render with the arguments [`LARGE`] and further ones.
 fn start_large(folder: &Path, arguments: &[&str]) -> Child {
     let mut command = raysieve(folder);
     command
@@ -222,7 +226,7 @@ fn start_large(folder: &Path, arguments: &[&str]) -> Child {
 fn temporary_files_of_running_processes_are_kept() {
     let folder = folder();
     let folder = folder.path();
-    // On a busy machine a render can begin and end its file between two looks at the folder: then another one starts.
+    // On a busy machine a render can write its whole file between two looks at the folder. Then another one is started.
     let mut first = loop {
         let mut render = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
         let mut has_ended = false;
@@ -254,11 +258,11 @@ fn interrupted_render_continues_from_its_checkpoint() {
     let folder = folder();
     let child = start(folder.path(), &RARELY_KEPT);
     signal(&child, "INT");
-    let (code, said) = end(child);
-    assert_eq!(code, Some(130), "{said}");
+    let (code, messages) = end(child);
+    assert_eq!(code, Some(130), "{messages}");
     assert!(
-        said.contains("the same command continues from c.exr"),
-        "{said}"
+        messages.contains("the same command continues from c.exr"),
+        "{messages}"
     );
     let first = Part::read(&folder.path().join("c.exr"))
         .expect("the checkpoint")
@@ -267,13 +271,13 @@ fn interrupted_render_continues_from_its_checkpoint() {
 
     let child = start(folder.path(), &RARELY_KEPT);
     signal(&child, "TERM");
-    let (code, said) = end(child);
-    assert_eq!(code, Some(130), "{said}");
+    let (code, messages) = end(child);
+    assert_eq!(code, Some(130), "{messages}");
     assert!(
-        said.contains(&format!(
+        messages.contains(&format!(
             "checkpoint: c.exr, continuing after samples {first}\n"
         )),
-        "{said}"
+        "{messages}"
     );
     let second = Part::read(&folder.path().join("c.exr"))
         .expect("the checkpoint")
@@ -349,15 +353,15 @@ fn damaged_checkpoint_is_set_aside() {
         } else {
             format!("c.exr.damaged-{number}")
         };
-        let said = stderr(&output);
-        assert_eq!(said.lines().count(), 2, "{said}");
-        let told = said
+        let messages = stderr(&output);
+        assert_eq!(messages.lines().count(), 2, "{messages}");
+        let report = messages
             .lines()
             .find(|line| line.starts_with("checkpoint: c.exr is damaged: "))
             .expect("a line");
         assert!(
-            told.contains(&name) && told.ends_with("the render starts from the beginning"),
-            "{told}"
+            report.contains(&name) && report.ends_with("the render starts from the beginning"),
+            "{report}"
         );
         assert_eq!(fs::read(folder.join(&name)).expect(&name), *damage);
         assert_eq!(hash(folder, "a.exr"), expected);
@@ -369,7 +373,7 @@ fn foreign_checkpoint_is_refused_and_kept() {
     let folder = folder();
     let folder = folder.path();
     let checkpoint = folder.join("c.exr");
-    let refused = |settings: &[&str], told: &[&str]| {
+    let refused = |settings: &[&str], words: &[&str]| {
         let before = fs::read(&checkpoint).expect("the checkpoint");
         let output = small_render(
             folder,
@@ -378,11 +382,11 @@ fn foreign_checkpoint_is_refused_and_kept() {
         assert_refused(
             &output,
             2,
-            &[&["c.exr", "name another checkpoint"], told].concat(),
+            &[&["c.exr", "name another checkpoint"], words].concat(),
         );
         assert!(
             fs::read(&checkpoint).expect("the checkpoint") == before,
-            "it is not as it was"
+            "the checkpoint has changed"
         );
         assert_eq!(names(folder), ["a.exr", "c.exr"]);
     };
@@ -406,11 +410,11 @@ fn checkpoint_of_another_program_is_not_overwritten() {
     let child = start(folder.path(), &RARELY_KEPT);
     fs::write(folder.path().join("c.exr"), "mine").expect("a file");
     signal(&child, "INT");
-    let (code, said) = end(child);
-    assert_eq!(code, Some(130), "{said}");
+    let (code, messages) = end(child);
+    assert_eq!(code, Some(130), "{messages}");
     assert!(
-        said.starts_with("checkpoint: c.exr: not written: another program"),
-        "{said}"
+        messages.starts_with("checkpoint: c.exr: not written: another program"),
+        "{messages}"
     );
     assert_eq!(
         fs::read(folder.path().join("c.exr")).expect("the file"),
@@ -427,7 +431,7 @@ fn unwritable_checkpoint_is_reported_before_the_render() {
     if cfg!(target_os = "linux") {
         wrong.push(("/sys/c.exr", "/sys"));
     }
-    for (place, told) in wrong {
+    for (place, expected) in wrong {
         let output = raysieve(folder.path())
             .arg(scene("spheres.ron"))
             .args([
@@ -440,7 +444,7 @@ fn unwritable_checkpoint_is_reported_before_the_render() {
             ])
             .output()
             .expect("the program starts");
-        assert_refused(&output, 2, &[place, told]);
+        assert_refused(&output, 2, &[place, expected]);
     }
     assert_eq!(names(folder.path()), ["folder.exr"]);
 }
@@ -464,15 +468,15 @@ fn full_disk_loses_the_checkpoint_but_not_the_render() {
         .output()
         .expect("unshare");
     assert_done(&output);
-    let said = stderr(&output);
-    let told: Vec<&str> = said
+    let messages = stderr(&output);
+    let reports: Vec<&str> = messages
         .lines()
         .filter(|line| line.starts_with("checkpoint: "))
         .collect();
-    assert!(!told.is_empty() && told.len() <= 2, "{said}");
+    assert!(!reports.is_empty() && reports.len() <= 2, "{messages}");
     assert!(
-        told[0].starts_with("checkpoint: c.exr: not written: No space left"),
-        "{said}"
+        reports[0].starts_with("checkpoint: c.exr: not written: No space left"),
+        "{messages}"
     );
     // There is neither a checkpoint nor a temporary file.
     assert!(String::from_utf8_lossy(&output.stdout).ends_with("\nold\na.exr\n"));
@@ -512,13 +516,16 @@ fn file_size_limit_is_reported_on_one_line() {
         .output()
         .expect("a shell");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let said = stderr(&output);
-    let last = said.lines().last().unwrap_or_default();
+    let messages = stderr(&output);
+    let last = messages.lines().last().unwrap_or_default();
     assert!(
         last.starts_with("raysieve: a.exr: not written: ") && last.contains("ulimit -f"),
-        "{said}"
+        "{messages}"
     );
-    assert!(said.contains("checkpoint: c.exr: not written: "), "{said}");
+    assert!(
+        messages.contains("checkpoint: c.exr: not written: "),
+        "{messages}"
+    );
     assert!(stdout(&output).contains("film_hash"), "{}", stdout(&output));
     assert_eq!(names(folder.path()), [""; 0]);
 }

@@ -108,8 +108,8 @@ fn debug_view_refuses_denoising() {
         folder.path(),
         &["-o", "a.png", "--denoise", "--view", "samples"],
     );
-    let told = "--denoise applies to the rendered image, and --view samples replaces it";
-    assert_refused(&refused, 2, &[told]);
+    let expected = "--denoise applies to the rendered image, and --view samples replaces it";
+    assert_refused(&refused, 2, &[expected]);
     assert!(!folder.path().join("a.png").exists());
 }
 

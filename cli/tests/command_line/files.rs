@@ -45,11 +45,13 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(trials, if terminal => progress_bar_is_shown_on_a_terminal);
 }
 
+/// Reads a file of statistics.
 pub(crate) fn statistics(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).expect("the statistics are there"))
         .expect("the statistics are JSON")
 }
 
+/// Reads the linear pixels of an EXR.
 pub(crate) fn linear(path: &Path) -> Picture {
     let exr = image::open(path).expect("the EXR opens").into_rgb32f();
     let (width, height) = exr.dimensions();
@@ -80,7 +82,7 @@ fn image_has_the_size_and_radiance_of_the_film() {
     assert_eq!(png.dimensions(), (48, 32));
     assert!(
         png.into_raw() == tone::to_srgb8(&exr, 0.5, Tone::Srgb),
-        "the PNG is not the EXR, tone-mapped"
+        "the PNG differs from the tone-mapped EXR"
     );
 }
 
@@ -211,7 +213,7 @@ fn statistics_have_the_documented_keys_and_consistent_counts() {
         .collect();
     assert!(
         places.is_sorted() && places[0].is_some(),
-        "the keys stand in the documented order: {text}"
+        "the keys are not in the documented order: {text}"
     );
 
     assert_eq!(statistics["backend"], "cpu");
@@ -327,7 +329,7 @@ fn table_matches_the_statistics() {
         .collect();
     assert!(
         widths.iter().all(|width| *width == widths[0]),
-        "the columns stand in line:\n{table}"
+        "the columns are not aligned:\n{table}"
     );
 }
 
@@ -357,10 +359,10 @@ fn film_is_identical_for_any_look() {
     ] {
         let (again, changed) = hash_and_picture(&look);
         assert_eq!(hash, again, "{look:?}");
-        assert!(plain != changed, "{look:?} changes nothing");
+        assert!(plain != changed, "{look:?} does not change the image");
     }
     let (other, _) = hash_and_picture(&["--seed", "1"]);
-    assert_ne!(hash, other, "another seed is another film");
+    assert_ne!(hash, other, "another seed must give another film");
 }
 
 fn film_is_identical_for_any_machine_option() {
@@ -379,7 +381,7 @@ fn film_is_identical_for_any_machine_option() {
     }
 }
 
-/// Renders with several SIMD widths; a processor without the longer vectors renders twice with the same width.
+/// Renders with several SIMD widths. A processor without longer vectors renders again with the same width.
 fn film_is_identical_for_any_vector_length() {
     // The scenes have few triangles, few spheres, and a BVH.
     for (name, size) in [
@@ -387,10 +389,10 @@ fn film_is_identical_for_any_vector_length() {
         ("spheres.ron", "40x36"),
         ("mesh.ron", "160x88"),
     ] {
-        let hash = |most: &str| {
+        let hash = |max_lanes: &str| {
             let folder = folder();
             let output = raysieve(folder.path())
-                .env("RAYSIEVE_VECTORS", most)
+                .env("RAYSIEVE_VECTORS", max_lanes)
                 .arg(scene(name))
                 .args(["--backend", "cpu", "--size", size, "--spp", "2"])
                 .args(["--headless", "--stats", "a.json"])
@@ -400,8 +402,8 @@ fn film_is_identical_for_any_vector_length() {
             statistics(&folder.path().join("a.json"))["film_hash"].clone()
         };
         let alone = hash("1");
-        for most in ["8", "16", ""] {
-            assert_eq!(hash(most), alone, "{name}, {most:?} lanes");
+        for max_lanes in ["8", "16", ""] {
+            assert_eq!(hash(max_lanes), alone, "{name}, {max_lanes:?} lanes");
         }
     }
 }
@@ -410,7 +412,7 @@ fn unwritable_path_is_reported_before_the_render() {
     let folder = folder();
     fs::create_dir(folder.path().join("folder.png")).expect("a folder");
     fs::write(folder.path().join("file"), "").expect("a file");
-    // The samples would take a day, so that an error after the render would not be seen.
+    // The render would take a day, so the test fails unless the error comes before it.
     let day = ["--size", "4096x4096", "--spp", "100000"];
     let long = "long".repeat(64) + ".png";
     let mut wrong = vec![
@@ -425,9 +427,9 @@ fn unwritable_path_is_reported_before_the_render() {
     if cfg!(target_os = "linux") {
         wrong.push((["-o", "/sys/a.png"], "/sys"));
     }
-    for (place, told) in wrong {
+    for (place, expected) in wrong {
         let output = small_render_of(&day, folder.path(), &place);
-        assert_refused(&output, 2, &[place[1], told]);
+        assert_refused(&output, 2, &[place[1], expected]);
         assert!(output.stdout.is_empty());
     }
     assert_eq!(names(folder.path()), ["file", "folder.png"]);
@@ -453,7 +455,7 @@ fn old_file_is_replaced_and_link_is_kept() {
     #[cfg(unix)]
     std::os::unix::fs::symlink("file.png", &link).expect("a link");
     assert_done(&small_render(folder.path(), &["-o", "link.png"]));
-    image::open(&file).expect("the linked file is the new picture");
+    image::open(&file).expect("the linked file must be the new picture");
     assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
     assert_eq!(names(folder.path()), ["file.png", "link.png"]);
 }
@@ -467,7 +469,7 @@ fn link_to_a_missing_file_is_kept() {
     symlink("second.png", at("first.png")).expect("a link");
     symlink("pictures/a.png", at("second.png")).expect("a link");
     assert_done(&small_render(folder.path(), &["-o", "first.png"]));
-    image::open(at("pictures/a.png")).expect("the linked file is the picture");
+    image::open(at("pictures/a.png")).expect("the linked file must be the picture");
     for link in ["first.png", "second.png"] {
         assert!(
             fs::symlink_metadata(at(link))
@@ -477,11 +479,11 @@ fn link_to_a_missing_file_is_kept() {
     }
     symlink("missing/a.png", at("lost.png")).expect("a link");
     symlink("ring.png", at("ring.png")).expect("a link");
-    for (link, told) in [("lost.png", "missing"), ("ring.png", "ring.png")] {
+    for (link, expected) in [("lost.png", "missing"), ("ring.png", "ring.png")] {
         assert_refused(
             &small_render(folder.path(), &["-o", link]),
             2,
-            &[link, told],
+            &[link, expected],
         );
     }
 }
@@ -519,9 +521,9 @@ fn files_of_the_scene_are_never_overwritten() {
             .output()
             .expect("the program starts")
     };
-    let told = &["wood.png: is part of the scene wood.ron", "name another"];
-    assert_refused(&render(&["--headless"]), 2, told);
-    assert_refused(&render(&["-o", "wood.png"]), 2, told);
+    let expected = &["wood.png: is part of the scene wood.ron", "name another"];
+    assert_refused(&render(&["--headless"]), 2, expected);
+    assert_refused(&render(&["-o", "wood.png"]), 2, expected);
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("wood.png", at("link.png")).expect("a link");
@@ -541,12 +543,12 @@ fn files_of_the_scene_are_never_overwritten() {
     );
     fs::write(at("wood.ron"), lit).expect("a scene");
     let before = fs::read(at("sky.exr")).expect("the sky");
-    let told = &["sky.exr: is part of the scene wood.ron"];
-    assert_refused(&render(&["-o", "sky.exr"]), 2, told);
+    let expected = &["sky.exr: is part of the scene wood.ron"];
+    assert_refused(&render(&["-o", "sky.exr"]), 2, expected);
     assert_refused(
         &render(&["-o", "a.exr", "--checkpoint", "sky.exr"]),
         2,
-        told,
+        expected,
     );
     assert_eq!(fs::read(at("sky.exr")).expect("the sky"), before);
 }
@@ -563,9 +565,9 @@ fn options_of_png_are_refused_for_exr() {
 
 fn progress_bar_is_hidden_in_a_pipe() {
     let output = small_render(folder().path(), &["--headless"]);
-    let said = stderr(&output);
-    assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.starts_with("backend: "), "{said}");
+    let messages = stderr(&output);
+    assert_eq!(messages.lines().count(), 1, "{messages}");
+    assert!(messages.starts_with("backend: "), "{messages}");
 }
 
 /// Runs a shell command on a pseudo-terminal.
@@ -588,9 +590,9 @@ fn progress_bar_is_shown_on_a_terminal() {
         .current_dir(folder.path())
         .output()
         .expect("script runs");
-    let said = stdout(&output);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains(" %"), "{said}");
+    let printed = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains(" %"), "{printed}");
     let table = fs::read_to_string(folder.path().join("table")).expect("the table");
     assert!(table.starts_with("bounce"), "{table}");
 }

@@ -42,7 +42,7 @@ pub(crate) fn found() -> Result<bool, String> {
 pub(crate) fn only_emulated() -> Result<(), String> {
     found().and_then(|emulated| match emulated {
         true => Ok(()),
-        false => Err("no real GPU fails when it is asked to".to_owned()),
+        false => Err("only emulated GPUs fail on request".to_owned()),
     })
 }
 
@@ -137,12 +137,12 @@ fn film_is_identical_when_one_gpu_of_several_fails() {
     let output = render(folder.path(), "cuda:all", &failing, &[]);
     assert_done(&output);
     assert_eq!(film_hash(folder.path()), expected);
-    let said = stderr(&output);
-    let told = said.lines().filter(|line| line.contains("has failed"));
-    let told: Vec<&str> = told.collect();
+    let messages = stderr(&output);
+    let reports = messages.lines().filter(|line| line.contains("has failed"));
+    let reports: Vec<&str> = reports.collect();
     assert!(
-        matches!(told[..], [line] if line.starts_with("raysieve: Emulated GPU (cuda:0) has failed")),
-        "{said}"
+        matches!(reports[..], [line] if line.starts_with("raysieve: Emulated GPU (cuda:0) has failed")),
+        "{messages}"
     );
     assert!(stdout(&output).contains("; failed"), "{}", stdout(&output));
     let stats = statistics(&folder.path().join("a.json"));
@@ -191,10 +191,10 @@ fn verification_continues_on_remaining_gpus() {
     };
     let output = verify(&[("EMULATED_FAILURES", "1:200")]);
     assert_done(&output);
-    let told = left_out(&output);
+    let reports = left_out(&output);
     assert!(
-        matches!(&told[..], [line] if line.contains("(cuda:1)")),
-        "{told:?}"
+        matches!(&reports[..], [line] if line.contains("(cuda:1)")),
+        "{reports:?}"
     );
     assert!(stdout(&output).starts_with("a.exr verified: 1536 pixels"));
 
@@ -208,9 +208,9 @@ const ALL_GPUS_FAIL: (&str, &str) = ("EMULATED_ALL_FALL", "1");
 
 /// Returns the lines that report GPUs that are left out.
 pub(crate) fn left_out(output: &Output) -> Vec<String> {
-    let said = stderr(output);
-    let told = said.lines().filter(|line| line.contains("is left out"));
-    told.map(str::to_owned).collect()
+    let messages = stderr(output);
+    let reports = messages.lines().filter(|line| line.contains("is left out"));
+    reports.map(str::to_owned).collect()
 }
 
 /// Returns the devices in the statistics `a.json`, each with whether it has failed.
@@ -235,18 +235,18 @@ const SAFE_SOON: [&str; 2] = ["--keep-every", "20ms"];
 
 /// Asserts that the program exited with code 1, and that its last line contains these words.
 fn assert_failed(output: &Output, words: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let last = said.lines().last().unwrap_or_default();
+    let messages = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{messages}");
+    let last = messages.lines().last().unwrap_or_default();
     for word in words {
-        assert!(last.contains(word), "{last:?} should tell {word:?}");
+        assert!(last.contains(word), "{last:?} should contain {word:?}");
     }
 }
 
 /// Runs the command that the last line of a failed render prints, on GPUs that work.
 fn continued(folder: &Path, output: &Output) -> Output {
-    let said = stderr(output);
-    let last = said.lines().last().unwrap_or_default();
+    let messages = stderr(output);
+    let last = messages.lines().last().unwrap_or_default();
     let (_, command) = last.split_once(" with: ").expect("a command");
     let mut shell = Command::new("sh");
     shell.current_dir(folder).args(["-c", command]);
@@ -305,6 +305,7 @@ fn printed_command_continues_after_a_gpu_hung() {
     assert_eq!(film_hash(folder.path()), expected);
 }
 
+/// Asserts that `raysieve verify` accepts an image on the CPU.
 pub(crate) fn assert_verified(folder: &Path, picture: &str) {
     let verified = raysieve(folder)
         .args(["verify", picture, "--backend", "cpu"])

@@ -19,7 +19,7 @@ fn inspect_prints_every_bounce() {
     let folder = folder();
     let scene = scene("cornell.ron");
     let scene = scene.to_str().expect("a path in UTF-8");
-    let told = run(
+    let output = run(
         folder.path(),
         [
             "inspect",
@@ -31,8 +31,8 @@ fn inspect_prints_every_bounce() {
             "path.json",
         ],
     );
-    assert_done(&told);
-    let text = stdout(&told);
+    assert_done(&output);
+    let text = stdout(&output);
     for part in [
         "pixel 256,300 of 512x512, sample 3, seed 0",
         "front of \"white\"",
@@ -55,7 +55,7 @@ fn inspect_prints_every_bounce() {
     assert_eq!(
         names(folder.path()),
         ["path.json"],
-        "nothing else is written"
+        "no other file is written"
     );
 }
 
@@ -63,11 +63,11 @@ fn inspect_reports_a_pixel_outside_the_image() {
     let folder = folder();
     let scene = scene("cornell.ron");
     let scene = scene.to_str().expect("a path in UTF-8");
-    let told = run(folder.path(), ["inspect", scene, "512,0"]);
-    assert_refused(&told, 2, &["pixel 512,0", "columns 0 to 511"]);
+    let output = run(folder.path(), ["inspect", scene, "512,0"]);
+    assert_refused(&output, 2, &["pixel 512,0", "columns 0 to 511"]);
     for wrong in ["7", "7,", "1.5,3", "a,b", "1,2,3"] {
-        let told = run(folder.path(), ["inspect", scene, wrong]);
-        assert_refused(&told, 2, &["'<X,Y>'"]);
+        let output = run(folder.path(), ["inspect", scene, wrong]);
+        assert_refused(&output, 2, &["'<X,Y>'"]);
     }
     assert!(names(folder.path()).is_empty());
 }

@@ -29,7 +29,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(trials, if mounting() => full_disk_keeps_the_old_file);
 }
 
-/// Number of samples that no test waits for.
+/// Arguments for more samples than any test waits for.
 const ENDLESS: [&str; 4] = ["--spp", "1000000", "--backend", "cpu"];
 /// Time after which a test fails.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -46,13 +46,14 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
         .expect("the program starts");
     // The backend's line is printed right before the render begins.
     let mut first = String::new();
-    let told =
+    let read =
         BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe")).read_line(&mut first);
-    assert!(told.is_ok() && first.starts_with("backend: "), "{first}");
+    assert!(read.is_ok() && first.starts_with("backend: "), "{first}");
     thread::sleep(Duration::from_millis(500));
     child
 }
 
+/// Sends a signal, such as `INT`, to the program.
 pub(crate) fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());
     assert!(
@@ -66,22 +67,22 @@ pub(crate) fn signal(child: &Child, name: &str) {
 
 /// Waits for the program. Returns its exit code, and its standard error without the first line.
 pub(crate) fn end(mut child: Child) -> (Option<i32>, String) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while child.try_wait().expect("a child").is_none() {
-        if begun.elapsed() > TIMEOUT {
+        if start.elapsed() > TIMEOUT {
             child.kill().expect("it can be killed");
             panic!("the program did not end");
         }
         thread::sleep(Duration::from_millis(5));
     }
-    let mut said = String::new();
+    let mut messages = String::new();
     child
         .stderr
         .take()
         .expect("a pipe")
-        .read_to_string(&mut said)
+        .read_to_string(&mut messages)
         .expect("the program prints UTF-8");
-    (child.wait().expect("a child").code(), said)
+    (child.wait().expect("a child").code(), messages)
 }
 
 fn interrupted_render_writes_the_image_and_reports_its_samples() {
@@ -92,8 +93,8 @@ fn interrupted_render_writes_the_image_and_reports_its_samples() {
             &["--size", "32x24", "-o", "a.exr", "--stats", "a.json"],
         );
         signal(&child, name);
-        let (code, said) = end(child);
-        assert_eq!(code, Some(130), "{said}");
+        let (code, messages) = end(child);
+        assert_eq!(code, Some(130), "{messages}");
         let picture = image::open(folder.path().join("a.exr"))
             .expect("the picture opens")
             .into_rgb32f();
@@ -112,10 +113,10 @@ fn interrupted_render_writes_the_image_and_reports_its_samples() {
             serde_json::from_slice(&statistics).expect("the statistics are JSON");
         let samples = statistics["spp"].as_u64().expect("a count");
         assert!((1..1_000_000).contains(&samples), "{samples} samples");
-        let told =
+        let expected =
             format!("raysieve: interrupted; a.exr has {samples} of 1000000 samples per pixel");
-        assert!(said.starts_with(&told), "{said}");
-        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(messages.starts_with(&expected), "{messages}");
+        assert_eq!(messages.lines().count(), 1, "{messages}");
         assert_eq!(names(folder.path()), ["a.exr", "a.json"]);
     }
 }
@@ -137,12 +138,12 @@ fn second_signal_exits_at_once() {
     signal(&child, "INT");
     thread::sleep(Duration::from_millis(1200));
     signal(&child, "INT");
-    let (code, said) = end(child);
+    let (code, messages) = end(child);
     assert_eq!(code, Some(130));
-    assert!(said.contains("exited at once"), "{said}");
+    assert!(messages.contains("exited at once"), "{messages}");
     assert!(
         names(folder.path()).is_empty(),
-        "nothing is written: {:?}",
+        "a file is written: {:?}",
         names(folder.path())
     );
 }
@@ -154,8 +155,8 @@ fn signals_in_quick_succession_count_as_one() {
         let child = start(folder.path(), &["--size", "512x512", "-o", "a.exr"]);
         signal(&child, "INT");
         signal(&child, "INT");
-        let (code, said) = end(child);
-        assert_eq!(code, Some(130), "{said}");
+        let (code, messages) = end(child);
+        assert_eq!(code, Some(130), "{messages}");
         assert_eq!(names(folder.path()), ["a.exr"]);
     }
 }
@@ -193,10 +194,13 @@ fn kill_during_a_write_keeps_the_old_file() {
         }
         let finished = child.wait().expect("a child").success();
         if fs::read(&picture).expect("the picture is there") == b"old" {
-            assert!(!finished, "it says that it has written what it has not");
+            assert!(
+                !finished,
+                "the program reports a file that it has not written"
+            );
             return;
         }
-        image::open(&picture).expect("the file is either the old one or the new one");
+        image::open(&picture).expect("the file must be the old one or the new one");
         for left in names(folder.path())
             .iter()
             .filter(|name| name.ends_with(".tmp"))
@@ -204,7 +208,7 @@ fn kill_during_a_write_keeps_the_old_file() {
             fs::remove_file(folder.path().join(left)).expect("it can be removed");
         }
     }
-    panic!("no kill came while the file was being written");
+    panic!("no kill came during the write");
 }
 
 /// Returns whether a temporary file in the folder is not empty.
@@ -234,7 +238,7 @@ fn file_size_limit_keeps_the_old_file() {
     assert_eq!(names(folder.path()), ["a.exr"]);
     assert!(
         String::from_utf8_lossy(&output.stdout).contains("film_hash"),
-        "the table is printed all the same"
+        "the table must be printed nevertheless"
     );
 }
 
@@ -269,7 +273,7 @@ fn full_disk_keeps_the_old_file() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(
         shown.ends_with("\nold\na.exr\n"),
-        "the old file, and no other: {shown}"
+        "expected the old file and no other: {shown}"
     );
 }
 
@@ -279,11 +283,11 @@ fn removed_folder_is_reported_on_one_line() {
     let child = start(folder.path(), &["--size", "32x24", "-o", "out/a.png"]);
     fs::remove_dir(folder.path().join("out")).expect("it is empty");
     signal(&child, "INT");
-    let (code, said) = end(child);
-    assert_eq!(code, Some(1), "{said}");
+    let (code, messages) = end(child);
+    assert_eq!(code, Some(1), "{messages}");
     assert!(
-        said.starts_with("raysieve: out/a.png: not written: "),
-        "{said}"
+        messages.starts_with("raysieve: out/a.png: not written: "),
+        "{messages}"
     );
-    assert_eq!(said.lines().count(), 1, "{said}");
+    assert_eq!(messages.lines().count(), 1, "{messages}");
 }

@@ -56,19 +56,19 @@ fn adaptive_render_stops_at_its_target() {
     assert_eq!(noise["target"], 0.2);
     assert!(noise["estimated"].as_f64().expect("an estimate") < 0.2);
     let mean = noise["mean_samples"].as_f64().expect("a number");
-    let most = noise["max_samples"].as_u64().expect("a number");
-    assert!(mean < most as f64 && most < 65536, "{noise}");
+    let highest = noise["max_samples"].as_u64().expect("a number");
+    assert!(mean < highest as f64 && highest < 65536, "{noise}");
     assert_eq!(stats["paths"].as_f64(), Some((mean * 24.0 * 16.0).round()));
-    let told = stdout(&output);
+    let printed = stdout(&output);
     assert!(
-        told.contains("20.00 % target; all pixels have converged; "),
-        "{told}"
+        printed.contains("20.00 % target; all pixels have converged; "),
+        "{printed}"
     );
     // The layer contains the film's sample counts.
     let pixel_stats = part.pixel_stats.as_ref().expect("pixel statistics");
     let image = image_of(&folder.join("a.exr"));
     assert_eq!(image, pixel_stats.taken);
-    assert_eq!(pixel_stats.taken.iter().max(), Some(&(most as u32)));
+    assert_eq!(pixel_stats.taken.iter().max(), Some(&(highest as u32)));
 }
 
 /// Returns the values of the layer `samples` of an EXR.
@@ -91,21 +91,21 @@ fn adaptive_render_with_too_few_samples_continues_with_more() {
     let with = |spp: &str| to_noise(folder, "0.05", &[&["--spp", spp][..], &kept].concat());
     let few = with("100");
     assert_done(&few);
-    let said = stderr(&few);
+    let messages = stderr(&few);
     assert!(
-        said.contains(
+        messages.contains(
             " pixels have 100 samples and have not converged; a larger --spp continues them"
         ),
-        "{said}"
+        "{messages}"
     );
     assert!(stdout(&few).contains(" of 384 pixels have not converged; "));
     // No pixel has converged, so that all have the same number of samples.
     let none = to_noise(folder, "0.0001", &["--spp", "20", "-o", "n.png"]);
     assert_done(&none);
-    let told = stdout(&none);
+    let printed = stdout(&none);
     assert!(
-        told.contains("24x16, 20 samples per pixel, seed 0"),
-        "{told}"
+        printed.contains("24x16, 20 samples per pixel, seed 0"),
+        "{printed}"
     );
     let more = with("200");
     assert_done(&more);
@@ -125,7 +125,7 @@ fn adaptive_render_with_too_few_samples_continues_with_more() {
     assert_eq!(resumed["film_hash"], at_once["film_hash"]);
     assert_eq!(resumed["noise"], at_once["noise"]);
     // A render with another target, or without one, is another render.
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (
             vec!["--noise", "0.06"],
             "it has noise 0.05 (dark is 0.03), not 0.06 (dark is 0.03)",
@@ -141,7 +141,7 @@ fn adaptive_render_with_too_few_samples_continues_with_more() {
             "24x16",
         ];
         let output = run(folder, [&render[..], &arguments, &kept].concat());
-        assert_refused(&output, 2, &["c.exr", told]);
+        assert_refused(&output, 2, &["c.exr", expected]);
     }
 }
 
@@ -154,9 +154,13 @@ fn adaptive_film_is_verified_and_cannot_be_merged() {
         let verified = run(folder, arguments);
         assert_done(&verified);
         let stats = read(folder, "a.exr").header.stats;
-        let most = stats.noise.expect("rounds").max_samples;
-        let told = format!("{} to {most} samples per pixel of ", stats.spp);
-        assert!(stdout(&verified).contains(&told), "{}", stdout(&verified));
+        let highest = stats.noise.expect("rounds").max_samples;
+        let expected = format!("{} to {highest} samples per pixel of ", stats.spp);
+        assert!(
+            stdout(&verified).contains(&expected),
+            "{}",
+            stdout(&verified)
+        );
     }
     // `merge` converts a single adaptive film, but does not add it to others.
     assert_done(&run(folder, ["merge", "a.exr", "-o", "a.png"]));
@@ -172,7 +176,7 @@ fn adaptive_film_is_verified_and_cannot_be_merged() {
         folder,
         [&uniform[..], &["--spp", "3", "-o", "b.exr"]].concat(),
     ));
-    for (parts, told) in [
+    for (parts, expected) in [
         (
             ["a.exr", "a.exr"],
             "a.exr: has noise 0.1 (dark is 0.03), and adaptive renders cannot be merged",
@@ -183,7 +187,7 @@ fn adaptive_film_is_verified_and_cannot_be_merged() {
         ),
     ] {
         let output = run(folder, [&["merge"][..], &parts, &["-o", "c.exr"]].concat());
-        assert_refused(&output, 2, &[told]);
+        assert_refused(&output, 2, &[expected]);
     }
     // The file claims a larger error of a pixel than it has.
     let mut part = read(folder, "a.exr");
@@ -208,8 +212,8 @@ fn adaptive_film_is_verified_and_cannot_be_merged() {
         ],
     );
     let output = run(folder, ["merge", "forged.exr", "-o", "c.exr"]);
-    let told = "forged.exr: is damaged or was modified: its noise estimates";
-    assert_refused(&output, 2, &[told]);
+    let expected = "forged.exr: is damaged or was modified: its noise estimates";
+    assert_refused(&output, 2, &[expected]);
     assert!(names(folder).iter().all(|name| name != "c.exr"));
 }
 
@@ -218,8 +222,8 @@ fn invalid_noise_targets_are_reported_on_one_line() {
     let folder = folder.path();
     for wrong in ["0", "-1", "nan", "1e-9", "2", "inf", "much", ""] {
         let output = to_noise(folder, wrong, &["-o", "a.png"]);
-        let told = "expected a relative error from 0.0001 to 1, such as 0.01";
-        assert_refused(&output, 2, &["--noise", told]);
+        let expected = "expected a relative error from 0.0001 to 1, such as 0.01";
+        assert_refused(&output, 2, &["--noise", expected]);
     }
     let output = to_noise(folder, "0.1", &["--samples", "0..16", "-o", "a.exr"]);
     assert_refused(&output, 2, &["--noise", "cannot be used with", "--samples"]);

@@ -68,8 +68,8 @@ fn adaptive_film_is_identical_on_all_gpus() {
     );
     let all: u64 = devices.iter().map(paths).sum();
     assert_eq!(Some(all), stats["paths"].as_u64());
-    let told = stdout(&output);
-    assert!(told.contains("12.00 % target; "), "{told}");
+    let printed = stdout(&output);
+    assert!(printed.contains("12.00 % target; "), "{printed}");
     for more in [&[][..], &["--pixels", "30%"]] {
         let verified = Command::new(program())
             .current_dir(folder)
@@ -94,8 +94,8 @@ fn adaptive_render_survives_failing_gpus() {
     let output = to_noise(folder, "cuda:all", &failure, &["--keep-every", "20ms"]);
     assert_done(&output);
     assert_eq!(outcome(folder), expected);
-    let told = left_out(&output);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reports = left_out(&output);
+    assert_eq!(reports.len(), 1, "{reports:?}");
     assert_eq!(names(folder), ["a.exr", "a.json"]);
     assert_verified(folder, "a.exr");
 }

@@ -24,10 +24,10 @@ fn assert_without(folder: &Path, environment: &[(&str, &str)], more: &[&str], wo
     let output = render(folder, "cuda:all", environment, more);
     assert_done(&output);
     assert_eq!(film_hash(folder), expected, "{environment:?}");
-    let told = left_out(&output);
+    let reports = left_out(&output);
     assert!(
-        matches!(&told[..], [line] if words.iter().all(|word| line.contains(word))),
-        "{told:?}"
+        matches!(&reports[..], [line] if words.iter().all(|word| line.contains(word))),
+        "{reports:?}"
     );
     let device = |gpu| (format!("Emulated GPU (cuda:{gpu})"), gpu == 1);
     let devices: Vec<(String, bool)> = (0..3).map(device).collect();

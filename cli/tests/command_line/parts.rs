@@ -39,6 +39,7 @@ fn merge(folder: &Path, arguments: &[&str]) -> Output {
     run(folder, [&["merge"], arguments].concat())
 }
 
+/// Runs `raysieve verify` on the CPU.
 fn verify(folder: &Path, arguments: &[&str]) -> Output {
     run(
         folder,
@@ -158,7 +159,7 @@ fn parts_that_do_not_match_are_refused_with_both_names() {
         .output();
     assert_done(&cornell.expect("the program starts"));
     let before = names(folder);
-    for (file, told) in [
+    for (file, expected) in [
         ("overlap.exr", "samples 0..1 "),
         ("a.exr", "samples 0..1 "),
         ("gap.exr", "--samples 1..2"),
@@ -169,7 +170,7 @@ fn parts_that_do_not_match_are_refused_with_both_names() {
         ("scene.exr", "another scene"),
     ] {
         let output = merge(folder, &["a.exr", file, "-o", "out.exr"]);
-        assert_refused(&output, 2, &["a.exr", file, told]);
+        assert_refused(&output, 2, &["a.exr", file, expected]);
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
         assert!(output.stdout.is_empty());
     }
@@ -280,12 +281,12 @@ fn merged_file_keeps_the_layer_of_sample_counts() {
     };
     let merged = merge(folder, &["a.exr", "b.exr", "-o", "ab.exr"]);
     assert_done(&merged);
-    let said = stderr(&merged);
+    let messages = stderr(&merged);
     assert!(
-        said.contains("b.exr: its layers depth are omitted"),
-        "{said}"
+        messages.contains("b.exr: its layers depth are omitted"),
+        "{messages}"
     );
-    assert!(!said.contains("samples are omitted"), "{said}");
+    assert!(!messages.contains("samples are omitted"), "{messages}");
     assert_eq!(samples("ab.exr"), samples("one.exr"));
     let merged = merge(folder, &["noise.exr", "-o", "again.exr"]);
     assert_done(&merged);
@@ -297,7 +298,7 @@ fn merged_file_keeps_the_layer_of_sample_counts() {
 
 fn invalid_sample_ranges_are_reported_on_one_line() {
     let folder = folder();
-    for (range, told) in [
+    for (range, expected) in [
         ("3", "0..16"),
         ("a..b", "0..16"),
         ("-1..2", "0..16"),
@@ -310,7 +311,7 @@ fn invalid_sample_ranges_are_reported_on_one_line() {
             folder.path(),
             &[&format!("--samples={range}"), "-o", "a.exr"],
         );
-        assert_refused(&output, 2, &["--samples", told]);
+        assert_refused(&output, 2, &["--samples", expected]);
     }
     assert_refused(
         &small_render(folder.path(), &["--samples", "0..1"]),
@@ -364,11 +365,11 @@ fn changed_mesh_changes_the_scene_hash() {
 
     write("there", &MESH.replace("0 1 0", "0 1.0001 0"));
     render("there", "1..2", "c.exr");
-    let told = ["a.exr", "c.exr", "another scene"];
+    let expected = ["a.exr", "c.exr", "another scene"];
     assert_refused(
         &merge(folder, &["a.exr", "c.exr", "-o", "ac.exr"]),
         2,
-        &told,
+        &expected,
     );
     let output = verify(folder, &["ab.exr", "there/scene.ron"]);
     assert_refused(
@@ -387,10 +388,10 @@ fn verify_accepts_originals_and_finds_modifications() {
     assert!(stdout(&output).starts_with("a.exr verified: 1536 pixels, samples 0..3 of "));
     let output = verify(folder, &["a.exr", "--pixels", "10%"]);
     assert_done(&output);
-    let said = stdout(&output);
+    let printed = stdout(&output);
     assert!(
-        said.starts_with("a.exr verified: 154 of 1536 pixels (--pick "),
-        "{said}"
+        printed.starts_with("a.exr verified: 154 of 1536 pixels (--pick "),
+        "{printed}"
     );
 
     let mut forged = read(folder, "a.exr");

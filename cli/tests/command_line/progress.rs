@@ -21,12 +21,15 @@ fn pipe_gets_plain_lines() {
     let child = start(folder.path(), &["--size", "32x24", "-o", "a.exr"]);
     thread::sleep(Duration::from_secs(21));
     signal(&child, "INT");
-    let (_, said) = end(child);
-    let lines: Vec<&str> = said.lines().collect();
-    let (told, rest) = lines.split_at(lines.len() - 1);
-    assert!(rest[0].starts_with("raysieve: interrupted"), "{said}");
-    assert!((1..=2).contains(&told.len()), "one in ten seconds: {said}");
-    for line in told {
+    let (_, messages) = end(child);
+    let lines: Vec<&str> = messages.lines().collect();
+    let (reports, last) = lines.split_at(lines.len() - 1);
+    assert!(last[0].starts_with("raysieve: interrupted"), "{messages}");
+    assert!(
+        (1..=2).contains(&reports.len()),
+        "expected one line in ten seconds: {messages}"
+    );
+    for line in reports {
         for word in [
             "raysieve: ",
             " samples per pixel, ",
@@ -36,7 +39,10 @@ fn pipe_gets_plain_lines() {
         ] {
             assert!(line.contains(word), "{word:?}: {line}");
         }
-        assert!(!line.contains(['\u{1b}', '\r']), "plain: {line:?}");
+        assert!(
+            !line.contains(['\u{1b}', '\r']),
+            "control characters in {line:?}"
+        );
     }
 }
 
@@ -62,11 +68,11 @@ fn terminal_shows_a_table_updated_in_place() {
         .map(|(at, _)| at)
         .collect();
     // The last table is the final one.
-    assert!(tables.len() > 4, "it is drawn again and again: {shown}");
+    assert!(tables.len() > 4, "the table is not updated: {shown}");
     let between = &shown[tables[0]..tables[1]];
     assert!(
         between.contains("\u{1b}["),
-        "the cursor goes back up: {between:?}"
+        "the cursor does not move back up: {between:?}"
     );
     for word in ["bounce", "removed", "Mrays/s", "noise about ", " left"] {
         assert!(shown.contains(word), "{word}: {shown}");

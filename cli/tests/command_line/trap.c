@@ -1,5 +1,6 @@
-// Preloaded into the program, makes a real GPU fail in the middle of a render. RAYSIEVE_TRAP says which one, after how many
-// milliseconds, and how: "1:3000:trap" is a kernel on GPU 1 that crashes, "1:3000:hang" one that never ends.
+// A library that makes a real GPU fail in the middle of a render, when it is preloaded into the program. RAYSIEVE_TRAP
+// selects the GPU, the time in milliseconds and the failure: "1:3000:trap" launches a kernel on GPU 1 that crashes, and
+// "1:3000:hang" one that never ends.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +32,7 @@ static void *fail(void *unused)
     int device;
     check("cuInit", ((int (*)(unsigned))dlsym(cuda, "cuInit"))(0));
     check("cuDeviceGet", ((int (*)(int *, int))dlsym(cuda, "cuDeviceGet"))(&device, gpu));
-    // The one that the program renders in.
+    // The program renders in the primary context.
     check("retain", ((int (*)(void **, int))dlsym(cuda, "cuDevicePrimaryCtxRetain"))(&context, device));
     check("current", ((int (*)(void *))dlsym(cuda, "cuCtxSetCurrent"))(context));
     check("load", ((int (*)(void **, const void *))dlsym(cuda, "cuModuleLoadData"))(&module, CODE));
@@ -39,7 +40,7 @@ static void *fail(void *unused)
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **) =
         (int (*)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))dlsym(
             cuda, "cuLaunchKernel");
-    // All multiprocessors of any GPU, so that nothing else gets one. On a stream of its own: 2 is the one of the thread.
+    // The grid fills all multiprocessors of any GPU. Stream 2 is the default stream of this thread alone.
     fprintf(stderr, "trap: GPU %d now\n", gpu);
     check("launch", launch(function, 4096, 1, 1, 1024, 1, 1, 0, (void *)2, NULL, NULL));
     return NULL;

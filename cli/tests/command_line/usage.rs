@@ -23,8 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     );
 }
 
-/// Checks the help of the program and of its commands without a list of options: clap writes the options, so the test
-/// reads them from there.
+/// Checks the help of the program and of its commands. The options are read from the help, because clap writes it.
 fn help_describes_every_option_and_every_example_parses() {
     let folder = folder();
     let help = |arguments: &[&str]| {
@@ -203,9 +202,9 @@ fn wrong_usage_is_reported_on_one_line() {
         (&["a.ron", "--stats", "a.ron"], &["a.ron", ".json"]),
     ];
     let folder = folder();
-    for (arguments, told) in wrong {
+    for (arguments, expected) in wrong {
         let output = run(folder.path(), *arguments);
-        assert_refused(&output, 2, told);
+        assert_refused(&output, 2, expected);
         assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
@@ -265,12 +264,14 @@ fn auto_without_a_gpu_renders_on_the_cpu_and_gives_the_reason() {
         .output()
         .expect("the program starts");
     assert_done(&output);
-    let said = stderr(&output);
-    let backend = said
+    let messages = stderr(&output);
+    let backend = messages
         .lines()
         .find_map(|line| line.strip_prefix("backend: cpu, "))
-        .expect("the backend is told");
-    let (_, reason) = backend.split_once(": ").expect("and why it is that one");
+        .expect("the backend is printed");
+    let (_, reason) = backend
+        .split_once(": ")
+        .expect("the reason for the backend");
     assert!(!reason.is_empty());
 }
 
@@ -280,7 +281,7 @@ fn devices_are_listed_with_a_reason_for_a_missing_gpu() {
     let text = stdout(&output);
     let lines: Vec<&str> = text.lines().collect();
     let [cpu, cuda] = lines[..] else {
-        panic!("a line for the CPU and one for the missing GPU: {text}")
+        panic!("expected a line for the CPU and one for the missing GPU: {text}")
     };
     assert!(
         cpu.starts_with("cpu     ") && cpu.ends_with(" threads"),
@@ -288,7 +289,7 @@ fn devices_are_listed_with_a_reason_for_a_missing_gpu() {
     );
     let reason = cuda
         .strip_prefix("cuda    no CUDA device: ")
-        .expect("no GPU is shown to the program");
+        .expect("the program must not see a GPU");
     assert!(!reason.is_empty());
 }
 

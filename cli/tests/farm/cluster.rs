@@ -19,9 +19,10 @@ use crate::raysieve;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(150);
 pub(crate) const NODES: [&str; 3] = ["node1", "node2", "node3"];
 
-/// Held by each test that starts a cluster, because clusters would compete for the cores.
+/// A lock that each test with a cluster holds, because clusters would compete for the cores.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// A running cluster. Dropping it kills all its processes.
 pub(crate) struct Cluster {
     folder: TempDir,
     /// The processes munged, slurmctld, and the nodes' slurmd.
@@ -55,6 +56,7 @@ fn find(name: &str) -> Option<PathBuf> {
 }
 
 impl Cluster {
+    /// Starts a cluster, with additional lines of `slurm.conf`, and waits until its nodes are idle.
     pub(crate) fn start(more: &str) -> Cluster {
         let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // The path of a socket is limited to about 100 bytes.
@@ -105,18 +107,20 @@ impl Cluster {
             cluster.begin_node(node);
         }
         cluster.wait_for("three idle nodes", |cluster| {
-            let idle = cluster.try_ask(&["sinfo", "--noheader", "--Node", "--format=%T"]);
+            let idle = cluster.try_slurm(&["sinfo", "--noheader", "--Node", "--format=%T"]);
             idle.is_some_and(|states| states.lines().filter(|state| *state == "idle").count() == 3)
         });
         cluster
     }
 
+    /// Starts the slurmd of a node.
     pub(crate) fn begin_node(&mut self, node: &'static str) {
         let config = self.path("slurm.conf").display().to_string();
         let words = ["-D", "-N", node, "-f", &config].map(str::to_owned);
         self.begin(node, "slurmd", &words);
     }
 
+    /// Starts a daemon whose output goes to `NAME.out`.
     fn begin(&mut self, name: &'static str, program: &str, arguments: &[String]) {
         let log = fs::File::create(self.path(&format!("{name}.out"))).unwrap();
         // The daemons end with the test, even if it is killed.
@@ -133,8 +137,9 @@ impl Cluster {
         self.daemons.push((name, child.unwrap()));
     }
 
-    /// Kills a node's slurmd and the process that supervises this render. Slurm loses the node, and the render goes on.
-    pub(crate) fn silence(&mut self, node: &str, renderer: u32) {
+    /// Makes Slurm lose a node while its render goes on: kills the node's slurmd and the process that supervises the
+    /// render.
+    pub(crate) fn lose_node(&mut self, node: &str, renderer: u32) {
         let place = self.daemons.iter().position(|(name, _)| *name == node);
         let (_, mut slurmd) = self.daemons.remove(place.unwrap());
         slurmd.kill().unwrap();
@@ -167,12 +172,13 @@ impl Cluster {
     }
 
     /// Runs a program of Slurm and returns its standard output.
-    pub(crate) fn ask(&self, words: &[&str]) -> String {
-        self.try_ask(words)
+    pub(crate) fn slurm(&self, words: &[&str]) -> String {
+        self.try_slurm(words)
             .unwrap_or_else(|| panic!("{words:?} failed"))
     }
 
-    fn try_ask(&self, words: &[&str]) -> Option<String> {
+    /// Runs a program of Slurm. Returns its standard output, or `None` if it fails.
+    fn try_slurm(&self, words: &[&str]) -> Option<String> {
         let output = Command::new(words[0])
             .args(&words[1..])
             .env("SLURM_CONF", self.path("slurm.conf"))
@@ -187,13 +193,13 @@ impl Cluster {
     /// Sets a node's state.
     pub(crate) fn set(&self, node: &str, state: &str) {
         let (node, state) = (format!("NodeName={node}"), format!("State={state}"));
-        self.ask(&["scontrol", "update", &node, &state, "Reason=test"]);
+        self.slurm(&["scontrol", "update", &node, &state, "Reason=test"]);
     }
 
     /// Returns the running tasks of a job, as pairs of their number in the array and their node.
     pub(crate) fn running(&self, job: &str) -> Vec<(u32, String)> {
         let jobs = format!("--jobs={job}");
-        let said = self.ask(&[
+        let queue = self.slurm(&[
             "squeue",
             "--noheader",
             "--array",
@@ -201,30 +207,35 @@ impl Cluster {
             &jobs,
             "--format=%K %N",
         ]);
-        let tasks = said.lines().filter_map(|line| {
+        let tasks = queue.lines().filter_map(|line| {
             let (task, node) = line.split_once(' ')?;
             Some((task.parse().ok()?, node.to_owned()))
         });
         tasks.collect()
     }
 
+    /// Waits until a condition is met. `what` names it if the test times out.
     #[track_caller]
-    pub(crate) fn wait_for(&self, what: &str, mut come: impl FnMut(&Cluster) -> bool) {
-        let begun = Instant::now();
-        while !come(self) {
-            assert!(begun.elapsed() < TIMEOUT, "no {what}:\n{}", self.told());
+    pub(crate) fn wait_for(&self, what: &str, mut is_met: impl FnMut(&Cluster) -> bool) {
+        let start = Instant::now();
+        while !is_met(self) {
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "no {what}:\n{}",
+                self.diagnostics()
+            );
             thread::sleep(Duration::from_millis(100));
         }
     }
 
     /// Returns the queue and all logs, for the message of a failed test.
-    pub(crate) fn told(&self) -> String {
-        let mut told = String::new();
+    pub(crate) fn diagnostics(&self) -> String {
+        let mut report = String::new();
         for words in [
             &["squeue", "--array", "--states=all"][..],
             &["sinfo", "--Node", "--long"],
         ] {
-            told += &self.try_ask(words).unwrap_or_default();
+            report += &self.try_slurm(words).unwrap_or_default();
         }
         let logs = names_below(self.folder.path());
         for log in logs.iter().filter(|name| {
@@ -233,12 +244,12 @@ impl Cluster {
         }) {
             let text = fs::read_to_string(log).unwrap_or_default();
             let last: Vec<&str> = text.lines().rev().take(12).collect();
-            told += &format!("==> {}\n", log.display());
+            report += &format!("==> {}\n", log.display());
             last.iter()
                 .rev()
-                .for_each(|line| told += &format!("{line}\n"));
+                .for_each(|line| report += &format!("{line}\n"));
         }
-        told
+        report
     }
 
     /// Returns the processes whose working directory is in the folder.
@@ -276,6 +287,7 @@ fn names_below(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
+/// Returns the parent process.
 fn parent(pid: u32) -> u32 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
@@ -293,7 +305,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The daemons, what they started, and what that started: jobs run in the folder, and so does all else.
+        // The daemons and all their descendants, such as jobs, run in the cluster's folder.
         for _ in 0..50 {
             let left = self.processes();
             left.iter().for_each(|pid| signal(*pid, "KILL"));
@@ -309,6 +321,7 @@ impl Drop for Cluster {
     }
 }
 
+/// Returns the text of `slurm.conf`.
 fn config(folder: &Path) -> String {
     let listeners: Vec<TcpListener> = (0..4)
         .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())

@@ -249,8 +249,8 @@ fn different_clocks_do_not_matter() {
             ],
         );
         assert_done(&output);
-        let told = format!("continuing after samples {samples}");
-        assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+        let expected = format!("continuing after samples {samples}");
+        assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     }
     set("a.exr", past);
     set("b.exr", future);
@@ -304,9 +304,9 @@ fn two_jobs_of_one_part_never_lose_samples() {
     let folder = folder();
     let file = folder.path().join("a.exr");
     let silent = long_part(folder.path());
-    let begun = Instant::now();
+    let start = Instant::now();
     while PartHeader::read(&file).is_err() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint");
         thread::sleep(Duration::from_millis(20));
     }
     signal(&silent, "-STOP");
@@ -333,15 +333,15 @@ fn node_without_a_gpu_reports_it() {
     let folder = folder.path();
     let output = run(folder, ["box.ron", "--backend", "auto", "-o", "out.exr"]);
     assert_done(&output);
-    let said = stderr(&output);
-    let line = said
+    let messages = stderr(&output);
+    let line = messages
         .lines()
         .find(|line| line.starts_with("backend: cpu, "))
-        .unwrap_or_else(|| panic!("{said}"));
+        .unwrap_or_else(|| panic!("{messages}"));
     let reason = line.rsplit(": ").next().unwrap();
     assert!(
         !reason.is_empty() && line.matches(": ").count() > 1,
-        "and why: {line}"
+        "the reason is missing: {line}"
     );
     assert_bits(folder, &[]);
 }
@@ -368,15 +368,15 @@ fn full_disk_loses_no_part() {
         program().display()
     );
     let output = disk(folder.path(), "512k", &script).output().unwrap();
-    let said = stdout(&output);
+    let printed = stdout(&output);
     assert!(
-        said.contains("first 0\n") && said.contains("second 1\n"),
-        "{said}{}",
+        printed.contains("first 0\n") && printed.contains("second 1\n"),
+        "{printed}{}",
         stderr(&output)
     );
     assert!(
-        said.contains("third 0\n") && said.contains("merge 0\n"),
-        "{said}{}",
+        printed.contains("third 0\n") && printed.contains("merge 0\n"),
+        "{printed}{}",
         stderr(&output)
     );
     assert_bits(folder.path(), &["--size", "40x40"]);
@@ -396,15 +396,18 @@ fn farm_starts_again_after_a_full_disk() {
          rm full; {farm}; echo all $?; ls -A out.farm"
     );
     let output = disk(folder.path(), "64k", &script).output().unwrap();
-    let told = (stdout(&output), stderr(&output));
-    assert!(told.0.starts_with("none 1\nsome "), "{told:?}");
+    let outputs = (stdout(&output), stderr(&output));
+    assert!(outputs.0.starts_with("none 1\nsome "), "{outputs:?}");
     assert!(
-        told.0
+        outputs
+            .0
             .ends_with("all 0\nfarm.json\nlogs\nmanifest.yaml\nmerged\nparts\n"),
-        "{told:?}"
+        "{outputs:?}"
     );
     assert!(
-        told.1.contains("out.farm/farm.json: not written: No space"),
-        "{told:?}"
+        outputs
+            .1
+            .contains("out.farm/farm.json: not written: No space"),
+        "{outputs:?}"
     );
 }

@@ -27,8 +27,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     );
 }
 
-/// Returns the Jobs of a manifest. Types of the published schema read and write each Job without loss, so that no field has
-/// a wrong name, place or type.
+/// Returns the Jobs of a manifest. Asserts that types of the published schema read and write each Job without loss, so
+/// that no field has a wrong name, place or type.
 fn jobs(manifest: &str) -> Vec<Job> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(manifest).unwrap();
     documents

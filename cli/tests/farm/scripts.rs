@@ -261,6 +261,7 @@ fn names_are_quoted_for_the_shell() {
     );
 }
 
+/// Prints the scripts of a farm of two parts.
 fn farm_of(folder: &Path) -> Output {
     farm(
         folder,
@@ -307,7 +308,7 @@ fn other_render_in_the_folder_is_refused() {
         (&["--max-bounces", "2"], "has max_bounces 2, not 3"),
         (&["--clamp-indirect", "2"], "has clamp_indirect 2, not none"),
     ];
-    for (given, told) in others {
+    for (given, expected) in others {
         let parts = if given[0] == "--parts" {
             &[][..]
         } else {
@@ -318,7 +319,7 @@ fn other_render_in_the_folder_is_refused() {
             assert_refused(
                 &farm(folder, &arguments),
                 2,
-                &["out.farm", told, "name another image"],
+                &["out.farm", expected, "name another image"],
             );
         }
     }
@@ -421,8 +422,8 @@ fn wrong_usage_of_farm_is_reported_on_one_line() {
             &["--mount /elsewhere", "out.exr"],
         ),
     ];
-    for (arguments, told) in wrong {
-        assert_refused(&farm(folder.path(), &arguments.concat()), 2, told);
+    for (arguments, expected) in wrong {
+        assert_refused(&farm(folder.path(), &arguments.concat()), 2, expected);
     }
     assert_eq!(names(folder.path()), ["box.ron"]);
     // Without a cluster, a failed submission leaves only the files that a later attempt uses.
@@ -459,13 +460,13 @@ fn status_works_from_files_alone() {
         "backend: cpu\nraysieve: a.ron: is gone\n",
     )
     .unwrap();
-    let told = [
+    let expected = [
         "part 2 failed",
         "a.ron: is gone",
         "logs/00002.log",
         "raysieve farm -o out.exr",
     ];
-    assert_refused(&status(), 1, &told);
+    assert_refused(&status(), 1, &expected);
     fs::write(farm_folder.join("logs/00002.log"), "").unwrap();
     // A part of another render.
     fs::copy(
@@ -473,12 +474,12 @@ fn status_works_from_files_alone() {
         farm_folder.join("parts/00001.exr"),
     )
     .unwrap();
-    let told = [
+    let expected = [
         "part 1 failed",
         "parts/00001.exr",
         "contains samples 0..4, which do not begin 4..9",
     ];
-    assert_refused(&status(), 1, &told);
+    assert_refused(&status(), 1, &expected);
     fs::remove_file(farm_folder.join("parts/00001.exr")).unwrap();
     for part in [1, 2] {
         assert_done(&task(&farm_folder, "part.sh", part));

@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     );
 }
 
+/// Number of parts of the farm.
 const PARTS: u32 = 6;
 
 fn part_file(cluster: &Cluster, part: u32) -> std::path::PathBuf {
@@ -40,9 +41,11 @@ fn log(cluster: &Cluster, part: u32) -> String {
 }
 
 /// Returns the number after "parts: job " in the output.
-fn job(said: &str) -> String {
-    let job = said.lines().find_map(|line| line.split_once("parts: job "));
-    job.unwrap_or_else(|| panic!("no job in {said}"))
+fn job(printed: &str) -> String {
+    let job = printed
+        .lines()
+        .find_map(|line| line.split_once("parts: job "));
+    job.unwrap_or_else(|| panic!("no job in {printed}"))
         .1
         .to_owned()
 }
@@ -110,17 +113,17 @@ fn film_is_identical_after_failures_of_slurm_nodes() {
     let [(killed, first), (moved, second), (left, third)] = NODES.map(|node| held[node]);
     // The node of the third task is lost while its render goes on, the first task is killed, and the second reaches its
     // time limit on a node that is drained.
-    cluster.silence("node3", third);
+    cluster.lose_node("node3", third);
     signal(third, "CONT");
     signal(first, "KILL");
     cluster.set("node2", "drain");
     let task = format!("{job}_{moved}");
-    cluster.ask(&["scancel", "--batch", "--signal=USR1", &task]);
+    cluster.slurm(&["scancel", "--batch", "--signal=USR1", &task]);
     signal(second, "CONT");
     cluster.wait_for("the part of the silent node queued again", |cluster| {
         let task = format!("{job}_{left}");
         cluster
-            .ask(&["scontrol", "show", "job", &task])
+            .slurm(&["scontrol", "show", "job", &task])
             .contains("Restarts=1")
     });
     cluster.set("node2", "resume");
@@ -134,7 +137,7 @@ fn film_is_identical_after_failures_of_slurm_nodes() {
         ended.status.success(),
         "{}\n{}",
         stderr(&ended),
-        cluster.told()
+        cluster.diagnostics()
     );
     let hash = &expected.header.stats.film_hash;
     assert_eq!(
@@ -145,9 +148,9 @@ fn film_is_identical_after_failures_of_slurm_nodes() {
     assert!(merged.film == expected.film && merged.header.identity == expected.header.identity);
 
     // The tasks continued from their checkpoints.
-    for (part, told) in [(killed, "exit code 137"), (moved, "exit code 130")] {
+    for (part, expected_error) in [(killed, "exit code 137"), (moved, "exit code 130")] {
         let log = log(&cluster, part);
-        assert!(log.contains(told), "{told}: {log}");
+        assert!(log.contains(expected_error), "{expected_error}: {log}");
         assert!(log.contains("continuing after samples"), "{log}");
     }
     assert!(
@@ -197,7 +200,7 @@ fn slurm_failures_are_named_and_continued() {
     let status = || cluster.run(&["farm", "-o", "out.exr", "--status"]);
     let idle = || {
         cluster.wait_for("jobs to leave the queue", |cluster| {
-            cluster.ask(&["squeue", "--noheader"]).is_empty()
+            cluster.slurm(&["squeue", "--noheader"]).is_empty()
         });
     };
     // The scene is changed between submission and start.
@@ -311,6 +314,7 @@ fn slurm_failures_are_named_and_continued() {
     assert_bits(&cluster, &work);
 }
 
+/// Asserts that `out.exr` has the film of an uninterrupted render.
 #[track_caller]
 fn assert_bits(cluster: &Cluster, work: &Path) {
     assert_done(&cluster.run(&["box.ron", "--backend", "cpu", "-o", "one.exr"]));

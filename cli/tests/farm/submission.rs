@@ -37,6 +37,7 @@ while [ \"$number\" -eq 2 ] && [ -e \"$CALLED.slow\" ]; do sleep 0.05; done
 [ ! -e logs/00001.log ] || echo gone >>logs/00001.log
 echo \"$number\"
 ";
+/// Script in place of other programs of Slurm. It appends its name and arguments to `called`.
 const NOTED: &str = "#!/bin/sh\necho \"${0##*/}\" \"$@\" >>\"$CALLED\"\n";
 
 /// Returns a command for the program with the scripts in `bin` as Slurm, which log their arguments to `called`.
@@ -71,14 +72,15 @@ fn slow(folder: &Path) -> Child {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let begun = Instant::now();
+    let start = Instant::now();
     while called(folder).lines().count() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "no second job");
+        assert!(start.elapsed() < Duration::from_secs(60), "no second job");
         thread::sleep(Duration::from_millis(20));
     }
     child.unwrap()
 }
 
+/// Returns the logged calls of Slurm's programs.
 fn called(folder: &Path) -> String {
     fs::read_to_string(folder.join("called")).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The methods on the CPU.
+//! Measurement of the methods on the CPU.
 
 use std::{hint::black_box, time::Instant};
 

@@ -1,4 +1,4 @@
-//! The methods on a GPU.
+//! Measurement of the methods on a GPU.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::{
     table::{Case, Row, median},
 };
 
+/// Number of calls that are not timed.
 const WARM_UP: usize = 5;
-/// Several times the L2 cache of any GPU, in bytes.
+/// Total size in bytes of the buffers that calls alternate between: several times the L2 cache of any GPU.
 const ROUND_BYTES: usize = 512 << 20;
 
 /// A GPU with the kernels of every method.
@@ -38,7 +39,7 @@ impl Gpu {
         let selects = Strategy::ALL
             .iter()
             .map(|&strategy| Select::new(&compiler, &context, strategy));
-        // The predicate's items serve as flags: an item is odd if its flag is set; see `Set`.
+        // The predicate's items serve as flags: an item is odd if its flag is set; see `Buffers`.
         let predicate = Predicate::new("odd.cuh", "bool keep(u32 item) { return item & 1; }");
         Ok(Self {
             name: cuda::devices()?[0].name.replace("NVIDIA ", ""),
@@ -73,8 +74,13 @@ impl Gpu {
                 push("scan", name, 8 * items, bench.scan(scan)?, copy);
             }
         }
-        let (indices, words, asked) = (items + 4 * kept, items + 8 * kept, 4 * items + 4 * kept);
-        let copies = [bench.copy(indices)?, bench.copy(words)?, bench.copy(asked)?];
+        let (indices, words, predicate_bytes) =
+            (items + 4 * kept, items + 8 * kept, 4 * items + 4 * kept);
+        let copies = [
+            bench.copy(indices)?,
+            bench.copy(words)?,
+            bench.copy(predicate_bytes)?,
+        ];
         for select in &self.selects {
             let name = select.strategy().name();
             push("indices", name, indices, bench.indices(select)?, copies[0]);
@@ -83,7 +89,7 @@ impl Gpu {
         push(
             "u32 if",
             "look-back",
-            asked,
+            predicate_bytes,
             bench.items_if(&self.select_if)?,
             copies[2],
         );
@@ -92,18 +98,19 @@ impl Gpu {
 }
 
 /// The buffers of one call. An item is odd if its flag is set.
-struct Set {
+struct Buffers {
     flags: CudaSlice<u8>,
     items: CudaSlice<u32>,
     out: CudaSlice<u32>,
     selected: CudaSlice<u32>,
 }
 
+/// The buffers of one input, with what the calls need.
 struct Bench {
     stream: Arc<CudaStream>,
     timeline: Timeline,
     workspace: Workspace,
-    sets: Vec<Set>,
+    sets: Vec<Buffers>,
     runs: usize,
     items: u32,
     kept: u32,
@@ -123,10 +130,10 @@ impl Bench {
             .collect();
         // A copy of half of the bytes that a call moves needs up to 9/8 of the words.
         let room = len + len.div_ceil(8);
-        let set = || -> Result<Set> {
+        let set = || -> Result<Buffers> {
             let mut padded = cuda::zeroed::<u32>(&stream, room)?;
             stream.memcpy_htod(&items, &mut padded.slice_mut(..len))?;
-            Ok(Set {
+            Ok(Buffers {
                 flags: cuda::upload(&stream, &flags)?,
                 items: padded,
                 out: cuda::zeroed(&stream, room)?,
@@ -223,7 +230,7 @@ impl Bench {
     /// Returns the median time of a call in microseconds.
     fn time(
         &mut self,
-        mut call: impl FnMut(&Arc<CudaStream>, &mut Set, &mut Workspace) -> Result<()>,
+        mut call: impl FnMut(&Arc<CudaStream>, &mut Buffers, &mut Workspace) -> Result<()>,
     ) -> Result<f64> {
         let sets = self.sets.len();
         self.timeline.restart();

@@ -94,7 +94,11 @@ fn options() -> Result<Options> {
             "--sizes" => options.log2_sizes = numbers()?,
             "--keep" => options.percents = numbers()?,
             "--out" => options.folder = PathBuf::from(value),
-            _ => return Err(format!("{name}: there are --sizes, --keep and --out").into()),
+            _ => {
+                return Err(
+                    format!("{name}: unknown option; expected --sizes, --keep or --out").into(),
+                );
+            }
         }
     }
     match options
@@ -102,7 +106,7 @@ fn options() -> Result<Options> {
         .iter()
         .find(|&&log2| !(2..=31).contains(&log2))
     {
-        Some(log2) => Err(format!("--sizes {log2}: from 2 to 31").into()),
+        Some(log2) => Err(format!("--sizes {log2}: must be 2 to 31").into()),
         None => Ok(options),
     }
 }

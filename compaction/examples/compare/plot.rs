@@ -1,4 +1,6 @@
-//! The plot: time over size, both logarithmic. Each operation has a panel, and each method a line, dashed for the CPU.
+//! The plot of time over size, both logarithmic.
+//!
+//! Each operation has a panel, and each method a line, dashed for the CPU.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! The rows of the table, and how they are printed and written.
+//! The rows of the table, printed as text and written as CSV.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// One flag per item, drawn independently.
+    /// Draws a flag for each item, independently.
     pub(crate) fn flags(&self) -> Vec<u8> {
         let mut state = 1_u64;
         (0..self.items)
@@ -41,7 +41,7 @@ pub(crate) struct Row {
     pub(crate) bytes: usize,
 }
 
-/// Returns the median.
+/// Returns the median of the times.
 pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
@@ -55,6 +55,7 @@ pub(crate) fn print_head() {
 }
 
 impl Row {
+    /// Returns the time of the copy in percent of this time.
     fn share(&self) -> f64 {
         100.0 * self.copy_microseconds / self.microseconds
     }

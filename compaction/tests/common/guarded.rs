@@ -9,9 +9,9 @@ use compaction::{
 };
 
 /// Number of guard items behind a buffer.
-const ROOM: usize = 64;
+const GUARDS_BEHIND: usize = 64;
 
-/// A range of a device allocation whose surroundings must not be written.
+/// A range of a device allocation, between guard items that must not change.
 pub(crate) struct Guarded<T> {
     start: usize,
     len: usize,
@@ -26,7 +26,7 @@ impl<T: Shared> Guarded<T> {
         let guard = bytemuck::pod_read_unaligned::<T>(&vec![0x77; size_of::<T>()]);
         let mut before = vec![guard; start];
         before.extend_from_slice(items);
-        before.extend(vec![guard; ROOM]);
+        before.extend(vec![guard; GUARDS_BEHIND]);
         Self {
             start,
             len: items.len(),
@@ -56,11 +56,11 @@ impl<T: Shared> Guarded<T> {
         let end = self.start + self.len;
         assert!(
             bytes(&after[..self.start]) == bytes(&self.before[..self.start]),
-            "written before the output"
+            "items before the output are overwritten"
         );
         assert!(
             bytes(&after[end..]) == bytes(&self.before[end..]),
-            "written behind the output"
+            "items behind the output are overwritten"
         );
         after.truncate(end);
         after.split_off(self.start)

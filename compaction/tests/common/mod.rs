@@ -15,7 +15,7 @@ use compaction::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// Adds tests under the names of their functions, behind a prefix: `add_tests!(tests; gpu "cuda_" cuda { replays })` adds
+/// Adds tests under the names of their functions, with a prefix: `add_tests!(tests; gpu "cuda_" cuda { replays })` adds
 /// the GPU test `cuda_replays`, which runs `cuda::replays`.
 #[allow(
     unused_macros,
@@ -32,10 +32,10 @@ macro_rules! add_tests {
 )]
 pub(crate) use add_tests;
 
-/// Returns whether tests should use few items and calls, for tools that check every access: `COMPACTION_TESTS=short`.
+/// Returns whether tests should use few items and calls (`COMPACTION_TESTS=short`), for slow checkers and emulators.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn is_short() -> bool {
-    std::env::var("COMPACTION_TESTS").is_ok_and(|wish| wish == "short")
+    std::env::var("COMPACTION_TESTS").is_ok_and(|value| value == "short")
 }
 
 /// Returns a number of repetitions: `calls`, or a hundredth of it in short tests.
@@ -51,8 +51,8 @@ pub(crate) fn times(calls: usize) -> usize {
 /// Returns the lengths to test: all of them, or those of at most 40,000 items in short tests.
 #[allow(dead_code, reason = "not every test program has long tests")]
 pub(crate) fn lengths(of: impl IntoIterator<Item = usize>) -> Vec<usize> {
-    let most = if is_short() { 40_000 } else { usize::MAX };
-    of.into_iter().filter(|&len| len <= most).collect()
+    let max_len = if is_short() { 40_000 } else { usize::MAX };
+    of.into_iter().filter(|&len| len <= max_len).collect()
 }
 
 /// Asserts that a call returns an error of one line that contains `words`.
@@ -189,7 +189,7 @@ impl Tests {
         })
     }
 
-    /// Adds a test that needs `found`, or reports it as ignored with the reason.
+    /// Adds a test that needs `found`. If that is `Err`, the test is reported as ignored, with `lacks` and the reason.
     pub(crate) fn needs<T: Send + 'static>(
         mut self,
         lacks: &'static str,
@@ -202,7 +202,7 @@ impl Tests {
                 body(&tool);
                 Ok(())
             })),
-            // A CI run installs NVRTC, so that its absence there is a failure and not a reason to skip.
+            // CI installs NVRTC, so its absence there is a failure.
             Err(reason)
                 if lacks == NO_NVRTC && std::env::var("CI").is_ok_and(|ci| ci == "true") =>
             {
@@ -235,20 +235,20 @@ impl Tests {
     /// one at a time.
     pub(crate) fn huge(mut self, name: &str, body: fn(&Gpu)) -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
-        let known = self.trials.len();
+        let first_new = self.trials.len();
         self = self.gpu(name, move |gpu: &Gpu| {
             let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
             body(gpu);
         });
         if self.gpu.is_ok() {
             let huge = |trial: Trial| trial.with_kind("huge").with_ignored_flag(true);
-            let added = self.trials.split_off(known).into_iter().map(huge);
+            let added = self.trials.split_off(first_new).into_iter().map(huge);
             self.trials.extend(added);
         }
         self
     }
 
-    /// Runs the tests, prints which are skipped and why, and exits.
+    /// Runs the tests, prints how many are skipped and why, and exits.
     pub(crate) fn run(self) -> ! {
         for (_, reason, count) in &self.skipped {
             eprintln!("skipped: {count} tests: {reason}");
@@ -257,7 +257,7 @@ impl Tests {
     }
 
     fn skip(&mut self, name: &str, lacks: &'static str, reason: String) {
-        match self.skipped.iter_mut().find(|(known, ..)| *known == lacks) {
+        match self.skipped.iter_mut().find(|(group, ..)| *group == lacks) {
             Some((_, _, count)) => *count += 1,
             None => self.skipped.push((lacks, reason.clone(), 1)),
         }

@@ -6,6 +6,7 @@ use compaction::layout::Shared;
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
+    /// Returns 64 random bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -14,11 +15,13 @@ impl Random {
         bits ^ bits >> 31
     }
 
+    /// Returns a number in `0..bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
 
+/// The distribution of the selected items.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "not every test program draws masks of each kind")]
 pub(crate) enum Mask {
@@ -26,7 +29,7 @@ pub(crate) enum Mask {
     None,
     Alternating,
     Every11th,
-    /// Each item independently, with this probability in percent.
+    /// Items drawn independently, with this probability in percent.
     Random(usize),
     /// Alternating runs of 1 to 1000 items, as neighbouring rays produce them.
     Blocks,
@@ -46,8 +49,8 @@ pub(crate) const MASKS: &[Mask] = &[
 ];
 
 impl Mask {
-    /// Returns flags for the mask. Any nonzero byte selects; 0x80 and 0x01 occur often, because bit tricks tend to miss
-    /// them.
+    /// Returns flags for the mask, of which any nonzero byte selects. 0x80 and 0x01 occur often, because bit tricks
+    /// tend to miss them.
     #[allow(dead_code, reason = "not every test program draws masks")]
     pub(crate) fn flags(self, len: usize, random: &mut Random) -> Vec<u8> {
         let mut run = (false, 0);

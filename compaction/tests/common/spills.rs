@@ -4,15 +4,15 @@ use compaction::cuda::{Nvrtc, Source, Target};
 
 use crate::common::Share;
 
-/// Spilled bytes per thread that are acceptable, because they cost less than the resident blocks that more registers
-/// would cost.
-const FEW: u32 = 16;
-/// Acceptable spilled bytes on GPUs newer than those on which the kernels were timed.
-const FEW_ON_LATER: u32 = 192;
-const OLDEST_LATER: u32 = 100;
+/// Maximum number of spilled bytes per thread. Avoiding so few would take registers and thus resident blocks.
+const MAX_BYTES: u32 = 16;
+/// Maximum number of spilled bytes per thread on GPUs newer than those on which the kernels were timed.
+const MAX_BYTES_UNTIMED: u32 = 192;
+/// Compute capability (times ten) from which on the kernels were not timed.
+const FIRST_UNTIMED: u32 = 100;
 
-/// Asserts that the kernels compile without warnings and spill at most 16 bytes, for each of the compute capabilities
-/// that this NVRTC supports. This process compiles its share of them.
+/// Asserts that kernels compile without warnings and spill at most [`MAX_BYTES`], for each supported capability.
+/// This process compiles its share of them.
 #[allow(dead_code, reason = "kernels of some test programs spill more")]
 pub(crate) fn compile_with_few_spills(
     capabilities: &[u32],
@@ -20,22 +20,22 @@ pub(crate) fn compile_with_few_spills(
     share: Share,
     sources: &[Source],
 ) {
-    compile_with_spills_up_to(FEW, capabilities, nvrtc, share, sources);
+    compile_with_spills_up_to(MAX_BYTES, capabilities, nvrtc, share, sources);
 }
 
-/// Asserts that the kernels compile without warnings and spill at most `most` bytes, for each of the supported
+/// Asserts that the kernels compile without warnings and spill at most `max_bytes`, for each of the supported
 /// capabilities.
 pub(crate) fn compile_with_spills_up_to(
-    most: u32,
+    max_bytes: u32,
     capabilities: &[u32],
     nvrtc: &Nvrtc,
     share: Share,
     sources: &[Source],
 ) {
     for &capability in capabilities {
-        let most = match capability {
-            OLDEST_LATER.. => FEW_ON_LATER,
-            _ => most,
+        let max_bytes = match capability {
+            FIRST_UNTIMED.. => MAX_BYTES_UNTIMED,
+            _ => max_bytes,
         };
         let Some(target) = nvrtc.target(capability) else {
             continue;
@@ -54,10 +54,10 @@ pub(crate) fn compile_with_spills_up_to(
                 continue;
             }
             let usage = compiled.usage();
-            assert!(!usage.is_empty(), "no report: {}", compiled.log);
+            assert!(!usage.is_empty(), "no compiler report: {}", compiled.log);
             for kernel in usage {
                 let spilled = kernel.spill_store_bytes.max(kernel.spill_load_bytes);
-                assert!(spilled <= most, "{kernel:?} for {target}");
+                assert!(spilled <= max_bytes, "{kernel:?} for {target}");
             }
         }
     }

@@ -72,7 +72,7 @@ pub(crate) fn a_launch_of_zero_blocks_does_nothing(gpu: &Gpu) {
     );
 }
 
-pub(crate) fn a_kernel_is_given_only_as_declared(gpu: &Gpu) {
+pub(crate) fn a_kernel_loads_only_with_its_declared_types(gpu: &Gpu) {
     let module = gpu.compiler.load(&gpu.context, &move_parcels()).unwrap();
     let declared = "it declares move_parcels(const Parcel *, Parcel *, u32, Vec3)";
     let message = module
@@ -218,12 +218,12 @@ pub(crate) fn a_captured_launch_repeats(gpu: &Gpu) {
     for _ in 0..3 {
         graph.launch().unwrap();
     }
-    // 32 threads add to the same word without synchronisation: each launch adds at least one.
+    // The 32 threads add to the same word without synchronisation, so each launch adds 1 to 32.
     let counted = cuda::download(&gpu.stream, &counter).unwrap()[0];
     assert!((15..=15 * 32).contains(&counted), "{counted}");
 }
 
-/// After a panic in `enqueue`, the stream works as before and can be recorded again.
+/// Checks that the stream works as before and can be recorded again after a panic in `enqueue`.
 pub(crate) fn a_panic_ends_the_recording(gpu: &Gpu) {
     let kernel = count_up(gpu);
     let mut counter = cuda::zeroed::<u32>(&gpu.stream, 1).unwrap();
@@ -235,7 +235,7 @@ pub(crate) fn a_panic_ends_the_recording(gpu: &Gpu) {
         Graph::record(&gpu.stream, || {
             count()?;
             resume_unwind(Box::new("no reason"));
-            #[expect(unreachable_code, reason = "says what type of errors there would be")]
+            #[expect(unreachable_code, reason = "tells the compiler the type of errors")]
             Ok::<(), Error>(())
         })
     }));
@@ -246,7 +246,7 @@ pub(crate) fn a_panic_ends_the_recording(gpu: &Gpu) {
     assert_eq!(cuda::download(&gpu.stream, &counter).unwrap(), [2]);
 }
 
-pub(crate) fn too_large_a_buffer_says_how_much_is_free(gpu: &Gpu) {
+pub(crate) fn out_of_memory_errors_report_free_memory(gpu: &Gpu) {
     match cuda::uninitialised::<u64>(&gpu.stream, 1 << 44) {
         Err(Error::OutOfMemory { asked, free, total }) => {
             assert!(asked == 1 << 47 && free <= total && total > 0)
@@ -290,7 +290,7 @@ pub(crate) fn reinterpret_needs_whole_aligned_items(gpu: &Gpu) {
     assert_eq!(cuda::download(&gpu.stream, &bytes).unwrap(), [0; 24]);
 }
 
-pub(crate) fn a_device_that_is_not_there_is_named(_: &Gpu) {
+pub(crate) fn a_missing_device_is_named(_: &Gpu) {
     let count = cuda::devices().unwrap().len();
     let message = cuda::open(count).unwrap_err().to_string();
     assert!(

@@ -113,7 +113,7 @@ pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {
         assert_eq!(
             std::fs::read(only_file(folder.path())).unwrap(),
             whole,
-            "the entry is whole again, and alone"
+            "the entry is replaced, and no other file remains"
         );
     }
     let mut flipped = whole.clone();
@@ -128,6 +128,7 @@ pub(crate) fn a_damaged_cache_entry_is_compiled_again(nvrtc: &Arc<Nvrtc>) {
     );
 }
 
+/// Returns the only file in a folder.
 fn only_file(folder: &Path) -> std::path::PathBuf {
     let files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -228,7 +229,7 @@ pub(crate) fn a_damaged_archive_is_refused() {
     for end in 0..bytes.len() {
         assert!(
             matches!(Archive::open(&bytes[..end]), Err(Error::Archive { .. })),
-            "cut at {end}"
+            "truncated after {end} bytes"
         );
     }
     for byte in 0..bytes.len() {

@@ -9,7 +9,7 @@ use compaction::{
 
 use crate::parcels::{MOVE, PARCEL_FIELDS, Parcel, move_parcels, move_with};
 
-pub(crate) fn a_missing_header_is_named_with_the_line_that_asks_for_it() {
+pub(crate) fn a_missing_header_is_named_with_the_including_line() {
     let source = Source::new("kernels/a.cu", "\n\n  # include \"shared/absent.cuh\"\n")
         .header("kernels/b.cuh", "");
     let message = source.text().unwrap_err().to_string();
@@ -69,7 +69,7 @@ pub(crate) fn host_compiler() -> Result<(), String> {
         .map_err(|error| format!("no C++ compiler: c++: {error}"))
 }
 
-pub(crate) fn host_prelude(_: &()) {
+pub(crate) fn the_prelude_compiles_for_the_host(_: &()) {
     let source = Source::new("host.cu", "#include \"parcel.cuh\"\n__device__ __forceinline__ u32 half(u32 x) { return x / 2; }\nint main() { return half(1); }\n")
         .header("parcel.cuh", format!("struct Vec3 {{ f32 x, y, z; }};\nstruct Parcel {{ {PARCEL_FIELDS} }};\n"))
         .shared::<Parcel>();

@@ -8,10 +8,10 @@ use compaction::{
 };
 
 /// Environment variable that makes a copy of this program answer one question about its environment and exit.
-pub(crate) const ASK: &str = "CUDA_LAYER_ASK";
+pub(crate) const QUESTION: &str = "CUDA_LAYER_ASK";
 
 /// Runs a copy of this program in another environment and returns its answer to the question "nvrtc" or "devices".
-fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
+fn ask_copy(question: &str, environment: &[(&str, &Path)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     for variable in [
         "COMPACTION_NVRTC",
@@ -24,7 +24,7 @@ fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
         command.env_remove(variable);
     }
     let output = command
-        .env(ASK, question)
+        .env(QUESTION, question)
         .envs(environment.iter().copied())
         .output()
         .unwrap();
@@ -32,8 +32,8 @@ fn ask(question: &str, environment: &[(&str, &Path)]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The answer of this machine contains either a reason or GPUs.
-pub(crate) fn a_machine_without_a_driver_says_so() {
+/// Checks that `devices` returns GPUs, or an error with a reason of one line.
+pub(crate) fn a_missing_driver_is_reported() {
     match cuda::devices() {
         Ok(devices) => assert!(
             !devices.is_empty() && devices.iter().all(|device| device.memory_bytes > 0),
@@ -48,7 +48,7 @@ pub(crate) fn a_machine_without_a_driver_says_so() {
 }
 
 /// Builds libraries that answer like a driver: one for CUDA 11.4, and one for 12.2 without a GPU.
-pub(crate) fn an_old_driver_and_one_without_a_gpu_say_so() {
+pub(crate) fn old_drivers_and_missing_gpus_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("driver.c");
     let library = folder.path().join("libcuda.so");
@@ -76,7 +76,7 @@ pub(crate) fn an_old_driver_and_one_without_a_gpu_say_so() {
             Err(error) => return eprintln!("skipped: no C compiler: {error}"),
         }
         assert_eq!(
-            ask("devices", &[("LD_LIBRARY_PATH", folder.path())]),
+            ask_copy("devices", &[("LD_LIBRARY_PATH", folder.path())]),
             format!("Err({reason:?})\n")
         );
     }
@@ -86,13 +86,13 @@ pub(crate) fn a_broken_or_forbidden_nvrtc_is_an_error_that_names_it() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("libnvrtc.so.12");
     std::fs::write(&file, "no library").unwrap();
-    let answer = ask("nvrtc", &[("COMPACTION_NVRTC", &file)]);
+    let answer = ask_copy("nvrtc", &[("COMPACTION_NVRTC", &file)]);
     assert!(
         answer.starts_with(&format!("Err(\"COMPACTION_NVRTC: {}: ", file.display())),
         "{answer}"
     );
     assert_eq!(
-        ask("nvrtc", &[("COMPACTION_NVRTC", Path::new("off"))]),
+        ask_copy("nvrtc", &[("COMPACTION_NVRTC", Path::new("off"))]),
         "Err(\"COMPACTION_NVRTC=off\")\n"
     );
 }
@@ -116,11 +116,11 @@ pub(crate) fn nvrtc_is_found_in_toolkits_and_python_environments(nvrtc: &Arc<Nvr
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
-        // A broken library beside it must not keep it from being found.
+        // NVRTC must be found beside a broken library.
         std::fs::write(folder.join("libnvrtc.so.99"), "no library").unwrap();
         let library = folder.join("libnvrtc.so.12");
         std::os::unix::fs::symlink(nvrtc.path(), &library).unwrap();
-        let answer = ask("nvrtc", &[("HOME", home.path()), (variable, root.path())]);
+        let answer = ask_copy("nvrtc", &[("HOME", home.path()), (variable, root.path())]);
         assert_eq!(answer, format!("Ok({library:?})\n"), "by {variable}");
     }
 }

@@ -15,7 +15,7 @@ use common::{Tests, add_tests};
 use compaction::cuda::{self, Nvrtc};
 
 fn main() {
-    match std::env::var(machine::ASK).as_deref() {
+    match std::env::var(machine::QUESTION).as_deref() {
         Ok("nvrtc") => println!("{:?}", Nvrtc::find().map(|nvrtc| nvrtc.path().to_owned())),
         Ok(_) => println!("{:?}", cuda::devices().map_err(|error| error.to_string())),
         Err(_) => run_tests(),
@@ -27,8 +27,8 @@ fn run_tests() {
         .needs(
             "no C++ compiler",
             layout::host_compiler(),
-            "the_prelude_is_host_code_too",
-            layout::host_prelude,
+            "the_prelude_compiles_for_the_host",
+            layout::the_prelude_compiles_for_the_host,
         )
         .needs(
             "no two GPUs",
@@ -38,12 +38,12 @@ fn run_tests() {
         );
     add_tests!(tests;
         test "" layout {
-            a_missing_header_is_named_with_the_line_that_asks_for_it,
+            a_missing_header_is_named_with_the_including_line,
             a_header_is_expanded_once_and_line_numbers_continue,
             headers_are_found_beside_above_and_in_this_crate, headers_that_include_each_other_end,
         }
         test "" machine {
-            a_machine_without_a_driver_says_so, an_old_driver_and_one_without_a_gpu_say_so,
+            a_missing_driver_is_reported, old_drivers_and_missing_gpus_are_reported,
             a_broken_or_forbidden_nvrtc_is_an_error_that_names_it,
         }
         test "" layers { a_damaged_archive_is_refused, without_nvrtc_the_message_says_how_to_install_it }
@@ -61,11 +61,11 @@ fn run_tests() {
         }
         gpu "" launch {
             every_field_of_a_struct_survives_a_round_trip, a_launch_of_zero_blocks_does_nothing,
-            a_kernel_is_given_only_as_declared, a_buffer_of_another_stream_is_refused, shipped_kernels_run_on_this_gpu,
+            a_kernel_loads_only_with_its_declared_types, a_buffer_of_another_stream_is_refused, shipped_kernels_run_on_this_gpu,
             a_timeline_has_a_time_between_marks, a_readback_returns_the_last_post,
             a_captured_launch_repeats, a_panic_ends_the_recording,
-            too_large_a_buffer_says_how_much_is_free, empty_buffers_are_valid,
-            reinterpret_needs_whole_aligned_items, a_device_that_is_not_there_is_named,
+            out_of_memory_errors_report_free_memory, empty_buffers_are_valid,
+            reinterpret_needs_whole_aligned_items, a_missing_device_is_named,
             registers_and_occupancy_are_those_of_the_kernel, a_kernel_can_have_more_shared_memory_than_48_kb,
         }
         gpu "" peer_copy { a_peer_copy_within_a_gpu_arrives }

@@ -33,9 +33,11 @@ shared! {
     }
 }
 
+/// Fields of [`Parcel`] in CUDA.
 pub(crate) const PARCEL_FIELDS: &str =
     "Vec3 size; u32 tag; f32 table[3][2]; u64 serial; u16 halves[2]; u32 _pad[1];";
 
+/// Kernel that adds a vector to each parcel's size and changes its other fields.
 pub(crate) const MOVE: &str = r#"#include "shared/parcel.cuh"
 
 extern "C" __global__ void move_parcels(const Parcel *__restrict__ parcels, Parcel *out, const u32 count, Vec3 by) {
@@ -54,6 +56,7 @@ extern "C" __global__ void move_parcels(const Parcel *__restrict__ parcels, Parc
 }
 "#;
 
+/// Argument types of [`MOVE`].
 pub(crate) type Move = (In<Parcel>, InOut<Parcel>, u32, Vec3);
 
 /// Returns the source of the kernel that changes parcels, with the given CUDA definition of the struct.
@@ -103,6 +106,7 @@ pub(crate) fn moved(mut parcel: Parcel, by: Vec3) -> Parcel {
     parcel
 }
 
+/// The vector that [`MOVE`] adds in the tests.
 pub(crate) const BY: Vec3 = Vec3 {
     x: 0.25,
     y: 0.5,

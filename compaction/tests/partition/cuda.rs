@@ -21,29 +21,30 @@ use crate::{
     some,
 };
 
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
 pub(crate) fn puts_selected_first(gpu: &Gpu) {
     super::puts_selected_first(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn orders_classes(gpu: &Gpu) {
-    super::orders_classes(&Backend::Cuda(&Cuda::new(gpu)));
+pub(crate) fn groups_by_class(gpu: &Gpu) {
+    super::groups_by_class(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
 pub(crate) fn writes_words_of_every_width(gpu: &Gpu) {
     super::writes_words_of_every_width(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn parts_in_three(gpu: &Gpu) {
-    super::parts_in_three(&Backend::Cuda(&Cuda::new(gpu)));
+pub(crate) fn partitions_into_three(gpu: &Gpu) {
+    super::partitions_into_three(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
 pub(crate) fn partitions_in_random_cases(gpu: &Gpu) {
     super::random_cases(&Backend::Cuda(&Cuda::new(gpu)), 400);
 }
 
-/// The offsets of CUB's alignment tests, and others.
+/// Tests the offsets of CUB's alignment tests, and others.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     let mut random = Random(4);
     let mut cuda = Cuda::new(gpu);
@@ -76,7 +77,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     }
 }
 
-/// A device count larger than the buffer is clamped, and reported once.
+/// Checks that a device count larger than the buffer is clamped, and reported once.
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let counts = [0, 1, 100, TILE, TILE + 1, CAPACITY - 1, CAPACITY];
     let too_many = [CAPACITY + 1, u32::MAX as usize];
@@ -84,8 +85,10 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
 }
 
+/// Number of items of the buffers in [`counted_by`].
 const CAPACITY: usize = 9 * TILE + 5;
 
+/// Partitions with each of these counts in device memory.
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
@@ -94,7 +97,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let mut workspace = cuda.workspace(CAPACITY);
     for count in counts {
         let case = format!("a count of {count} on the device in {}", W::NAME);
-        let said = format!("says {count} items, but there were {CAPACITY}");
+        let expected_error = format!("says {count} items, but there were {CAPACITY}");
         let len = count.min(CAPACITY);
         let words = [W::zeroed(), W::from_len(count).unwrap()];
         let device_count = upload(stream, &words).unwrap();
@@ -113,7 +116,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             )
             .unwrap();
         if count > len {
-            assert_error(workspace.read(stream, &selected.as_view()), &said);
+            assert_error(workspace.read(stream, &selected.as_view()), &expected_error);
         }
         let selected = workspace.read(stream, &selected.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
@@ -139,7 +142,10 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
             )
             .unwrap();
         if count > len {
-            assert_error(workspace.read_starts(stream, &starts.as_view()), &said);
+            assert_error(
+                workspace.read_starts(stream, &starts.as_view()),
+                &expected_error,
+            );
         }
         let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
         let got = download(stream, &out).unwrap();
@@ -167,14 +173,14 @@ fn queue(
 ) -> Vec<Call> {
     let cuda = Cuda::new(gpu);
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
-    let most = flags.len() / 2;
-    let mut workspace = Workspace::with_capacity(stream, most).unwrap();
+    let max_len = flags.len() / 2;
+    let mut workspace = Workspace::with_capacity(stream, max_len).unwrap();
     let flags = upload(stream, flags).unwrap();
     let mut queued = Vec::new();
     for call in 0..calls {
         let magnitude = random.below(12);
-        let len = random.below((most >> magnitude) + 1);
-        let start = random.below(most);
+        let len = random.below((max_len >> magnitude) + 1);
+        let start = random.below(max_len);
         let by_class = call % 2 == 1;
         let mut out = upload(stream, &vec![GUARD; len]).unwrap();
         let mut counts = upload(stream, &[GUARD; 257]).unwrap();
@@ -212,6 +218,7 @@ fn queue(
     queued
 }
 
+/// Checks the results of enqueued calls.
 fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
     for (index, call) in queued.into_iter().enumerate() {
         let case = format!("call {index}, {} items", call.len);
@@ -231,7 +238,7 @@ fn check_queued(stream: &Arc<CudaStream>, flags: &[u8], queued: Vec<Call>) {
     }
 }
 
-/// Calls are enqueued long before their results are read.
+/// Enqueues calls long before their results are read.
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let mut random = Random(6);
     let tiles = if is_short() { 4 } else { 40 };
@@ -240,7 +247,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     check_queued(&gpu.stream, &flags, queued);
 }
 
-/// Blocks that wait for others must not prevent those from running.
+/// Checks that blocks which wait for others do not prevent those from running.
 pub(crate) fn runs_on_two_streams_at_once(gpu: &Gpu) {
     let items = lengths([2 << 20]).pop().unwrap_or(8 * TILE);
     let flags = Mask::Random(30).flags(items, &mut Random(7));
@@ -286,14 +293,14 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             )
             .unwrap();
         let count = || Count::Device(selected.as_view());
-        let (mut out, mut begins) = (second.as_view_mut(), starts.as_view_mut());
+        let (mut out, mut starts_out) = (second.as_view_mut(), starts.as_view_mut());
         classes
             .indices(
                 stream,
                 &keys,
                 count(),
                 &mut out,
-                &mut begins,
+                &mut starts_out,
                 &mut workspace,
             )
             .unwrap();
@@ -309,9 +316,16 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             )
             .unwrap();
         let count = Count::Device(wide_selected.as_view());
-        let (mut out, mut begins) = (wide.as_view_mut(), wide_starts.as_view_mut());
+        let (mut out, mut starts_out) = (wide.as_view_mut(), wide_starts.as_view_mut());
         classes
-            .indices(stream, &keys, count, &mut out, &mut begins, &mut workspace)
+            .indices(
+                stream,
+                &keys,
+                count,
+                &mut out,
+                &mut starts_out,
+                &mut workspace,
+            )
             .unwrap();
     });
     for replay in 0..times(50) {
@@ -326,16 +340,16 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
         check(&case, &all::<u32>(len), &host_flags, (&indices, count));
         let keys = &host_keys[..count];
         let indices = download(stream, &second).unwrap();
-        let begins = download(stream, &starts).unwrap();
-        check_classes(&case, 20, keys, &indices[..count], &begins);
+        let starts_out = download(stream, &starts).unwrap();
+        check_classes(&case, 20, keys, &indices[..count], &starts_out);
         let indices = download(stream, &wide).unwrap();
-        let begins = download(stream, &wide_starts).unwrap();
-        check_classes(&case, 20, keys, &indices[..count], &begins);
+        let starts_out = download(stream, &wide_starts).unwrap();
+        check_classes(&case, 20, keys, &indices[..count], &starts_out);
     }
 }
 
-/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
-pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
+/// Checks that states of the first epoch, left by a large call, do not count as new when the epochs start again.
+pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let classes = Classes::new(&gpu.compiler, &gpu.context, 256).unwrap();
     let len = lengths([150 * CLASS_TILE + 1])
@@ -395,7 +409,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let flags = upload(stream, &[1_u8; 8]).unwrap();
     let word = zeroed::<u32>(stream, 1).unwrap();

@@ -65,7 +65,7 @@ const SIZES: &[usize] = &[
 enum Keys {
     /// Uniformly random bytes.
     Uniform,
-    /// The same key for all items.
+    /// Equal keys.
     Constant(u8),
     /// Runs of equal keys, as neighbouring rays produce them.
     Blocks,
@@ -104,8 +104,10 @@ fn main() {
         .test("the_cpu_writes_words_of_every_width", || {
             writes_words_of_every_width(&Backend::Cpu)
         })
-        .test("the_cpu_parts_in_three", || parts_in_three(&Backend::Cpu))
-        .test("the_cpu_orders_classes", || orders_classes(&Backend::Cpu))
+        .test("the_cpu_partitions_into_three", || {
+            partitions_into_three(&Backend::Cpu)
+        })
+        .test("the_cpu_groups_by_class", || groups_by_class(&Backend::Cpu))
         .needs(
             "no second GPU",
             two_gpus(),
@@ -113,13 +115,13 @@ fn main() {
             cuda::refuses_another_device,
         );
     add_tests!(tests;
-        test "" self { the_cpu_partitions_in_random_cases, the_cpu_refuses_what_does_not_fit }
+        test "" self { the_cpu_partitions_in_random_cases, the_cpu_refuses_invalid_arguments }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
-            puts_selected_first, orders_classes, writes_words_of_every_width, parts_in_three,
+            puts_selected_first, groups_by_class, writes_words_of_every_width, partitions_into_three,
             partitions_in_random_cases, takes_views_that_start_anywhere, reads_its_count_from_the_device,
             reuses_a_workspace, runs_on_two_streams_at_once, replays_a_captured_chain,
-            survives_its_last_epoch, refuses_what_does_not_fit,
+            survives_epoch_wraparound, refuses_invalid_arguments,
         }
         huge "huge_" huge { around_two_to_the_31, past_two_to_the_32 }
     )
@@ -155,7 +157,7 @@ fn puts_selected_first(backend: &Backend<'_>) {
     }
 }
 
-/// With 64-bit words, calls take two launches instead of one.
+/// Tests words of 32 and of 64 bits, for which calls take two launches instead of one.
 fn writes_words_of_every_width(backend: &Backend<'_>) {
     let mut random = Random(3);
     for (turn, len) in sizes(backend).into_iter().enumerate() {
@@ -177,8 +179,8 @@ fn writes_words_of_every_width(backend: &Backend<'_>) {
     }
 }
 
-/// The cases of CUB's three-way partition tests: each part may be empty, or hold all items.
-fn parts_in_three(backend: &Backend<'_>) {
+/// Tests the cases of CUB's three-way partition tests, in which each part may be empty or hold all items.
+fn partitions_into_three(backend: &Backend<'_>) {
     let mut random = Random(10);
     for _ in 0..10 {
         let len = lengths([random.below(100_000)]).pop().unwrap_or(9999);
@@ -189,7 +191,7 @@ fn parts_in_three(backend: &Backend<'_>) {
     }
 }
 
-fn orders_classes(backend: &Backend<'_>) {
+fn groups_by_class(backend: &Backend<'_>) {
     let mut random = Random(2);
     let all = [
         Keys::Uniform,
@@ -248,12 +250,14 @@ fn all<I: CountWord>(len: usize) -> Vec<I> {
     (0..len).map(|index| I::from_len(index).unwrap()).collect()
 }
 
+/// Partitions indices and checks the result.
 fn partitions_indices<I: CountWord, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
     let (out, selected) = backend.indices::<I, W>(flags);
     let case = format!("indices in {}, count in {}", I::NAME, W::NAME);
     check(&case, &all::<I>(flags.len()), flags, (&out, selected));
 }
 
+/// Partitions items and checks the result.
 fn partitions_items<T: Shared + Send + Sync, W: CountWord>(backend: &Backend<'_>, flags: &[u8]) {
     let items = items::<T>(flags.len());
     let (out, selected) = backend.items::<T, W>(&items, flags);
@@ -273,6 +277,7 @@ fn check<T: Shared>(what: &str, items: &[T], flags: &[u8], (out, selected): (&[T
     assert_equal_bytes(expected.map(|(item, _)| item), out, &case);
 }
 
+/// Groups indices by class and checks the result.
 fn partitions_classes<I: CountWord, W: CountWord>(
     backend: &Backend<'_>,
     classes: u32,
@@ -311,7 +316,7 @@ fn check_classes<I: CountWord, W: CountWord>(
     }
 }
 
-fn the_cpu_refuses_what_does_not_fit() {
+fn the_cpu_refuses_invalid_arguments() {
     let mut out = [7_u32; 3];
     assert_error(
         cpu::indices(&[0; 4], &mut out),

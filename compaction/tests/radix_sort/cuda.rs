@@ -213,8 +213,9 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
         let sort =
             RadixSort::<u32>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy).unwrap();
         let mut workspace = Workspace::<u32>::with_capacity(stream, 3).unwrap();
-        for (said, is_too_much) in [(3_u32, false), (4, true), (u32::MAX, true), (2, false)] {
-            let count = upload(stream, &[said]).unwrap();
+        for (given_count, is_too_much) in [(3_u32, false), (4, true), (u32::MAX, true), (2, false)]
+        {
+            let count = upload(stream, &[given_count]).unwrap();
             let mut out = zeroed::<u32>(stream, 3).unwrap();
             let (view, count) = (input.as_view(), Count::Device(count.as_view()));
             sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
@@ -224,23 +225,26 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
                     what: "radix_sort",
                     count,
                     capacity: 3,
-                }) => assert!(is_too_much && count == said as usize),
-                checked => assert!(!is_too_much && checked.is_ok(), "{said}: {checked:?}"),
+                }) => assert!(is_too_much && count == given_count as usize),
+                checked => assert!(
+                    !is_too_much && checked.is_ok(),
+                    "{given_count}: {checked:?}"
+                ),
             }
             workspace.check(stream).unwrap();
         }
     }
 }
 
-/// All calls are enqueued before the first result is read. Half-way, the epochs start again.
+/// Enqueues all calls before the first result is read. Half-way, the epochs start again.
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let stream = &gpu.stream;
-    let most = if is_short() { TILE } else { 8 * TILE };
+    let max_len = if is_short() { TILE } else { 8 * TILE };
     let calls = times(10_000);
     let mut random = Random(6);
-    let keys = draw::<u32>(2 * most, 0, &mut random);
+    let keys = draw::<u32>(2 * max_len, 0, &mut random);
     let input = upload(stream, &keys).unwrap();
-    let mut workspace = Workspace::<u32>::with_capacity(stream, most).unwrap();
+    let mut workspace = Workspace::<u32>::with_capacity(stream, max_len).unwrap();
     let sorts = Strategy::ALL.iter().map(|&strategy| {
         RadixSort::<u32>::new(&gpu.compiler, &gpu.context, Order::Ascending, strategy).unwrap()
     });
@@ -251,8 +255,8 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
             workspace.age(stream, 9).unwrap();
         }
         let magnitude = random.below(12);
-        let len = random.below((most >> magnitude) + 1);
-        let start = random.below(most);
+        let len = random.below((max_len >> magnitude) + 1);
+        let start = random.below(max_len);
         let mut out = zeroed::<u32>(stream, len).unwrap();
         // Every eighth call uses the other strategy with the same workspace.
         let sort = &sorts[usize::from(call % 8 == 7)];
@@ -274,13 +278,13 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     }
 }
 
-/// Each stream has its own workspace.
+/// Sorts on two streams, each with its own workspace.
 pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
-    let most = if is_short() { TILE } else { 30 * TILE };
+    let max_len = if is_short() { TILE } else { 30 * TILE };
     let mut random = Random(8);
-    let keys = draw::<u32>(2 * most, 0, &mut random);
-    let indices: Vec<u32> = (0..2 * most as u32).collect();
+    let keys = draw::<u32>(2 * max_len, 0, &mut random);
+    let indices: Vec<u32> = (0..2 * max_len as u32).collect();
     let sort = RadixSort::<u32>::new(
         &gpu.compiler,
         &gpu.context,
@@ -291,14 +295,14 @@ pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let mut sides = streams.map(|stream| {
         let keys = upload(&stream, &keys).unwrap();
         let values = upload(&stream, &indices).unwrap();
-        let workspace = Workspace::<u32, u32>::with_capacity(&stream, most).unwrap();
+        let workspace = Workspace::<u32, u32>::with_capacity(&stream, max_len).unwrap();
         (stream, keys, values, workspace)
     });
     let mut queued = Vec::new();
     for _ in 0..times(300) {
         for (stream, keys, values, workspace) in &mut sides {
-            let len = random.below(most + 1);
-            let start = random.below(most);
+            let len = random.below(max_len + 1);
+            let start = random.below(max_len);
             let range = start..start + len;
             let mut out = zeroed::<u32>(stream, len).unwrap();
             let mut values_out = zeroed::<u32>(stream, len).unwrap();
@@ -395,8 +399,8 @@ compaction::shared! {
     }
 }
 
-/// Invalid arguments are errors that name the object, and leave the output unchanged.
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+/// Checks that invalid arguments are errors that name the object, and leave the output unchanged.
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let stream = &gpu.stream;
     let sort = RadixSort::<u32>::new(
         &gpu.compiler,

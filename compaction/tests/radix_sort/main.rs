@@ -48,7 +48,7 @@ const SIZES: &[usize] = &[
 /// none.
 const REDUCTIONS: &[u32] = &[0, 1, 3, 9, 15];
 
-const BOTH: [Order; 2] = [Order::Ascending, Order::Descending];
+const ORDERS: [Order; 2] = [Order::Ascending, Order::Descending];
 
 /// The implementation under test.
 pub(crate) enum Backend<'a> {
@@ -91,6 +91,7 @@ macro_rules! floats_from_bits {
 }
 floats_from_bits!(f32 of u32, f64 of u64);
 
+/// Returns random keys, after this number of entropy reductions.
 fn draw<K: FromBits>(len: usize, reductions: u32, random: &mut Random) -> Vec<K> {
     let mut bits = || (0..reductions).fold(random.next(), |bits, _| bits & random.next());
     (0..len).map(|_| K::from_bits(bits())).collect()
@@ -140,13 +141,13 @@ fn main() {
             random_cases(&Backend::Cpu, 300)
         });
     add_tests!(tests;
-        test "" self { names_are_parsed, floats_are_in_their_total_order, the_cpu_refuses_what_does_not_fit }
+        test "" self { names_are_parsed, floats_are_in_their_total_order, the_cpu_refuses_invalid_arguments }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
             sorts, sorts_windows_of_bits, sorts_in_random_cases, sorts_many_keys,
             takes_views_that_start_anywhere, reads_its_count_from_the_device,
             reports_a_count_that_is_too_large, reuses_a_workspace, sorts_on_two_streams_at_once,
-            replays_a_captured_sort, refuses_what_does_not_fit,
+            replays_a_captured_sort, refuses_invalid_arguments,
         }
         huge "huge_" huge { around_two_to_the_31, past_two_to_the_32, few_bins }
     )
@@ -174,7 +175,7 @@ fn sorts(backend: &Backend<'_>) {
     let reductions = if is_short() { &[0, 9] } else { REDUCTIONS };
     for len in lengths(SIZES.iter().copied()) {
         for &reductions in reductions {
-            for order in BOTH {
+            for order in ORDERS {
                 // Long cases alternate between the types.
                 let kinds = if is_short() || len > 1 << 18 {
                     1
@@ -194,23 +195,23 @@ fn sorts(backend: &Backend<'_>) {
             sorts_keys::<u32>(backend, &vec![key; len], 0..32, Order::Ascending);
         }
         let ascending: Vec<u32> = (0..len as u32).collect();
-        for order in BOTH {
+        for order in ORDERS {
             sorts_keys::<u32>(backend, &ascending, 0..32, order);
         }
     }
 }
 
-/// The bit ranges of CUB's tests, which begin and end at 0, a third, three quarters or all of the bits; and odd ones.
+/// Tests the bit ranges of CUB's tests, which begin and end at 0, a third, three quarters or all bits, and odd ones.
 fn sorts_windows(backend: &Backend<'_>) {
     let mut random = Random(2);
     for len in lengths([100, TILE + 3, 3 * TILE + 1]) {
         if is_short() {
             for bits in windows(32) {
-                sorts_keys::<f32>(backend, &draw(len, 0, &mut random), bits, BOTH[len % 2]);
+                sorts_keys::<f32>(backend, &draw(len, 0, &mut random), bits, ORDERS[len % 2]);
             }
             continue;
         }
-        for order in BOTH {
+        for order in ORDERS {
             for bits in windows(32) {
                 sorts_keys::<u32>(backend, &draw(len, 0, &mut random), bits.clone(), order);
                 sorts_keys::<f32>(backend, &draw(len, 0, &mut random), bits, order);
@@ -226,6 +227,7 @@ fn sorts_windows(backend: &Backend<'_>) {
     }
 }
 
+/// Returns bit ranges within keys of this many bits.
 fn windows(bits: u32) -> Vec<Range<u32>> {
     let ends = [0, bits / 3, 3 * bits / 4, bits];
     let pairs = ends
@@ -243,7 +245,7 @@ fn random_cases(backend: &Backend<'_>, cases: usize) {
         let magnitude = random.below(if is_short() { 15 } else { 19 });
         let len = random.below(2 << magnitude);
         let reductions = REDUCTIONS[random.below(REDUCTIONS.len())];
-        let order = BOTH[random.below(2)];
+        let order = ORDERS[random.below(2)];
         match random.below(2) {
             0 => sorts_type(
                 backend,
@@ -345,8 +347,8 @@ fn check<K: FromBits>(
     }
 }
 
-/// Invalid arguments are errors that name the object, and leave the output unchanged.
-fn the_cpu_refuses_what_does_not_fit() {
+/// Checks that invalid arguments are errors that name the object, and leave the output unchanged.
+fn the_cpu_refuses_invalid_arguments() {
     let mut out = [7_u32; 3];
     let mut keys = |keys: &[u32], start, end| {
         let error = cpu::keys(Order::Ascending, Range { start, end }, keys, &mut out);

@@ -45,13 +45,14 @@ pub(crate) const SIZES: &[usize] = &[
 /// A length with a third level of tile totals, and more tiles than any GPU runs at once.
 pub(crate) const LARGE: usize = (1 << 24) + 3;
 
+/// The distribution of the items.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Data {
-    /// The same item everywhere.
+    /// Equal items.
     Constant,
     /// Arbitrary bits for integers; for floats, small whole numbers whose sums are exact.
     Random,
-    /// For floats, arbitrary numbers with infinities, both zeros and NaNs.
+    /// Arbitrary bits for integers; for floats, any numbers with infinities, both zeros and NaNs.
     AnyBits,
 }
 
@@ -66,7 +67,8 @@ pub(crate) trait Number: Item + Debug {
     fn random(data: Data, random: &mut Random) -> Self;
     fn add(self, other: Self) -> Self;
     fn below(self, other: Self) -> bool;
-    fn is_none(self) -> bool;
+    /// Returns whether the item is NaN.
+    fn is_not_a_number(self) -> bool;
 }
 
 macro_rules! integers {
@@ -89,7 +91,7 @@ macro_rules! integers {
             fn below(self, other: Self) -> bool {
                 self < other
             }
-            fn is_none(self) -> bool {
+            fn is_not_a_number(self) -> bool {
                 false
             }
         }
@@ -122,7 +124,7 @@ macro_rules! floats {
             fn below(self, other: Self) -> bool {
                 self < other || self == other && self.is_sign_negative() && !other.is_sign_negative()
             }
-            fn is_none(self) -> bool {
+            fn is_not_a_number(self) -> bool {
                 self.is_nan()
             }
         }
@@ -130,6 +132,7 @@ macro_rules! floats {
 }
 floats!(f32 u32, f64 u64);
 
+/// Returns `len` items of this distribution.
 pub(crate) fn items<T: Number>(len: usize, data: Data, random: &mut Random) -> Vec<T> {
     let first = T::random(data, random);
     let mut item = || match data {
@@ -139,7 +142,7 @@ pub(crate) fn items<T: Number>(len: usize, data: Data, random: &mut Random) -> V
     (0..len).map(|_| item()).collect()
 }
 
-/// Defines the scan, one item after the other.
+/// Computes the scan naively, one item after the other.
 pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool) -> Vec<T> {
     let mut before = match operator {
         Operator::Sum => T::ZERO,
@@ -151,7 +154,7 @@ pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool)
         let exclusive = before;
         before = match operator {
             Operator::Sum => before.add(item),
-            _ if item.is_none() => before,
+            _ if item.is_not_a_number() => before,
             Operator::Min => {
                 if item.below(before) {
                     item
@@ -174,9 +177,11 @@ pub(crate) fn naive<T: Number>(operator: Operator, items: &[T], inclusive: bool)
 
 /// Asserts equal bits, except for NaN payloads.
 pub(crate) fn same<T: Number>(left: T, right: T) -> bool {
-    bytemuck::bytes_of(&left) == bytemuck::bytes_of(&right) || left.is_none() && right.is_none()
+    bytemuck::bytes_of(&left) == bytemuck::bytes_of(&right)
+        || left.is_not_a_number() && right.is_not_a_number()
 }
 
+/// Asserts that all items are the same by [`same`].
 pub(crate) fn assert_same<T: Number>(got: &[T], expected: &[T], case: &str) {
     assert_eq!(got.len(), expected.len(), "{case}");
     let wrong = got

@@ -30,12 +30,13 @@ pub(crate) fn scans_everything(gpu: &Gpu) {
     super::scans_everything(&Backend::Cuda(&cuda(gpu)));
 }
 
-/// Uses the kernel for long inputs for all lengths.
-pub(crate) fn scans_everything_ahead(gpu: &Gpu) {
-    super::scans_everything(&Backend::Cuda(&ahead(gpu)));
+/// Tests the kernel for long inputs with all lengths.
+pub(crate) fn look_ahead_scans_everything(gpu: &Gpu) {
+    super::scans_everything(&Backend::Cuda(&look_ahead(gpu)));
 }
 
-fn ahead(gpu: &Gpu) -> Cuda<'_> {
+/// Returns look-back with the kernel for long inputs at every length.
+fn look_ahead(gpu: &Gpu) -> Cuda<'_> {
     let mut cuda = cuda(gpu);
     cuda.look_ahead_from = Some(0);
     cuda.strategies = &[Strategy::LookBack];
@@ -44,15 +45,15 @@ fn ahead(gpu: &Gpu) -> Cuda<'_> {
 
 pub(crate) fn scans_random_cases(gpu: &Gpu) {
     super::scans_random_cases(&Backend::Cuda(&cuda(gpu)));
-    super::scans_random_cases(&Backend::Cuda(&ahead(gpu)));
+    super::scans_random_cases(&Backend::Cuda(&look_ahead(gpu)));
 }
 
 pub(crate) fn scans_many_items(gpu: &Gpu) {
     super::scans_many_items(&Backend::Cuda(&cuda(gpu)));
 }
 
-pub(crate) fn rounds_little(gpu: &Gpu) {
-    super::rounds_little(&Backend::Cuda(&cuda(gpu)));
+pub(crate) fn sums_floats_accurately(gpu: &Gpu) {
+    super::sums_floats_accurately(&Backend::Cuda(&cuda(gpu)));
 }
 
 /// Returns floats whose sums need rounding.
@@ -104,7 +105,7 @@ pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
     }
 }
 
-/// The offsets of CUB's tests, and one for each place in a vector on either side.
+/// Tests the offsets of CUB's tests, and one for each place in a vector on either side.
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     fn all<T: Number>(mut cuda: Cuda<'_>, random: &mut Random) {
         let starts = [0, 1, 3, 4, 7, 8, 11, 12, 16, random.below(65)];
@@ -119,15 +120,15 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     }
     all::<u32>(cuda(gpu), &mut Random(4));
     all::<f64>(cuda(gpu), &mut Random(5));
-    all::<u32>(ahead(gpu), &mut Random(6));
-    all::<f64>(ahead(gpu), &mut Random(7));
+    all::<u32>(look_ahead(gpu), &mut Random(6));
+    all::<f64>(look_ahead(gpu), &mut Random(7));
 }
 
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     reads_its_count::<u32>(&cuda(gpu), 9 * TILE + 5);
-    reads_its_count::<u32>(&ahead(gpu), 9 * TILE + 5);
+    reads_its_count::<u32>(&look_ahead(gpu), 9 * TILE + 5);
     reads_its_count::<u64>(&cuda(gpu), 9 * TILE + 5);
-    reads_its_count::<u64>(&ahead(gpu), 9 * TILE + 5);
+    reads_its_count::<u64>(&look_ahead(gpu), 9 * TILE + 5);
     reads_its_count::<u32>(&cuda(gpu), 0);
     for capacity in lengths([LARGE]) {
         reads_its_count::<u32>(&cuda(gpu), capacity);
@@ -180,9 +181,9 @@ fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
                 let report = workspace.check(stream);
                 assert_eq!(report.is_err(), count > capacity, "{count} of {capacity}");
                 if let Err(error) = report {
-                    let said = count;
+                    let given_count = count;
                     assert!(
-                        matches!(error, Error::CountTooLarge { count, .. } if count == said),
+                        matches!(error, Error::CountTooLarge { count, .. } if count == given_count),
                         "{error}"
                     );
                 }
@@ -196,7 +197,7 @@ fn reads_its_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize) {
 struct Queued<'a, T: Number> {
     stream: &'a Arc<CudaStream>,
     items: Vec<T>,
-    /// The offset and the output buffer of each call.
+    /// Offset and output buffer of each call.
     calls: Vec<(usize, CudaSlice<T>)>,
     what: String,
 }
@@ -207,17 +208,17 @@ impl<'a, T: Number> Queued<'a, T> {
         stream: &'a Arc<CudaStream>,
         strategy: Strategy,
         calls: usize,
-        most: usize,
+        max_len: usize,
     ) -> Self {
         let mut random = Random(6);
-        let items = items::<T>(2 * most, Data::Random, &mut random);
+        let items = items::<T>(2 * max_len, Data::Random, &mut random);
         let device_items = upload(stream, &items).unwrap();
         let scan = cuda.compiled::<T, u32>(Operator::Sum, strategy);
-        let mut workspace = Workspace::for_strategy(stream, strategy, most).unwrap();
+        let mut workspace = Workspace::for_strategy(stream, strategy, max_len).unwrap();
         let call = |_| {
             let magnitude = random.below(12);
-            let len = random.below((most >> magnitude) + 1);
-            let start = random.below(most);
+            let len = random.below((max_len >> magnitude) + 1);
+            let start = random.below(max_len);
             let mut out = upload(stream, &guards::<T>(len)).unwrap();
             let view = device_items.slice(start..start + len);
             let mut out_view = out.as_view_mut();
@@ -243,48 +244,48 @@ impl<'a, T: Number> Queued<'a, T> {
 }
 
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
-    let most = lengths([600 * TILE, 9 * TILE])[0];
-    let (cuda, ahead, stream) = (cuda(gpu), ahead(gpu), &gpu.stream);
+    let max_len = lengths([600 * TILE, 9 * TILE])[0];
+    let (cuda, look_ahead, stream) = (cuda(gpu), look_ahead(gpu), &gpu.stream);
     let look_back = Strategy::LookBack;
     Queued::<u32>::new(
         &cuda,
         stream,
         look_back,
         times(10_000),
-        most.min(100 * TILE),
+        max_len.min(100 * TILE),
     )
     .check();
     Queued::<u32>::new(
-        &ahead,
+        &look_ahead,
         stream,
         look_back,
         times(10_000),
-        most.min(100 * TILE),
+        max_len.min(100 * TILE),
     )
     .check();
-    Queued::<u64>::new(&cuda, stream, look_back, times(400), most).check();
-    Queued::<f64>::new(&ahead, stream, look_back, times(400), most).check();
+    Queued::<u64>::new(&cuda, stream, look_back, times(400), max_len).check();
+    Queued::<f64>::new(&look_ahead, stream, look_back, times(400), max_len).check();
     for &strategy in Strategy::ALL {
-        Queued::<f32>::new(&cuda, stream, strategy, times(50), most).check();
+        Queued::<f32>::new(&cuda, stream, strategy, times(50), max_len).check();
     }
 }
 
-/// Persistent blocks that wait for others must not prevent those from running.
+/// Checks that persistent blocks which wait for others do not prevent those from running.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
-    let most = lengths([LARGE, 9 * TILE])[0];
+    let max_len = lengths([LARGE, 9 * TILE])[0];
     let other = gpu.context.new_stream().unwrap();
-    for cuda in [cuda(gpu), ahead(gpu)] {
+    for cuda in [cuda(gpu), look_ahead(gpu)] {
         for &strategy in cuda.strategies {
             let calls = times(100);
-            let queue = |stream| Queued::<u32>::new(&cuda, stream, strategy, calls, most);
+            let queue = |stream| Queued::<u32>::new(&cuda, stream, strategy, calls, max_len);
             let queued = [&gpu.stream, &other].map(queue);
             queued.into_iter().for_each(Queued::check);
         }
     }
 }
 
-/// The order of additions is that of look-back, because the tiles are the same.
-pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
+/// Compares with look-back, whose order of additions is the same because the tiles are the same.
+pub(crate) fn look_ahead_gives_the_same_bits(gpu: &Gpu) {
     fn all<T: Number>(gpu: &Gpu, make: impl Fn(f64) -> T) {
         for len in lengths([5, 9 * TILE + 5, (1 << 23) + 5]) {
             let items = uneven(len, &make);
@@ -295,7 +296,7 @@ pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
             let mut back = cuda(gpu);
             back.look_ahead_from = Some(usize::MAX);
             assert_same(
-                &scan(ahead(gpu)),
+                &scan(look_ahead(gpu)),
                 &scan(back),
                 &format!("{len} {}", T::NAME),
             );
@@ -305,23 +306,23 @@ pub(crate) fn gives_the_same_bits_ahead(gpu: &Gpu) {
     all::<f64>(gpu, |number| number);
 }
 
-/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
-pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
+/// Checks that states of the first epoch, left by a large call, do not count as new when the epochs start again.
+pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
     survives(&cuda(gpu));
-    survives(&ahead(gpu));
+    survives(&look_ahead(gpu));
 }
 
 fn survives(cuda: &Cuda<'_>) {
     let stream = &cuda.gpu.stream;
     let scan = cuda.compiled::<u64, u32>(Operator::Sum, Strategy::LookBack);
-    let most = lengths([600 * TILE, 9 * TILE])[0];
-    let mut workspace = Workspace::for_strategy(stream, Strategy::LookBack, most).unwrap();
+    let max_len = lengths([600 * TILE, 9 * TILE])[0];
+    let mut workspace = Workspace::for_strategy(stream, Strategy::LookBack, max_len).unwrap();
     for call in 0..12 {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
         }
         // Small calls use up the old epochs; large ones come before and after.
-        let len = if (3..7).contains(&call) { 5 } else { most };
+        let len = if (3..7).contains(&call) { 5 } else { max_len };
         let items = items::<u64>(len, Data::Random, &mut Random(call));
         let device_items = upload(stream, &items).unwrap();
         let mut out = zeroed::<u64>(stream, len).unwrap();
@@ -340,7 +341,7 @@ fn survives(cuda: &Cuda<'_>) {
 pub(crate) fn replays_a_captured_scan(gpu: &Gpu) {
     let len = lengths([20 * TILE + 11, 9 * TILE])[0];
     replays(&cuda(gpu), len);
-    replays(&ahead(gpu), len);
+    replays(&look_ahead(gpu), len);
 }
 
 fn replays(cuda: &Cuda<'_>, len: usize) {
@@ -382,8 +383,7 @@ fn replays(cuda: &Cuda<'_>, len: usize) {
     }
 }
 
-/// Items that are 1 at every 1,024th place, and 0 elsewhere, so that a prefix determines its place and a few samples
-/// can check it.
+/// Scans items that are 1 at every 1,024th place and 0 elsewhere, so that a few samples can check the prefixes.
 pub(crate) fn scans_past_32_bits(gpu: &Gpu) {
     long::<u32>(gpu, Strategy::ALL, 1);
     long::<u64>(gpu, &[Strategy::LookBack, Strategy::Raking], 1);
@@ -391,11 +391,11 @@ pub(crate) fn scans_past_32_bits(gpu: &Gpu) {
     long::<f32>(gpu, &[Strategy::LookBack, Strategy::BlockSums], 0x3f80_0000);
 }
 
-/// `one` is the bit pattern of 1.
+/// Scans more than 2³² items and checks samples; `one` is the bit pattern of 1.
 fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     let stream = &gpu.stream;
-    let most = (1_usize << 32) + 3;
-    let mut items = uninitialised::<T>(stream, most).unwrap();
+    let max_len = (1_usize << 32) + 3;
+    let mut items = uninitialised::<T>(stream, max_len).unwrap();
     let mut unit = vec![T::ZERO; 1024];
     bytemuck::bytes_of_mut(&mut unit[0])[..4].copy_from_slice(&one.to_le_bytes());
     stream
@@ -403,19 +403,19 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
         .unwrap();
     // The pattern is doubled until it fills the buffer.
     let mut filled = unit.len();
-    while filled < most {
-        let len = filled.min(most - filled);
+    while filled < max_len {
+        let len = filled.min(max_len - filled);
         let (done, mut rest) = items.split_at_mut(filled);
         stream
             .memcpy_dtod(&done.slice(..len), &mut rest.slice_mut(..len))
             .unwrap();
         filled += len;
     }
-    let mut out = uninitialised::<T>(stream, most).unwrap();
+    let mut out = uninitialised::<T>(stream, max_len).unwrap();
     for &strategy in strategies {
         let scan = cuda(gpu).compiled::<T, u64>(Operator::Sum, strategy);
-        let mut workspace = Workspace::for_strategy(stream, strategy, most).unwrap();
-        for len in [(1 << 31) - 1, 1 << 31, (1 << 31) + 1, most] {
+        let mut workspace = Workspace::for_strategy(stream, strategy, max_len).unwrap();
+        for len in [(1 << 31) - 1, 1 << 31, (1 << 31) + 1, max_len] {
             stream.memset_zeros(&mut out).unwrap();
             let (view, mut out_view) = (items.slice(..len), out.slice_mut(..len));
             scan.inclusive(stream, &view, Count::All, &mut out_view, &mut workspace)
@@ -428,7 +428,7 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
                 let case = format!("prefix {at} of {len} {} by {strategy}", T::NAME);
                 assert_same(&[got], &[expected], &case);
             }
-            let behind = download(stream, &out.slice(len..most.min(len + 1))).unwrap();
+            let behind = download(stream, &out.slice(len..max_len.min(len + 1))).unwrap();
             assert!(
                 behind.iter().all(|&item| item == T::ZERO),
                 "behind {len}, {strategy}"
@@ -437,7 +437,7 @@ fn long<T: Number>(gpu: &Gpu, strategies: &[Strategy], one: u32) {
     }
 }
 
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let stream = &gpu.stream;
     let strategy = Strategy::Raking;
     let scan = cuda(gpu).compiled::<u32, u32>(Operator::Sum, strategy);

@@ -31,7 +31,7 @@ use crate::{
 
 fn main() {
     let tests = Tests::new()
-        .test("the_specification_is_the_naive_loop", || {
+        .test("the_specification_equals_the_naive_loop", || {
             scans_everything(&Backend::Specification)
         })
         .test("the_cpu_scans_everything", || {
@@ -43,18 +43,20 @@ fn main() {
         .test("the_cpu_scans_random_cases", || {
             scans_random_cases(&Backend::Cpu)
         })
-        .test("the_cpu_rounds_little", || rounds_little(&Backend::Cpu));
+        .test("the_cpu_sums_floats_accurately", || {
+            sums_floats_accurately(&Backend::Cpu)
+        });
     add_tests!(tests;
         test "" self {
-            names_are_parsed, the_cpu_refuses_a_short_output, a_scan_of_two_parts_is_that_of_the_whole,
+            names_are_parsed, the_cpu_refuses_a_short_output, scans_of_two_parts_combine_to_that_of_the_whole,
         }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
-            scans_everything, scans_everything_ahead, scans_many_items, scans_random_cases, rounds_little,
+            scans_everything, look_ahead_scans_everything, scans_many_items, scans_random_cases, sums_floats_accurately,
             gives_the_bits_of_the_cpu, gives_the_same_bits_in_every_run, takes_views_that_start_anywhere,
-            reads_its_count_from_the_device, reuses_a_workspace, survives_its_last_epoch,
-            replays_a_captured_scan, works_on_two_streams_at_once, gives_the_same_bits_ahead,
-            refuses_what_does_not_fit,
+            reads_its_count_from_the_device, reuses_a_workspace, survives_epoch_wraparound,
+            replays_a_captured_scan, works_on_two_streams_at_once, look_ahead_gives_the_same_bits,
+            refuses_invalid_arguments,
         }
         huge "huge_" cuda { scans_past_32_bits }
     )
@@ -109,6 +111,7 @@ fn scans_many_items(backend: &Backend<'_>) {
     }
 }
 
+/// Scans with all strategies, and compares with the naive loop.
 fn scans<T: Number>(backend: &Backend<'_>, operator: Operator, len: usize, data: Data) {
     let items = items::<T>(len, data, &mut Random(len as u64 + 1));
     for inclusive in [false, true] {
@@ -142,8 +145,8 @@ fn scans_random_cases(backend: &Backend<'_>) {
     }
 }
 
-/// Sums of positive numbers by a tree are closer to the exact sum than the naive loop guarantees.
-fn rounds_little(backend: &Backend<'_>) {
+/// Checks that sums of positive numbers are closer to the exact sum than the naive loop guarantees.
+fn sums_floats_accurately(backend: &Backend<'_>) {
     let mut random = Random(9);
     let len = if is_short() { 40_000 } else { (1 << 20) + 77 };
     let items: Vec<f32> = (0..len)
@@ -155,7 +158,7 @@ fn rounds_little(backend: &Backend<'_>) {
         let got = backend.scan(strategy, Operator::Sum, &items, true);
         for (at, (&got, &expected)) in got.iter().zip(&expected).enumerate() {
             let error = (f64::from(got) - expected).abs() / expected.max(1e-30);
-            // 40 roundings of half a unit in the last place: the depth of the tree, and the chain over its tiles.
+            // The tree and the chain over its tiles cause at most 40 roundings of half a unit in the last place.
             assert!(
                 error < 40.0 * 0.5 * f64::from(f32::EPSILON),
                 "{strategy}: {got} at {at}, {expected}"
@@ -175,8 +178,8 @@ fn the_cpu_refuses_a_short_output() {
     }
 }
 
-/// An inclusive prefix is the exclusive prefix combined with its item.
-fn a_scan_of_two_parts_is_that_of_the_whole() {
+/// Checks that the scan of the second part continues from the total of the first.
+fn scans_of_two_parts_combine_to_that_of_the_whole() {
     let mut random = Random(11);
     for _ in 0..50 {
         let len = 1 + random.below(100_000);
@@ -214,11 +217,11 @@ fn kernels_compile_with_few_spills(nvrtc: &Arc<Nvrtc>, share: Share) {
         Scan::<f64>::sources(Operator::Sum),
     ];
     spills::compile_with_few_spills(&[75, 90, 120], nvrtc, share, &sources.concat());
-    let ahead = [
+    let look_ahead_sources = [
         Scan::<u32>::sources_look_ahead(Operator::Sum),
         Scan::<u64>::sources_look_ahead(Operator::Min),
         Scan::<f32>::sources_look_ahead(Operator::Sum),
         Scan::<f64>::sources_look_ahead(Operator::Sum),
     ];
-    spills::compile_with_few_spills(&[90, 120], nvrtc, share, &ahead.concat());
+    spills::compile_with_few_spills(&[90, 120], nvrtc, share, &look_ahead_sources.concat());
 }

@@ -91,7 +91,7 @@ pub(crate) fn check<T: Shared>(
     let touched = (count..flags.len()).find(|&at| out.at(at) != bytes_of(&guard));
     assert!(
         touched.is_none(),
-        "{case}: item {touched:?} behind the result is written"
+        "{case}: item {touched:?} behind the result is overwritten"
     );
 }
 
@@ -124,8 +124,8 @@ impl<'a> Items<'a> {
 /// Returns the index that an item of [`items`](crate::random::items) contains.
 fn index(item: &[u8]) -> u32 {
     let mut word = [0; 4];
-    let said = item.len().min(word.len());
-    word[..said].copy_from_slice(&item[..said]);
+    let known_bytes = item.len().min(word.len());
+    word[..known_bytes].copy_from_slice(&item[..known_bytes]);
     u32::from_le_bytes(word)
 }
 
@@ -138,16 +138,16 @@ fn check_runs(kept: &[&[u8]], out: &Items<'_>, len: usize, case: &str) {
     }
     assert!(
         sorted[0] == sorted[1],
-        "{case}: other items than those selected"
+        "{case}: the output contains other items than those selected"
     );
     if out.size < size_of::<u32>() {
-        return; // they do not say which is which
+        return; // such items do not contain their whole index
     }
     let tiles = got.chunk_by(|left, right| {
         index(left) / TILE_ITEMS == index(right) / TILE_ITEMS && index(left) < index(right)
     });
     assert!(
         tiles.count() <= len.div_ceil(TILE),
-        "{case}: a tile is torn or out of order"
+        "{case}: a tile is split or out of order"
     );
 }

@@ -18,10 +18,11 @@ use crate::{
 };
 
 const TILE: usize = TILE_ITEMS as usize;
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
-pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
-    super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
+pub(crate) fn keeps_flagged_items(gpu: &Gpu) {
+    super::keeps_flagged_items(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
 pub(crate) fn keeps_many_items(gpu: &Gpu) {
@@ -69,15 +70,15 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     }
 }
 
-/// All calls are enqueued before the first result is read.
+/// Enqueues all calls before the first result is read.
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let most = 6 * TILE;
+    let max_len = 6 * TILE;
     let mut random = Random(6);
-    let flags = Mask::Random(30).flags(2 * most, &mut random);
+    let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
-    let mut workspace = cuda.workspace(most);
+    let mut workspace = cuda.workspace(max_len);
     let mut selected = upload(stream, &vec![GUARD; calls_made]).unwrap();
     let mut calls = Vec::new();
     for call in 0..calls_made {
@@ -87,8 +88,8 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
             _ => Strategy::ALL[call / 2 % Strategy::ALL.len()],
         };
         let magnitude = random.below(12);
-        let len = random.below((most >> magnitude) + 1);
-        let start = random.below(most);
+        let len = random.below((max_len >> magnitude) + 1);
+        let start = random.below(max_len);
         let mut out = upload(stream, &vec![GUARD; len]).unwrap();
         cuda.select(strategy)
             .indices(
@@ -200,8 +201,8 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     }
 }
 
-/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
-pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
+/// Checks that states of the first epoch, left by a large call, do not count as new when the epochs start again.
+pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let len = if is_short() {
         4 * TILE + 1
@@ -245,7 +246,7 @@ pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let select = cuda.select(Strategy::LookBack);
     let flags = upload(stream, &[1_u8; 8]).unwrap();
@@ -330,7 +331,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn keeps_what_is_flagged_in_random_cases(gpu: &Gpu) {
+pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in (1000..).take(times(400)) {
         let mut random = Random(seed);
@@ -357,7 +358,7 @@ pub(crate) fn keeps_what_is_flagged_in_random_cases(gpu: &Gpu) {
     }
 }
 
-/// A count that is too large is clamped, the next read reports it, and the read after that succeeds.
+/// Checks that a count that is too large is clamped, and that only the next read reports it.
 pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let flags = upload(stream, &[1_u8; 5]).unwrap();
@@ -391,7 +392,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
     }
 }
 
-/// Two streams with their own workspaces and host threads, both with more blocks than the GPU runs at once.
+/// Runs two streams with their own workspaces and host threads, both with more blocks than the GPU runs at once.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     let len = if is_short() { 40_000 } else { 1 << 22 };
     std::thread::scope(|scope| {

@@ -49,10 +49,10 @@ records!(Three: 3, Five: 5, Eight: 8, Sixteen: 16);
 fn main() {
     let tests = Tests::new()
         .test("the_specification_keeps_order", || {
-            keeps_what_is_flagged(&Backend::Specification)
+            keeps_flagged_items(&Backend::Specification)
         })
-        .test("the_cpu_keeps_what_is_flagged", || {
-            keeps_what_is_flagged(&Backend::Cpu)
+        .test("the_cpu_keeps_flagged_items", || {
+            keeps_flagged_items(&Backend::Cpu)
         })
         .test("the_cpu_keeps_many_items", || {
             keeps_many_items(&Backend::Cpu)
@@ -60,21 +60,21 @@ fn main() {
         .test("the_cpu_keeps_in_place", || keeps_in_place(&Backend::Cpu));
     add_tests!(tests;
         test "" self {
-            names_are_parsed, the_cpu_keeps_what_is_flagged_in_random_cases,
+            names_are_parsed, the_cpu_keeps_flagged_items_in_random_cases,
             the_cpu_refuses_lengths_that_do_not_fit,
         }
         test "" sizes { the_cpu_keeps_items_of_many_sizes }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
-        test "" predicate { a_predicate_without_keep_says_so }
+        test "" predicate { a_predicate_without_keep_is_refused }
         nvrtc "" predicate { a_predicate_has_any_path, a_predicate_that_does_not_compile_shows_its_line }
         gpu "cuda_" cuda {
-            keeps_in_place, keeps_what_is_flagged_in_random_cases, reports_a_count_that_is_too_large,
-            works_on_two_streams_at_once, keeps_what_is_flagged, keeps_many_items,
+            keeps_in_place, keeps_flagged_items_in_random_cases, reports_a_count_that_is_too_large,
+            works_on_two_streams_at_once, keeps_flagged_items, keeps_many_items,
             takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
-            replays_a_captured_chain, survives_its_last_epoch, refuses_what_does_not_fit,
+            replays_a_captured_chain, survives_epoch_wraparound, refuses_invalid_arguments,
         }
         gpu "cuda_" portions { works_in_portions, reads_its_count_in_portions }
-        gpu "cuda_" predicate { keeps_what_a_predicate_keeps }
+        gpu "cuda_" predicate { keeps_items_that_satisfy_a_predicate }
         huge "huge_" huge { around_two_to_the_31, around_two_to_the_32, bytes_beyond_two_to_the_32 }
         gpu "cuda_" sizes { keeps_items_of_every_size }
     )
@@ -87,7 +87,7 @@ fn names_are_parsed() {
 }
 
 /// Selects indices and items of 4 bytes, for every length and mask.
-fn keeps_what_is_flagged(backend: &Backend<'_>) {
+fn keeps_flagged_items(backend: &Backend<'_>) {
     let mut random = Random(1);
     let sizes = SIZES.iter().copied();
     for len in lengths(sizes.filter(|&len| len <= max_len(backend))) {
@@ -134,6 +134,7 @@ fn keeps_in_place(backend: &Backend<'_>) {
     }
 }
 
+/// Selects in place with all strategies that support it.
 fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in cases::IN_PLACE {
         selects_in_place_by::<T>(strategy, flags, mask, |items| {
@@ -142,6 +143,7 @@ fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8]
     }
 }
 
+/// Selects in place by a call of `in_place`, which returns the count, and checks the result.
 fn selects_in_place_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],
@@ -160,6 +162,7 @@ fn selects_in_place_by<T: Shared>(
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
+/// Selects indices with all strategies and checks the results.
 fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     let all: Vec<W> = (0..flags.len()).map(word).collect();
     for &strategy in backend.strategies() {
@@ -175,6 +178,7 @@ fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask
     }
 }
 
+/// Selects items with all strategies and checks the results.
 fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in backend.strategies() {
         selects_items_by::<T>(strategy, flags, mask, |items, out| {
@@ -183,6 +187,7 @@ fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], m
     }
 }
 
+/// Selects items by a call of `select`, which returns the count, and checks the result.
 fn selects_items_by<T: Shared>(
     strategy: Strategy,
     flags: &[u8],
@@ -197,7 +202,7 @@ fn selects_items_by<T: Shared>(
     cases::check(strategy, &items, flags, (&out, count), guard, &case);
 }
 
-fn the_cpu_keeps_what_is_flagged_in_random_cases() {
+fn the_cpu_keeps_flagged_items_in_random_cases() {
     for seed in 0..300 {
         let mut random = Random(seed);
         let magnitude = random.below(18);

@@ -46,7 +46,7 @@ pub(crate) fn works_in_portions(gpu: &Gpu) {
     }
 }
 
-/// Counts that end in any portion, and some larger than the buffer.
+/// Tests counts that end in any portion, and some larger than the buffer.
 pub(crate) fn reads_its_count_in_portions(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     cuda.portion_tiles = Some(2);
@@ -95,8 +95,8 @@ pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, coun
         if count > capacity {
             let error = workspace.read(stream, &selected.as_view()).unwrap_err();
             assert!(
-                matches!(error, Error::CountTooLarge { count: said, capacity: taken, .. }
-                    if said == count && taken == capacity),
+                matches!(error, Error::CountTooLarge { count: reported, capacity: taken, .. }
+                    if reported == count && taken == capacity),
                 "{case}: {error}"
             );
         }

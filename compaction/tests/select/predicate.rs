@@ -18,15 +18,18 @@ use crate::{
     sizes::Pairs3,
 };
 
+/// Value of bytes that a call must not write.
 const GUARD: u8 = 0xa5;
 
+/// Predicate on the first word of an item of eight.
 pub(crate) const FIRST_OF_EIGHT: &str = "struct Eight { u32 words[8]; };
 bool keep(const Eight &item) { return item.words[0] % 3 == 0; }";
 
+/// Predicate on the first number of an item of three.
 const FIRST_OF_PAIRS: &str = "struct Pairs3 { u16 numbers[3]; };
 bool keep(Pairs3 item) { return item.numbers[0] % 3 == 0; }";
 
-/// A compile error names the user's own file, line and text.
+/// Checks that a compile error names the user's own file, line and text.
 pub(crate) fn a_predicate_that_does_not_compile_shows_its_line(nvrtc: &Arc<Nvrtc>) {
     let compiler = Compiler::new()
         .cache(Cache::off())
@@ -52,9 +55,9 @@ pub(crate) fn a_predicate_that_does_not_compile_shows_its_line(nvrtc: &Arc<Nvrtc
     assert!(error.to_string().contains("Eight"), "{error}");
 }
 
-pub(crate) fn a_predicate_without_keep_says_so() {
-    let none = Predicate::new("no\"ne\n.cuh", format!("bool kept;\n{}", "/".repeat(200)));
-    let error = SelectIf::<u32>::sources(&none).unwrap_err();
+pub(crate) fn a_predicate_without_keep_is_refused() {
+    let without_keep = Predicate::new("no\"ne\n.cuh", format!("bool kept;\n{}", "/".repeat(200)));
+    let error = SelectIf::<u32>::sources(&without_keep).unwrap_err();
     let shown = format!("bool kept; {}…", "/".repeat(69));
     assert_eq!(
         error.to_string(),
@@ -62,8 +65,7 @@ pub(crate) fn a_predicate_without_keep_says_so() {
     );
 }
 
-/// A predicate may have any path: with line breaks or quotes, equal to a header of this crate, not normalised, or
-/// empty.
+/// Tests paths with line breaks or quotes, equal to a header of this crate, not normalised, or empty.
 pub(crate) fn a_predicate_has_any_path(nvrtc: &Arc<Nvrtc>) {
     let paths = [
         ("a\"b\\c\n#error\n.cuh", "a'b/c #error .cuh(2)"),
@@ -79,16 +81,17 @@ pub(crate) fn a_predicate_has_any_path(nvrtc: &Arc<Nvrtc>) {
             nvrtc.compile(&sources[0], Target::Ptx(75))
         };
         compile("bool keep(u32 item) { return item; }").unwrap();
-        // The word `keep` alone defines nothing, which `SelectIf::new` finds out from the compiler.
+        // `keep` in a comment defines nothing. `SelectIf::new` relies on the compiler to find this out.
         let error = compile("// keep").unwrap_err().to_string();
         assert!(error.contains("\"keep\" is undefined"), "{error}");
         let error = compile("bool keep(u32 item) {\nreturn itme; }").unwrap_err();
-        let says = |line: &str| line.trim_start().starts_with(shown) && line.contains("itme");
-        assert!(error.to_string().lines().any(says), "{error}");
+        let names_error =
+            |line: &str| line.trim_start().starts_with(shown) && line.contains("itme");
+        assert!(error.to_string().lines().any(names_error), "{error}");
     }
 }
 
-pub(crate) fn keeps_what_a_predicate_keeps(gpu: &Gpu) {
+pub(crate) fn keeps_items_that_satisfy_a_predicate(gpu: &Gpu) {
     let cuda = Cuda::new(gpu);
     let thirds = "bool keep(u32 item) { return item % 3 == 0; }";
     keeps::<u32, u32>(&cuda, thirds, |item| item % 3 == 0);
@@ -102,11 +105,12 @@ pub(crate) fn keeps_what_a_predicate_keeps(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     cuda.portion_tiles = Some(3);
     keeps::<u32, u64>(&cuda, thirds, |item| item % 3 == 0);
-    let none = Predicate::new("none.cuh", "bool kept;");
-    let error = SelectIf::<u32, u32>::new(&gpu.compiler, &gpu.context, &none).unwrap_err();
+    let without_keep = Predicate::new("none.cuh", "bool kept;");
+    let error = SelectIf::<u32, u32>::new(&gpu.compiler, &gpu.context, &without_keep).unwrap_err();
     assert!(matches!(error, Error::NoKeep { .. }), "{error}");
 }
 
+/// Selects by a predicate in CUDA and compares with the same predicate in Rust.
 fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> bool) {
     let stream = &cuda.gpu.stream;
     let predicate = Predicate::new("keep.cuh", text);
@@ -142,8 +146,8 @@ fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> b
                 &workspace,
             )
             .unwrap();
-        let asked = &items[start..start + len];
-        let expected: Vec<T> = asked.iter().filter(|item| keep(item)).copied().collect();
+        let counted = &items[start..start + len];
+        let expected: Vec<T> = counted.iter().filter(|item| keep(item)).copied().collect();
         let kept = workspace.read(stream, &selected.as_view()).unwrap();
         assert_eq!(kept, expected.len(), "{len} {}", T::NAME);
         let out = download(stream, &out).unwrap();
@@ -154,10 +158,10 @@ fn keeps<T: Shared, W: CountWord>(cuda: &Cuda<'_>, text: &str, keep: fn(&T) -> b
             "{len} {}",
             T::NAME
         );
-        let said: Vec<u8> = asked.iter().map(|item| u8::from(keep(item))).collect();
+        let expected_flags: Vec<u8> = counted.iter().map(|item| u8::from(keep(item))).collect();
         let flags = download(stream, &flags).unwrap();
         assert!(
-            flags[..len] == said && flags[len..].iter().all(|&flag| flag == GUARD),
+            flags[..len] == expected_flags && flags[len..].iter().all(|&flag| flag == GUARD),
             "flags of {len} {}",
             T::NAME
         );

@@ -19,16 +19,17 @@ use crate::{
     random::{Mask, Random, items},
 };
 
+/// Value of words that a call must not write.
 const GUARD: u32 = 0xdead_beef;
 
-/// The items of a column, whose type only the implementation knows.
+/// The items of a column, without their type.
 pub(crate) trait Items {
     fn upload(&self, cuda: &Cuda<'_>) -> Box<dyn Uploaded>;
 }
 
 impl<T: Shared> Items for Vec<T> {
     fn upload(&self, cuda: &Cuda<'_>) -> Box<dyn Uploaded> {
-        Box::new(Pair {
+        Box::new(ColumnPair {
             items: self.clone(),
             input: Guarded::new(&cuda.gpu.stream, cuda.start, self),
             out: Guarded::<T>::room(&cuda.gpu.stream, cuda.start, self.len()),
@@ -42,13 +43,14 @@ pub(crate) trait Uploaded {
     fn check(&self, cuda: &Cuda<'_>, flags: &[u8], kept: usize);
 }
 
-struct Pair<T> {
+/// A column of one type.
+struct ColumnPair<T> {
     items: Vec<T>,
     input: Guarded<T>,
     out: Guarded<T>,
 }
 
-impl<T: Shared> Uploaded for Pair<T> {
+impl<T: Shared> Uploaded for ColumnPair<T> {
     fn lend<'a>(&'a mut self, call: &mut dyn FnMut(Column<'_>)) {
         let input: CudaView<'_, T> = self.input.view();
         let mut out: CudaViewMut<'_, T> = self.out.view_mut();
@@ -89,14 +91,19 @@ impl<'a> Cuda<'a> {
     }
 
     /// Selects from columns with these item sizes in bytes, and checks the result.
-    pub(crate) fn keeps(&self, bytes: &[usize], flags: &[u8], columns: &mut [&mut dyn Items]) {
+    pub(crate) fn assert_keeps_flagged(
+        &self,
+        bytes: &[usize],
+        flags: &[u8],
+        columns: &mut [&mut dyn Items],
+    ) {
         match self.wide {
-            false => self.keeps_counted::<u32>(bytes, flags, columns),
-            true => self.keeps_counted::<u64>(bytes, flags, columns),
+            false => self.assert_keeps_flagged_counted_by::<u32>(bytes, flags, columns),
+            true => self.assert_keeps_flagged_counted_by::<u64>(bytes, flags, columns),
         }
     }
 
-    fn keeps_counted<W: CountWord>(
+    fn assert_keeps_flagged_counted_by<W: CountWord>(
         &self,
         bytes: &[usize],
         flags: &[u8],
@@ -148,11 +155,11 @@ fn lend_all(
     }
 }
 
-pub(crate) fn keeps_what_is_flagged(gpu: &Gpu) {
-    super::keeps_what_is_flagged(&Backend::Cuda(&Cuda::new(gpu)));
+pub(crate) fn keeps_flagged_items(gpu: &Gpu) {
+    super::keeps_flagged_items(&Backend::Cuda(&Cuda::new(gpu)));
 }
 
-pub(crate) fn keeps_in_random_cases(gpu: &Gpu) {
+pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in 0..times(100) as u64 {
         cuda.wide = seed % 4 == 3;
@@ -160,18 +167,18 @@ pub(crate) fn keeps_in_random_cases(gpu: &Gpu) {
         let magnitude = random.below(17);
         let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
         let flags = Mask::Random(random.below(101)).flags(len, &mut random);
-        super::keeps(&Backend::Cuda(&cuda), &flags);
+        super::assert_keeps_flagged(&Backend::Cuda(&cuda), &flags);
     }
 }
 
-/// With a 64-bit count, other kernels run than with a 32-bit one.
-pub(crate) fn counts_in_wide_words(gpu: &Gpu) {
+/// Tests 64-bit counts, which select other kernels than 32-bit ones.
+pub(crate) fn counts_with_64_bits(gpu: &Gpu) {
     let mut random = Random(11);
     let mut cuda = Cuda::new(gpu);
     cuda.wide = true;
     for len in lengths([0, 1, TILE - 1, TILE, TILE + 1, 140 * TILE + 5]) {
         for mask in [Mask::All, Mask::None, Mask::Random(30), Mask::Blocks] {
-            super::keeps(&Backend::Cuda(&cuda), &mask.flags(len, &mut random));
+            super::assert_keeps_flagged(&Backend::Cuda(&cuda), &mask.flags(len, &mut random));
         }
     }
 }
@@ -182,7 +189,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     for start in [1, 2, 3, 4, 7, 8, 11, 12, 16, 33] {
         cuda.start = start;
         for len in [1, 130, TILE + 1, 5 * TILE + 2] {
-            super::keeps(
+            super::assert_keeps_flagged(
                 &Backend::Cuda(&cuda),
                 &Mask::Random(50).flags(len, &mut random),
             );
@@ -190,7 +197,7 @@ pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
     }
 }
 
-/// A device count larger than the buffer is clamped, and reported once.
+/// Checks that a device count larger than the buffer is clamped, and reported once.
 pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     let counts = [0, 1, TILE, TILE + 1, CAPACITY];
     let too_many = [CAPACITY + 1, u32::MAX as usize];
@@ -198,8 +205,10 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
     counted_by::<u64>(gpu, counts.into_iter().chain(too_many).chain([1 << 33]));
 }
 
+/// Number of items of the buffers in [`counted_by`].
 const CAPACITY: usize = 9 * TILE + 5;
 
+/// Selects with each of these counts in device memory.
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();
@@ -251,24 +260,24 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     }
 }
 
-/// Calls are enqueued long before their results are read. Half-way, the epochs start again.
-fn many(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
+/// Enqueues calls long before their results are read. Half-way, the epochs start again.
+fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
-    let most = if is_short() { 4 } else { 30 } * TILE;
+    let max_len = if is_short() { 4 } else { 30 } * TILE;
     let mut random = Random(seed);
-    let flags = Mask::Random(30).flags(2 * most, &mut random);
+    let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
-    let words = items::<u32>(2 * most);
+    let words = items::<u32>(2 * max_len);
     let device_words = upload(stream, &words).unwrap();
-    let mut workspace = Workspace::with_capacity(stream, most).unwrap();
+    let mut workspace = Workspace::with_capacity(stream, max_len).unwrap();
     let mut queued = Vec::new();
     for call in 0..calls {
         if call == calls / 2 {
             workspace.age(stream, 3).unwrap();
         }
         let magnitude = random.below(12);
-        let len = random.below((most >> magnitude) + 1);
-        let start = random.below(most);
+        let len = random.below((max_len >> magnitude) + 1);
+        let start = random.below(max_len);
         let range = start..start + len;
         let mut out = zeroed::<u32>(stream, len).unwrap();
         let mut selected = zeroed::<u32>(stream, 1).unwrap();
@@ -295,19 +304,19 @@ fn many(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
 }
 
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
-    many(gpu, &gpu.stream, times(10_000), 6);
+    check_many_calls(gpu, &gpu.stream, times(10_000), 6);
 }
 
 pub(crate) fn runs_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     std::thread::scope(|scope| {
         for (seed, stream) in (70..).zip(&streams) {
-            scope.spawn(move || many(gpu, stream, times(1000), seed));
+            scope.spawn(move || check_many_calls(gpu, stream, times(1000), seed));
         }
     });
 }
 
-/// Invalid arguments are errors, for counts of 32 and of 64 bits.
+/// Replays a graph of two calls, with counts of 32 and of 64 bits.
 pub(crate) fn replays_a_captured_call(gpu: &Gpu) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16]).unwrap();
@@ -372,7 +381,8 @@ pub(crate) fn replays_a_captured_call(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+/// Checks that invalid arguments are errors, and leave the output unchanged.
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
     let flags = upload(stream, &[1_u8; 8]).unwrap();

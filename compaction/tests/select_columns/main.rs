@@ -67,8 +67,8 @@ pub(crate) enum Backend<'a> {
 
 fn main() {
     let tests = Tests::new()
-        .test("the_cpu_keeps_what_is_flagged", || {
-            keeps_what_is_flagged(&Backend::Cpu)
+        .test("the_cpu_keeps_flagged_items", || {
+            keeps_flagged_items(&Backend::Cpu)
         })
         .needs(
             "no second GPU",
@@ -77,29 +77,29 @@ fn main() {
             cuda::refuses_another_device,
         );
     add_tests!(tests;
-        test "" self { the_cpu_refuses_what_does_not_fit }
+        test "" self { the_cpu_refuses_invalid_arguments }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
-            keeps_what_is_flagged, keeps_in_random_cases, counts_in_wide_words,
+            keeps_flagged_items, keeps_flagged_items_in_random_cases, counts_with_64_bits,
             takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
-            runs_on_two_streams_at_once, replays_a_captured_call, refuses_what_does_not_fit,
+            runs_on_two_streams_at_once, replays_a_captured_call, refuses_invalid_arguments,
         }
         huge "huge_" huge { around_two_to_the_31, past_two_to_the_32 }
     )
     .run()
 }
 
-fn keeps_what_is_flagged(backend: &Backend<'_>) {
+fn keeps_flagged_items(backend: &Backend<'_>) {
     let mut random = Random(1);
     for len in lengths(SIZES.iter().copied()) {
         for &mask in MASKS {
-            keeps(backend, &mask.flags(len, &mut random));
+            assert_keeps_flagged(backend, &mask.flags(len, &mut random));
         }
     }
 }
 
 /// Selects from one column, four of a path state, four of different types, four without alignment, and eight.
-fn keeps(backend: &Backend<'_>, flags: &[u8]) {
+fn assert_keeps_flagged(backend: &Backend<'_>, flags: &[u8]) {
     let len = flags.len();
     let (mut a, mut b, mut c, mut d) = (
         items::<u32>(len),
@@ -167,23 +167,23 @@ fn keeps(backend: &Backend<'_>, flags: &[u8]) {
             check(&bytes, flags, &outs.2, kept, &bytes);
         }
         Backend::Cuda(cuda) => {
-            cuda.keeps(&[4], flags, &mut [&mut a]);
-            cuda.keeps(
+            cuda.assert_keeps_flagged(&[4], flags, &mut [&mut a]);
+            cuda.assert_keeps_flagged(
                 &[16, 16, 16, 16],
                 flags,
                 &mut [&mut d.clone(), &mut d.clone(), &mut d.clone(), &mut d],
             );
-            cuda.keeps(
+            cuda.assert_keeps_flagged(
                 &[4, 12, 8, 64],
                 flags,
                 &mut [&mut a, &mut b, &mut c, &mut f],
             );
-            cuda.keeps(
+            cuda.assert_keeps_flagged(
                 &[7, 10, 1, 12],
                 flags,
                 &mut [&mut odd, &mut halves, &mut bytes, &mut b],
             );
-            cuda.keeps(
+            cuda.assert_keeps_flagged(
                 &[4, 12, 8, 16, 24, 64, 4, 4],
                 flags,
                 &mut [
@@ -203,7 +203,7 @@ fn check<T: Shared>(items: &[T], flags: &[u8], out: &[T], kept: usize, before: &
     assert_equal_bytes(&expected, out, &case);
 }
 
-fn the_cpu_refuses_what_does_not_fit() {
+fn the_cpu_refuses_invalid_arguments() {
     let (items, mut out) = ([1_u32, 2, 3], [7_u32; 3]);
     assert_error(
         cpu::columns(&[1; 4], &mut [cpu::Column::new(&items, &mut out)]),

@@ -25,7 +25,7 @@ use crate::{
 struct Cuda<'a>(&'a Gpu, (usize, usize));
 
 impl Cuda<'_> {
-    fn made<T: Number>(&self, strategy: Strategy) -> SummedArea<T> {
+    fn compiled<T: Number>(&self, strategy: Strategy) -> SummedArea<T> {
         SummedArea::new(&self.0.compiler, &self.0.context, strategy).unwrap()
     }
 }
@@ -39,7 +39,7 @@ impl Backend for Cuda<'_> {
             let mut out = Guarded::<T>::room(stream, out_start, items.len());
             let mut workspace = Workspace::for_strategy(stream, strategy, device_size).unwrap();
             let (view, mut out_view) = (device_items.view(), out.view_mut());
-            self.made::<T>(strategy)
+            self.compiled::<T>(strategy)
                 .table(stream, &view, device_size, &mut out_view, &mut workspace)
                 .unwrap();
             (strategy.to_string(), out.read(stream))
@@ -60,8 +60,8 @@ pub(crate) fn sums_random_tables(gpu: &Gpu) {
     super::sums_random_tables(&Cuda(gpu, (0, 0)));
 }
 
-pub(crate) fn makes_a_table_of_ones_its_areas(gpu: &Gpu) {
-    super::a_table_of_ones_is_its_areas(&Cuda(gpu, (0, 0)));
+pub(crate) fn sums_ones_to_areas(gpu: &Gpu) {
+    super::sums_ones_to_areas(&Cuda(gpu, (0, 0)));
 }
 
 pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
@@ -83,7 +83,7 @@ pub(crate) fn gives_the_same_bits_in_every_run(gpu: &Gpu) {
     for _ in 0..times(10) {
         assert!(
             Cuda(gpu, (0, 0)).tables(&items, (width, height)) == first,
-            "another run, other bits"
+            "the bits differ between runs"
         );
     }
 }
@@ -105,26 +105,27 @@ fn queue<T: Number>(
     stream: &Arc<CudaStream>,
     strategy: Strategy,
     calls: usize,
-    most: (usize, usize),
+    max_size: (usize, usize),
 ) -> impl FnOnce() {
-    let items = items::<T>(most.0 * most.1, 5);
+    let items = items::<T>(max_size.0 * max_size.1, 5);
     let device_items = upload(stream, &items).unwrap();
-    let made = Cuda(gpu, (0, 0)).made::<T>(strategy);
+    let compiled = Cuda(gpu, (0, 0)).compiled::<T>(strategy);
     let mut workspace =
-        Workspace::for_strategy(stream, strategy, (most.0 as u32, most.1 as u32)).unwrap();
+        Workspace::for_strategy(stream, strategy, (max_size.0 as u32, max_size.1 as u32)).unwrap();
     let mut random = Random(8);
     let mut results = Vec::new();
     for _ in 0..calls {
         let magnitude = (random.below(8), random.below(8));
         let size = (
-            random.below(most.0 >> magnitude.0),
-            random.below(most.1 >> magnitude.1),
+            random.below(max_size.0 >> magnitude.0),
+            random.below(max_size.1 >> magnitude.1),
         );
         let len = size.0 * size.1;
         let mut out = zeroed::<T>(stream, len).unwrap();
         let (view, mut out_view) = (device_items.slice(..len), out.as_view_mut());
         let device_size = (size.0 as u32, size.1 as u32);
-        made.table(stream, &view, device_size, &mut out_view, &mut workspace)
+        compiled
+            .table(stream, &view, device_size, &mut out_view, &mut workspace)
             .unwrap();
         results.push((size, out));
     }
@@ -138,6 +139,7 @@ fn queue<T: Number>(
     }
 }
 
+/// Maximum size (width, height) of the tables in the queue.
 const MAX: (usize, usize) = (3000, 700);
 
 pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
@@ -148,7 +150,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     queue::<f32>(gpu, stream, Strategy::ScanTranspose, times(50), MAX)();
 }
 
-/// Blocks that wait for others must not prevent those from running.
+/// Checks that blocks which wait for others do not prevent those from running.
 pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     let other = gpu.context.new_stream().unwrap();
     for &strategy in Strategy::ALL {
@@ -158,7 +160,7 @@ pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
     }
 }
 
-/// A table of ones, filled by doubling copies, contains areas.
+/// Sums a table of ones, which is filled by doubling copies, and compares places with their areas.
 pub(crate) fn sums_a_table_past_32_bits(gpu: &Gpu) {
     let stream = &gpu.stream;
     for (width, height) in [
@@ -189,17 +191,18 @@ pub(crate) fn sums_a_table_past_32_bits(gpu: &Gpu) {
         };
         for &strategy in strategies {
             stream.memset_zeros(&mut out).unwrap();
-            let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
+            let compiled = Cuda(gpu, (0, 0)).compiled::<u32>(strategy);
             let mut workspace = Workspace::for_strategy(stream, strategy, (width, height)).unwrap();
             let (view, mut out_view) = (items.as_view(), out.as_view_mut());
-            made.table(
-                stream,
-                &view,
-                (width, height),
-                &mut out_view,
-                &mut workspace,
-            )
-            .unwrap();
+            compiled
+                .table(
+                    stream,
+                    &view,
+                    (width, height),
+                    &mut out_view,
+                    &mut workspace,
+                )
+                .unwrap();
             let mut random = Random(len as u64);
             let looks = (0..200).map(|_| random.below(len));
             for at in looks.chain([0, len / 2, len - 1]) {
@@ -215,24 +218,30 @@ pub(crate) fn sums_a_table_past_32_bits(gpu: &Gpu) {
     }
 }
 
-/// States of the first epoch, left by a large call, must not count as new when the epochs start again.
-pub(crate) fn survives_its_last_epoch(gpu: &Gpu) {
+/// Checks that states of the first epoch, left by a large call, do not count as new when the epochs start again.
+pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
     let stream = &gpu.stream;
-    let made = Cuda(gpu, (0, 0)).made::<u64>(Strategy::SinglePass);
-    let most = if is_short() { (300, 130) } else { (3000, 700) };
-    let device_most = (most.0 as u32, most.1 as u32);
-    let mut workspace = Workspace::for_strategy(stream, Strategy::SinglePass, device_most).unwrap();
+    let compiled = Cuda(gpu, (0, 0)).compiled::<u64>(Strategy::SinglePass);
+    let max_size = if is_short() { (300, 130) } else { (3000, 700) };
+    let device_max_size = (max_size.0 as u32, max_size.1 as u32);
+    let mut workspace =
+        Workspace::for_strategy(stream, Strategy::SinglePass, device_max_size).unwrap();
     for call in 0..12 {
         if call == 3 {
             workspace.age(stream, 4).unwrap();
         }
-        let size = if (3..7).contains(&call) { (5, 2) } else { most };
+        let size = if (3..7).contains(&call) {
+            (5, 2)
+        } else {
+            max_size
+        };
         let items = items::<u64>(size.0 * size.1, call);
         let device_items = upload(stream, &items).unwrap();
         let mut out = zeroed::<u64>(stream, items.len()).unwrap();
         let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
         let device_size = (size.0 as u32, size.1 as u32);
-        made.table(stream, &view, device_size, &mut out_view, &mut workspace)
+        compiled
+            .table(stream, &view, device_size, &mut out_view, &mut workspace)
             .unwrap();
         assert!(
             download(stream, &out).unwrap() == naive(&items, size.0),
@@ -245,7 +254,7 @@ pub(crate) fn replays_a_captured_table(gpu: &Gpu) {
     let (stream, height) = (&gpu.stream, if is_short() { 30 } else { 300 });
     let (size, len) = ((1000_u32, height), 1000 * height as usize);
     for &strategy in Strategy::ALL {
-        let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
+        let compiled = Cuda(gpu, (0, 0)).compiled::<u32>(strategy);
         let mut workspace = Workspace::for_strategy(stream, strategy, size).unwrap();
         let mut device_items = zeroed::<u32>(stream, len).unwrap();
         let mut out = zeroed::<u32>(stream, len).unwrap();
@@ -253,7 +262,8 @@ pub(crate) fn replays_a_captured_table(gpu: &Gpu) {
             .begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
             .unwrap();
         let (view, mut out_view) = (device_items.as_view(), out.as_view_mut());
-        made.table(stream, &view, size, &mut out_view, &mut workspace)
+        compiled
+            .table(stream, &view, size, &mut out_view, &mut workspace)
             .unwrap();
         let graph = stream
             .end_capture(CUgraphInstantiate_flags(0))
@@ -271,16 +281,16 @@ pub(crate) fn replays_a_captured_table(gpu: &Gpu) {
     }
 }
 
-pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
+pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let stream = &gpu.stream;
     let items = zeroed::<u32>(stream, 128 * 130).unwrap();
     let mut out = zeroed::<u32>(stream, 128 * 130).unwrap();
     for &strategy in Strategy::ALL {
-        let made = Cuda(gpu, (0, 0)).made::<u32>(strategy);
+        let compiled = Cuda(gpu, (0, 0)).compiled::<u32>(strategy);
         let mut workspace = Workspace::for_strategy(stream, strategy, (128, 64)).unwrap();
         let mut call = |size, len: usize, room: usize| {
             let mut out = out.slice_mut(..room);
-            made.table(stream, &items.slice(..len), size, &mut out, &mut workspace)
+            compiled.table(stream, &items.slice(..len), size, &mut out, &mut workspace)
         };
         assert_error(call((128, 64), 100, 128 * 64), "100 instead of 8192");
         assert_error(
@@ -300,7 +310,7 @@ pub(crate) fn refuses_what_does_not_fit(gpu: &Gpu) {
         let other = gpu.context.new_stream().unwrap();
         let mut foreign = Workspace::for_strategy(&other, strategy, (128, 64)).unwrap();
         let (view, mut out) = (items.slice(..8192), out.as_view_mut());
-        let error = made
+        let error = compiled
             .table(stream, &view, (128, 64), &mut out, &mut foreign)
             .unwrap_err();
         assert!(matches!(error, Error::ForeignStream { .. }), "{error}");

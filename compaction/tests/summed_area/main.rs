@@ -28,28 +28,22 @@ use crate::{
 fn main() {
     let tests = Tests::new()
         .test("the_specification_sums_every_table", || {
-            sums_every_table(&specification)
+            sums_every_table(&Specification)
         })
-        .test("the_cpu_sums_every_table", || sums_every_table(&on_the_cpu))
-        .test("the_cpu_sums_random_tables", || {
-            sums_random_tables(&on_the_cpu)
-        })
-        .test("the_cpu_sums_large_tables", || {
-            sums_large_tables(&on_the_cpu)
-        })
-        .test("a_table_of_ones_is_its_areas", || {
-            a_table_of_ones_is_its_areas(&on_the_cpu)
-        });
+        .test("the_cpu_sums_every_table", || sums_every_table(&Cpu))
+        .test("the_cpu_sums_random_tables", || sums_random_tables(&Cpu))
+        .test("the_cpu_sums_large_tables", || sums_large_tables(&Cpu))
+        .test("the_cpu_sums_ones_to_areas", || sums_ones_to_areas(&Cpu));
     add_tests!(tests;
         test "" self {
-            names_are_parsed, the_cpu_gives_the_bits_of_the_specification, the_cpu_refuses_what_is_no_table,
+            names_are_parsed, the_cpu_gives_the_bits_of_the_specification, the_cpu_refuses_invalid_sizes,
         }
         nvrtc_shared "" self { kernels_compile_with_few_spills }
         gpu "cuda_" cuda {
             sums_every_table, sums_large_tables, sums_random_tables, works_on_two_streams_at_once,
-            makes_a_table_of_ones_its_areas, gives_the_same_bits_in_every_run,
-            takes_views_that_start_anywhere, reuses_a_workspace, survives_its_last_epoch,
-            replays_a_captured_table, refuses_what_does_not_fit,
+            sums_ones_to_areas, gives_the_same_bits_in_every_run,
+            takes_views_that_start_anywhere, reuses_a_workspace, survives_epoch_wraparound,
+            replays_a_captured_table, refuses_invalid_arguments,
         }
         huge "huge_" cuda { sums_a_table_past_32_bits }
     )
@@ -82,6 +76,7 @@ const SIZES: &[(usize, usize)] = &[
     (4100, 66),
 ];
 
+/// Sizes (width, height) with many more tiles than a GPU runs at once.
 const LARGE: &[(usize, usize)] = &[
     (4096, 4096),
     (1, (1 << 20) + 3),
@@ -138,7 +133,7 @@ fn items<T: Number>(len: usize, seed: u64) -> Vec<T> {
         .collect()
 }
 
-/// Defines the operation: each row is summed, and the sums above are added.
+/// Computes the table naively: sums each row, and adds the sums above.
 fn naive<T: Number>(items: &[T], width: usize) -> Vec<T> {
     let mut out = items.to_vec();
     for at in 0..out.len() {
@@ -157,12 +152,10 @@ trait Backend {
     fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)>;
 }
 
+/// The sequential specification.
 struct Specification;
+/// The parallel CPU implementation.
 struct Cpu;
-#[allow(non_upper_case_globals, reason = "they stand for what is called")]
-const specification: Specification = Specification;
-#[allow(non_upper_case_globals, reason = "they stand for what is called")]
-const on_the_cpu: Cpu = Cpu;
 
 impl Backend for Specification {
     fn tables<T: Number>(&self, items: &[T], size: (usize, usize)) -> Vec<(String, Vec<T>)> {
@@ -180,7 +173,7 @@ impl Backend for Cpu {
         assert_eq!(
             out[items.len()..],
             [T::whole(77); 9],
-            "written behind the table"
+            "items behind the table are overwritten"
         );
         out.truncate(items.len());
         vec![("CPU".to_owned(), out)]
@@ -189,10 +182,10 @@ impl Backend for Cpu {
 
 /// Returns all sizes, or in short tests those of at most 40,000 items.
 fn sizes(of: &[(usize, usize)]) -> impl Iterator<Item = (usize, usize)> {
-    let most = if is_short() { 40_000 } else { usize::MAX };
+    let max_items = if is_short() { 40_000 } else { usize::MAX };
     of.iter()
         .copied()
-        .filter(move |size| size.0 * size.1 <= most)
+        .filter(move |size| size.0 * size.1 <= max_items)
 }
 
 fn sums_every_table(backend: &impl Backend) {
@@ -212,6 +205,7 @@ fn sums_large_tables(backend: &impl Backend) {
     }
 }
 
+/// Computes a table with all strategies, and compares with the naive loop.
 fn sums_table<T: Number>(backend: &impl Backend, size: (usize, usize)) {
     let items = items::<T>(size.0 * size.1, size.0 as u64);
     let expected = naive(&items, size.0);
@@ -233,7 +227,8 @@ fn assert_table<T: Number>(case: &str, size: (usize, usize), got: &[T], expected
     }
 }
 
-fn a_table_of_ones_is_its_areas(backend: &impl Backend) {
+/// Checks that a table of ones contains the area above and to the left of each place.
+fn sums_ones_to_areas(backend: &impl Backend) {
     let size = if is_short() { (133, 217) } else { (1337, 517) };
     for (strategy, got) in backend.tables(&vec![1_u32; size.0 * size.1], size) {
         for (at, got) in got.into_iter().enumerate() {
@@ -246,6 +241,7 @@ fn a_table_of_ones_is_its_areas(backend: &impl Backend) {
     }
 }
 
+/// Returns floats whose sums need rounding.
 fn uneven(len: usize) -> Vec<f32> {
     let mut random = Random(3);
     (0..len)
@@ -262,7 +258,7 @@ fn the_cpu_gives_the_bits_of_the_specification() {
     }
 }
 
-fn the_cpu_refuses_what_is_no_table() {
+fn the_cpu_refuses_invalid_sizes() {
     let mut out = [7_u32; 5];
     assert_error(cpu::table(&[1; 7], (2, 3), &mut out), "7 instead of 6");
     assert_error(

@@ -28,8 +28,8 @@ fn gltf_lights_equal_the_same_lights_of_a_scene() {
     ]);
     let write = |model: &Gltf| fs::write(folder.join("model.glb"), model.glb()).unwrap();
     write(&model);
-    let placed = "objects: [Model(file: \"model.glb\", translate: (0, 1, 0))]";
-    let found = scene_of(&folder, placed);
+    let model_object = "objects: [Model(file: \"model.glb\", translate: (0, 1, 0))]";
+    let found = scene_of(&folder, model_object);
     let expected = scene_of(
         &folder,
         "lights: [
@@ -50,7 +50,7 @@ fn gltf_lights_equal_the_same_lights_of_a_scene() {
         light["intensity"] = json!(light["intensity"].as_f64().unwrap() * 683.0);
     }
     write(&model);
-    let found = scene_of(&folder, placed);
+    let found = scene_of(&folder, model_object);
     for (found, expected) in found.lights.iter().zip(&expected.lights) {
         assert!(alike(found, expected), "{found:?} is not {expected:?}");
     }

@@ -58,7 +58,7 @@ fn message(path: &Path) -> String {
 /// Returns all triangles of a scene in world coordinates, those of instances last.
 fn triangles(scene: &Scene) -> Vec<[Vec3; 3]> {
     let flat = scene.triangles.iter().map(|triangle| triangle.vertices);
-    let placed = scene.instances.iter().flat_map(|instance| {
+    let instanced = scene.instances.iter().flat_map(|instance| {
         let [x, y, z] = instance.axes;
         let mesh = &scene.meshes[instance.mesh as usize];
         let mirrors = x.cross(y).dot(z) < 0.0;
@@ -70,7 +70,7 @@ fn triangles(scene: &Scene) -> Vec<[Vec3; 3]> {
             if mirrors { [a, c, b] } else { [a, b, c] }
         })
     });
-    flat.chain(placed).collect()
+    flat.chain(instanced).collect()
 }
 
 /// Asserts that a scene has exactly these triangles, in this order, with vertices within 1e-5.
@@ -79,8 +79,8 @@ fn assert_triangles(scene: &Scene, expected: &[[[f32; 3]; 3]]) {
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (found, expected) in found.iter().zip(expected) {
         for (found, expected) in found.iter().zip(expected) {
-            let apart = found.distance(Vec3::from_array(*expected));
-            assert!(apart < 1e-5, "{found} is not {expected:?}");
+            let offset = found.distance(Vec3::from_array(*expected));
+            assert!(offset < 1e-5, "{found} is not {expected:?}");
         }
     }
 }

@@ -1,4 +1,4 @@
-// A bent strip of quads with normals and texture coordinates, plain and compressed. Run by
+// Writes a bent strip of quads with normals and texture coordinates, plain and compressed. Run it by
 //     npm install @gltf-transform/core @gltf-transform/extensions @gltf-transform/functions draco3dgltf meshoptimizer
 //     node make.mjs .
 import { Document, NodeIO, Logger } from '@gltf-transform/core';

@@ -1,4 +1,4 @@
-// basis_etc1s.ktx2 and basis_uastc.ktx2: 20 by 12 texels of a gradient, red to the right and green downwards. Run by
+// Writes basis_etc1s.ktx2 and basis_uastc.ktx2, gradients of 20 × 12 texels, red to the right and green downwards. Run it by
 //     npm install ktx2-encoder
 //     node make_basis.mjs .
 import { writeFileSync } from 'node:fs';

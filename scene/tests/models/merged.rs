@@ -16,9 +16,9 @@ use crate::{folder, gltf::SQUARE, pixels, square};
 fn surfaces(scene: &Scene) -> Vec<(u32, [Vec3; 5], [f32; 2])> {
     let world = RenderScene::new(scene).unwrap();
     let mut surfaces = Vec::new();
-    for (placed, instance) in world.instances.iter().zip(scene.instances.iter()) {
+    for (instance_record, instance) in world.instances.iter().zip(scene.instances.iter()) {
         let mesh = &scene.meshes[instance.mesh as usize];
-        let first = world.nodes[placed.root as usize].primitive_base;
+        let first = world.nodes[instance_record.root as usize].primitive_base;
         for position in first..first + mesh.triangles.len() as u32 {
             let triangle = &world.primitives[position as usize];
             let (distance, primitive) = (1.0, position);
@@ -33,7 +33,7 @@ fn surfaces(scene: &Scene) -> Vec<(u32, [Vec3; 5], [f32; 2])> {
                 ..Ray::default()
             };
             let at = instance_surface(
-                placed,
+                instance_record,
                 &world.corners,
                 &world.vertices,
                 triangle,
@@ -104,9 +104,9 @@ fn merged_meshes_look_like_separate_ones() {
     }
     model.json["scenes"] = json!([{ "nodes": (0..2 * count).collect::<Vec<_>>() }]);
     model.json["nodes"] = json!(nodes);
-    let apart = model.load("apart");
-    assert_eq!(apart.meshes.len(), 11);
-    let (found, expected) = (surfaces(&merged), surfaces(&apart));
+    let unmerged = model.load("apart");
+    assert_eq!(unmerged.meshes.len(), 11);
+    let (found, expected) = (surfaces(&merged), surfaces(&unmerged));
     assert_eq!((found.len(), expected.len()), (22, 22));
     for (found, expected) in found.iter().zip(expected) {
         assert_eq!(found.0, expected.0);

@@ -211,9 +211,9 @@ fn height_maps_become_normal_maps() {
         };
         for (texel, slope) in texels.iter().zip(slopes.iter().chain(&slopes)) {
             let [x, y, z, _] = texel.map(|word| f64::from(word) / 65535.0 * 2.0 - 1.0);
-            let apart = [x / z + slope, y / z].map(f64::abs);
+            let difference = [x / z + slope, y / z].map(f64::abs);
             assert!(
-                apart.iter().all(|&apart| apart < 2e-4),
+                difference.iter().all(|&difference| difference < 2e-4),
                 "{options}: {texels:?}"
             );
         }

@@ -13,7 +13,8 @@ use serde_json::json;
 
 use crate::{folder, gltf::Gltf, load, pixels, scene_of, square, textured};
 
-/// Each texture uses its own set of coordinates. The set of a normal map comes first, because tangents belong to it.
+/// Checks that each texture uses its own set of coordinates. The set of a normal map comes first, because tangents
+/// belong to it.
 #[test]
 fn textures_of_a_material_use_two_sets_of_coordinates() {
     let folder = folder("sets");
@@ -46,7 +47,7 @@ fn textures_of_a_material_use_two_sets_of_coordinates() {
     }
     // A surface has both sets, interpolated from the vertices.
     let world = RenderScene::new(&scene).unwrap();
-    let placed = &world.instances[0];
+    let instance_record = &world.instances[0];
     for (u, v) in [(0.2, 0.1), (0.5, 0.4), (0.0, 1.0)] {
         let position = (0..)
             .find(|&at: &u32| world.primitives[at as usize].kind == primitive::TRIANGLE)
@@ -63,7 +64,7 @@ fn textures_of_a_material_use_two_sets_of_coordinates() {
         };
         let triangle = &world.primitives[position as usize];
         let surface = instance_surface(
-            placed,
+            instance_record,
             &world.corners,
             &world.vertices,
             triangle,
@@ -83,12 +84,12 @@ fn textures_of_a_material_use_two_sets_of_coordinates() {
             at(&other, 0),
             at(&other, 1),
         ];
-        let apart = found
+        let difference = found
             .iter()
             .zip(expected)
             .map(|(found, expected)| (found - expected).abs());
         assert!(
-            apart.fold(0.0, f32::max) < 1e-6,
+            difference.fold(0.0, f32::max) < 1e-6,
             "{found:?}, expected {expected:?}"
         );
     }
@@ -154,14 +155,14 @@ fn basis_textures_decode_to_the_encoded_image() {
             (0..12 / block).flat_map(|row| (0..20 / block).map(move |at| (row, at)))
         {
             for channel in [0, 1, 2, 3] {
-                let apart: f32 = (0..block * block)
+                let difference: f32 = (0..block * block)
                     .map(|at| (column * block + at % block, row * block + at / block))
                     .map(|(x, y)| f32::from(texels[20 * y + x][channel]) - expected(x, y)[channel])
                     .sum();
-                let apart = apart / (block * block) as f32;
+                let difference = difference / (block * block) as f32;
                 assert!(
-                    apart.abs() <= tolerance,
-                    "{name}, block {column}, {row}: {apart}"
+                    difference.abs() <= tolerance,
+                    "{name}, block {column}, {row}: {difference}"
                 );
             }
         }

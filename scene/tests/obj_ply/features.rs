@@ -12,7 +12,7 @@ fn triangle_count(path: &Path) -> usize {
     scene.triangles.len() + meshes.map(|mesh| mesh.triangles.len()).sum::<usize>()
 }
 
-/// Each file is a square with one unusual feature.
+/// Reads squares, each with one unusual feature.
 #[test]
 fn features_that_libraries_reject_are_read() {
     let path = folder("features").join("model.obj");

@@ -44,7 +44,7 @@ fn area([a, b, c]: [Vec2; 3]) -> f32 {
 }
 
 /// Returns whether a point lies in a polygon, by counting the edges that a ray to the right crosses.
-fn holds(polygon: &[Vec2], point: Vec2) -> bool {
+fn contains_point(polygon: &[Vec2], point: Vec2) -> bool {
     let after = polygon.iter().cycle().skip(1);
     let edges = polygon.iter().zip(after);
     let crossed = edges.filter(|(a, b)| {
@@ -116,8 +116,10 @@ fn concave_polygons_are_covered_exactly_once() {
                 );
                 for at in 0..400 {
                     let at = Vec2::new((at % 20) as f32, (at / 20) as f32) / 4.6 - 2.06;
-                    let covering = triangles.iter().filter(|triangle| holds(*triangle, at));
-                    let expected = usize::from(holds(&corners, at));
+                    let covering = triangles
+                        .iter()
+                        .filter(|triangle| contains_point(*triangle, at));
+                    let expected = usize::from(contains_point(&corners, at));
                     assert_eq!(covering.count(), expected, "{corners:?} at {at}");
                 }
             }

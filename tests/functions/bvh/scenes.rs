@@ -1,4 +1,4 @@
-//! Primitives that are difficult for a BVH.
+//! Sets of primitives that are difficult for a BVH.
 
 use glam::Vec3;
 use raysieve::accel::primitive::{Primitive, SPHERE, TRIANGLE};
@@ -123,10 +123,10 @@ fn one_place(_: &mut Random) -> Vec<Primitive> {
     vec![sphere(Vec3::ZERO, 0.5); 1000]
 }
 
-/// Makes the primitives of a scene.
+/// A function that makes the primitives of a scene.
 pub(super) type Maker = fn(&mut Random) -> Vec<Primitive>;
 
-/// Scenes by name.
+/// Names and makers of the scenes.
 pub(super) const SCENES: [(&str, Maker); 7] = [
     ("heap", heap),
     ("walls", walls),

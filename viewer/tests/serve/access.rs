@@ -156,7 +156,7 @@ fn the_token_cookie_opens_the_live_view() {
     let line = format!("Cookie: other=1; {cookie}; more=2");
     assert_eq!(program.get("/style.css", &[&line]).status, 200);
     let mut viewer = Viewer::join_with(&program, &[("cookie", cookie)]).expect("a place");
-    viewer.picture_that(|picture| picture.width() > 0);
+    viewer.wait_for_picture(|picture| picture.width() > 0);
     // The cookie does not bypass the check of the origin.
     let from_elsewhere = [("cookie", cookie), ("origin", "http://evil.example")];
     assert_eq!(

@@ -46,11 +46,11 @@ fn dragging_the_page_moves_the_picture() {
         let home = browser.still().await;
         browser.drag((0.3, 0.5), (0.6, 0.45)).await;
         let turned = browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
         browser.press("0").await;
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) < ALIKE)
             .await;
         // Shift moves the target too.
         browser
@@ -58,12 +58,12 @@ fn dragging_the_page_moves_the_picture() {
             .await;
         browser.press("\u{e008}\u{e012}\u{e012}\u{e008}").await;
         let panned = browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
         assert!(difference(&panned, &turned) > ALIKE);
         browser.press("0").await;
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) < ALIKE)
             .await;
         let mut wheel = WheelActions::new("wheel".to_owned());
         wheel.push(WheelAction::Scroll {
@@ -75,7 +75,7 @@ fn dragging_the_page_moves_the_picture() {
         });
         browser.client.perform_actions(wheel).await.unwrap();
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
     });
 }
@@ -142,9 +142,9 @@ fn a_click_on_the_page_shows_a_path() {
                 |title| title == "Path of pixel 60,60, sample 15",
             )
             .await;
-        let met = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
-        let met = browser.run(met).await;
-        assert_eq!(met[0], "red", "{met}");
+        let material_script = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
+        let materials = browser.run(material_script).await;
+        assert_eq!(materials[0], "red", "{materials}");
         let drawn = "return document.querySelectorAll('#segments line:not(.edge)').length";
         assert!(browser.run(drawn).await.as_u64() > Some(1));
         // The mark is at the position of the click.
@@ -153,8 +153,8 @@ fn a_click_on_the_page_shows_a_path() {
         let mark: [f64; 2] = serde_json::from_value(browser.run(mark).await).unwrap();
         let [left, top, width, height] = browser.picture().await;
         let hand = [left + 0.378 * width, top + 0.504 * height];
-        let apart = (mark[0] - hand[0]).hypot(mark[1] - hand[1]);
-        assert!(apart < width / 160.0, "{mark:?} is far from {hand:?}");
+        let distance = (mark[0] - hand[0]).hypot(mark[1] - hand[1]);
+        assert!(distance < width / 160.0, "{mark:?} is far from {hand:?}");
 
         browser.press("\u{e014}").await;
         browser
@@ -173,7 +173,7 @@ fn statistics_on_the_page_equal_stats_json() {
         browser.wait_for_text("#state", "done").await;
         let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
         let mut viewer = Viewer::join(&program);
-        let status = viewer.status_that(|status| status["state"] == "done");
+        let status = viewer.wait_for_status(|status| status["state"] == "done");
         let table = |id: &str| {
             format!(
                 "return [...document.querySelectorAll('#{id} tbody tr')].map((row) => [...row.cells].slice(2)\
@@ -246,14 +246,20 @@ fn rate_history_and_strategy_comparison_are_updated() {
             "{words}"
         );
         let hidden = "return document.getElementById('strategies').hidden";
-        assert_eq!(browser.run(hidden).await, true, "one has no rival");
+        assert_eq!(
+            browser.run(hidden).await,
+            true,
+            "a single strategy has nothing to compare with"
+        );
         browser.click("#strategy option[value=off]").await;
-        let told = "return [...document.querySelectorAll('#strategies tbody tr')].map((row) => \
+        let table_script = "return [...document.querySelectorAll('#strategies tbody tr')].map((row) => \
                     [...row.cells].map((cell) => cell.textContent))";
-        let first = browser.until(told, |rows| rows[0][0] == "off").await;
+        let first = browser
+            .until(table_script, |rows| rows[0][0] == "off")
+            .await;
         assert_eq!(first[1][0], "look-back");
         browser
-            .until(told, |rows| {
+            .until(table_script, |rows| {
                 let verdict = rows[1][2].as_str().unwrap_or_default();
                 ["faster", "slower", "no clear difference"]
                     .iter()
@@ -272,12 +278,12 @@ fn the_page_works_on_a_phone_with_touch() {
         assert_eq!(
             browser.run(wide).await,
             true,
-            "nothing sticks out to the right"
+            "the page is wider than the screen"
         );
         let outside = "return [...document.querySelectorAll('button, select, td, th, p, h1')].filter((one) => \
                        one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth \
                        || one.scrollWidth > one.clientWidth + 1)).map((one) => one.outerHTML)";
-        assert_eq!(browser.run(outside).await, json!([]), "nothing is cut off");
+        assert_eq!(browser.run(outside).await, json!([]), "text is cut off");
         let cut = "return [...document.querySelectorAll('#settings select')].filter((one) => {\
                    const free = one.cloneNode();\
                    free.append(one.selectedOptions[0].cloneNode(true));\
@@ -287,18 +293,22 @@ fn the_page_works_on_a_phone_with_touch() {
                    free.remove();\
                    return wanted > one.offsetWidth;\
                    }).map((one) => one.id)";
-        assert_eq!(browser.run(cut).await, json!([]), "nor is what is chosen");
+        assert_eq!(
+            browser.run(cut).await,
+            json!([]),
+            "the selected entries are cut off"
+        );
         let sizes = "return [...document.querySelectorAll('button, select')].filter((one) => one.checkVisibility())\
                      .map((one) => one.getBoundingClientRect().height)";
         let sizes: Vec<f64> = serde_json::from_value(browser.run(sizes).await).unwrap();
         assert!(
             sizes.iter().all(|height| *height >= 40.0),
-            "large enough for a finger: {sizes:?}"
+            "buttons are too small for a finger: {sizes:?}"
         );
         let [left, top, width, height] = browser.picture().await;
         assert!(
             (width / height - 4.0 / 3.0).abs() < 0.02,
-            "{width} × {height}: the picture keeps its shape"
+            "{width} × {height}: the picture is distorted"
         );
         let finger = |name: &str, from: f64, to: f64| {
             let y = top + height / 2.0;
@@ -326,16 +336,16 @@ fn the_page_works_on_a_phone_with_touch() {
             .await
             .unwrap();
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
         browser.click("[data-action=home]").await;
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) < ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) < ALIKE)
             .await;
         let two = Actions::from(finger("finger", 0.45, 0.2)).and(finger("thumb", 0.55, 0.8));
         browser.client.perform_actions(two).await.unwrap();
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
     });
 }
@@ -350,12 +360,12 @@ fn the_page_reconnects_and_hides_its_token() {
         assert_eq!(shown.query(), None, "the address bar shows no token");
         browser.drag((0.3, 0.5), (0.6, 0.5)).await;
         let turned = browser
-            .screenshot_that(|screenshot| difference(screenshot, &home) > ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
             .await;
         browser.client.refresh().await.unwrap();
         browser.wait_for_text("#state", "done").await;
         browser
-            .screenshot_that(|screenshot| difference(screenshot, &turned) < ALIKE)
+            .wait_for_screenshot(|screenshot| difference(screenshot, &turned) < ALIKE)
             .await;
     });
 }
@@ -386,7 +396,7 @@ fn the_page_is_accessible() {
                     .await
                     .unwrap();
                 let rules = found["passes"].as_array().expect("a report").len();
-                assert!(rules > 15, "axe looked at it: {rules} rules passed");
+                assert!(rules > 15, "axe has checked too few rules: {rules} passed");
                 let faults: Vec<String> = found["violations"]
                     .as_array()
                     .unwrap()

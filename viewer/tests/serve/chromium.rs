@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use image::RgbImage;
 use serde_json::{Value, json};
 
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 
 /// The kind of screen that a browser emulates.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,7 @@ pub(crate) struct Screen {
     is_dark: bool,
 }
 
+/// Screen of a desktop computer.
 pub(crate) const DESK: Screen = Screen {
     width: 1280,
     height: 800,
@@ -33,11 +34,13 @@ pub(crate) const DESK: Screen = Screen {
     is_dark: false,
 };
 
+/// Screen of a desktop computer with a dark colour scheme.
 pub(crate) const DARK: Screen = Screen {
     is_dark: true,
     ..DESK
 };
 
+/// Screen of a phone.
 pub(crate) const PHONE: Screen = Screen {
     width: 390,
     height: 844,
@@ -107,7 +110,7 @@ impl Browser {
         let Value::Object(capabilities) = capabilities else {
             unreachable!("an object");
         };
-        let begun = Instant::now();
+        let start_time = Instant::now();
         loop {
             let connected = ClientBuilder::new(HttpConnector::new())
                 .capabilities(capabilities.clone())
@@ -115,7 +118,7 @@ impl Browser {
                 .await;
             match connected {
                 Ok(client) => return Self { client, driver },
-                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
+                Err(error) => assert!(start_time.elapsed() < TIMEOUT, "{error}"),
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
@@ -132,13 +135,13 @@ impl Browser {
 
     /// Runs a script repeatedly until its result is as wanted.
     pub(crate) async fn until(&self, script: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             let given = self.run(script).await;
             if is_wanted(&given) {
                 return given;
             }
-            assert!(begun.elapsed() < PATIENCE, "{script}: {given}");
+            assert!(start.elapsed() < TIMEOUT, "{script}: {given}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -206,21 +209,27 @@ impl Browser {
         image::imageops::thumbnail(&shot, 64, 48)
     }
 
-    pub(crate) async fn screenshot_that(&self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
-        let begun = Instant::now();
+    pub(crate) async fn wait_for_screenshot(
+        &self,
+        is_wanted: impl Fn(&RgbImage) -> bool,
+    ) -> RgbImage {
+        let start = Instant::now();
         loop {
             let screenshot = self.screenshot().await;
             if is_wanted(&screenshot) {
                 return screenshot;
             }
-            assert!(begun.elapsed() < PATIENCE, "the page never shows it");
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "the page does not show the expected picture"
+            );
         }
     }
 
     /// Returns the picture after the render has completed.
     pub(crate) async fn still(&self) -> RgbImage {
         self.wait_for_text("#state", "done").await;
-        self.screenshot_that(|screenshot| {
+        self.wait_for_screenshot(|screenshot| {
             screenshot
                 .pixels()
                 .any(|pixel| pixel[0] != screenshot.get_pixel(0, 0)[0])

@@ -24,13 +24,13 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 fn an_interrupt_closes_the_viewers_and_prints_the_table() {
     let mut program = Program::start(&ENDLESS);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
-    let (code, said, printed) = program.interrupt();
-    assert_eq!(code, Some(0), "{said}");
-    assert_eq!(said, "");
+    viewer.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(0));
+    let (code, messages, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
+    assert_eq!(messages, "");
     assert!(printed.contains("film_hash"), "{printed}");
     assert_eq!(
-        viewer.farewell(),
+        viewer.wait_for_close(),
         Some((CloseCode::Away, "the program has ended".to_owned()))
     );
 }
@@ -41,13 +41,15 @@ fn an_interrupt_writes_the_requested_picture() {
     ]);
     let mut viewer = Viewer::join(&program);
     // The interrupt comes shortly after a new view was begun.
-    viewer.say(r#"{"turn":[0.4,0]}"#);
-    let (code, said, _) = program.interrupt();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.starts_with("a.png has "), "{said}");
+    viewer.send(r#"{"turn":[0.4,0]}"#);
+    let (code, messages, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
+    assert!(messages.starts_with("a.png has "), "{messages}");
     assert!(
-        said.trim_end().ends_with(" of 10000000 samples per pixel"),
-        "{said}"
+        messages
+            .trim_end()
+            .ends_with(" of 10000000 samples per pixel"),
+        "{messages}"
     );
     assert_eq!(
         image::image_dimensions(program.folder.path().join("a.png")).unwrap(),
@@ -62,13 +64,13 @@ fn an_interrupt_writes_the_requested_picture() {
 fn a_finished_render_is_served_until_the_interrupt() {
     let mut program = Program::start(&[]);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["state"] == "done");
+    viewer.wait_for_status(|status| status["state"] == "done");
     drop(viewer);
     let mut late = Viewer::join(&program);
-    late.picture_that(|picture| picture.dimensions() == (160, 120));
+    late.wait_for_picture(|picture| picture.dimensions() == (160, 120));
     assert!(program.is_running());
-    let (code, said, printed) = program.interrupt();
-    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let (code, messages, printed) = program.interrupt();
+    assert_eq!((code, messages.as_str()), (Some(0), ""));
     assert!(printed.contains("film_hash"), "{printed}");
 }
 
@@ -81,10 +83,10 @@ fn a_stalled_viewer_does_not_delay_the_end() {
         "--max-bounces",
         "0",
     ]);
-    let deaf = Viewer::join(&program);
+    let stalled = Viewer::join(&program);
     let mut viewer = Viewer::join(&program);
     viewer.picture();
-    let (code, said, _) = program.interrupt();
-    assert_eq!(code, Some(0), "{said}");
-    drop(deaf);
+    let (code, messages, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
+    drop(stalled);
 }

@@ -22,7 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials, if possible.clone() =>
         a_page_saves_its_picture_when_all_gpus_fail,
-        a_page_to_a_noise_shows_each_gpu,
+        an_adaptive_page_shows_each_gpu,
     );
 }
 
@@ -52,26 +52,26 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
             ],
         );
         if turned {
-            Viewer::join(&program).say(r#"{"turn":[0.3,0.1]}"#);
+            Viewer::join(&program).send(r#"{"turn":[0.3,0.1]}"#);
         }
-        let told = program.hear_that("scene.unfinished.exr");
-        assert!(told.starts_with("raysieve: Emulated GPU (cuda:"), "{told}");
-        let (_, hint) = told.trim_end().split_once("; ").unwrap();
+        let line = program.wait_for_line("scene.unfinished.exr");
+        assert!(line.starts_with("raysieve: Emulated GPU (cuda:"), "{line}");
+        let (_, hint) = line.trim_end().split_once("; ").unwrap();
         if turned {
             assert!(
                 hint.ends_with("the changed view is saved in scene.unfinished.exr"),
-                "{told}"
+                "{line}"
             );
         } else {
             assert!(
                 hint.contains(" are saved in scene.unfinished.exr; continue with: "),
-                "{told}"
+                "{line}"
             );
             assert!(
                 hint.ends_with(" --checkpoint scene.unfinished.exr"),
-                "{told}"
+                "{line}"
             );
-            assert!(!hint.contains("--serve"), "{told}");
+            assert!(!hint.contains("--serve"), "{line}");
         }
         let saved = program.folder.path().join("scene.unfinished.exr");
         assert!(!Part::read(&saved).unwrap().header.samples.is_empty());
@@ -79,7 +79,7 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
 }
 
 /// While one GPU fails during the render, statistics and sample counts are those of an uninterrupted render on the CPU.
-fn a_page_to_a_noise_shows_each_gpu() {
+fn an_adaptive_page_shows_each_gpu() {
     let program = Program::start_on(
         &["--backend", "cuda:all"],
         "127.0.0.1:0",
@@ -99,8 +99,8 @@ fn a_page_to_a_noise_shows_each_gpu() {
         ],
     );
     let mut viewer = Viewer::join(&program);
-    viewer.say(r#"{"debug-view":"samples"}"#);
-    let status = viewer.status_that(|status| status["state"] == "done");
+    viewer.send(r#"{"debug-view":"samples"}"#);
+    let status = viewer.wait_for_status(|status| status["state"] == "done");
     let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
     scene.set_size((24, 16));
     scene.spp = 144;
@@ -127,9 +127,13 @@ fn a_page_to_a_noise_shows_each_gpu() {
     assert!(paths.skip(1).all(|paths| paths > 0), "{devices:?}");
     let counts = renderer.sample_counts().unwrap();
     for pixel in [0, 24 * 8 + 12, 24 * 16 - 1] {
-        let asked = serde_json::json!([pixel % 24, pixel / 24]);
-        viewer.say(&format!(r#"{{"inspect":{asked}}}"#));
-        let path = viewer.path_that(|path| path["path_record"]["pixel"] == asked);
-        assert_eq!(path["path_record"]["sample"], counts[pixel] - 1, "{asked}");
+        let pixel_json = serde_json::json!([pixel % 24, pixel / 24]);
+        viewer.send(&format!(r#"{{"inspect":{pixel_json}}}"#));
+        let path = viewer.wait_for_path(|path| path["path_record"]["pixel"] == pixel_json);
+        assert_eq!(
+            path["path_record"]["sample"],
+            counts[pixel] - 1,
+            "{pixel_json}"
+        );
     }
 }

@@ -14,7 +14,7 @@ use tungstenite::{Message, protocol::frame::coding::CloseCode};
 
 use crate::{
     program::{add_tests, assert_done, run},
-    server::{ENDLESS, PATIENCE, Program, scene_folder},
+    server::{ENDLESS, Program, TIMEOUT, scene_folder},
     viewer::{ALIKE, Viewer, difference},
 };
 
@@ -50,16 +50,16 @@ fn pictures_follow_the_pointer_and_home_restores_the_view() {
         r#"{"act":"nearer"}"#,
     ];
     for motion in motions {
-        viewer.say(motion);
-        let moved = viewer.still_that(|picture| *picture != home);
+        viewer.send(motion);
+        let moved = viewer.wait_for_still(|picture| *picture != home);
         assert_eq!(moved.dimensions(), (160, 120), "{motion}");
-        viewer.say(r#"{"act":"home"}"#);
+        viewer.send(r#"{"act":"home"}"#);
         // Bit for bit.
-        viewer.still_that(|picture| *picture == home);
+        viewer.wait_for_still(|picture| *picture == home);
     }
     // The scene follows the pointer by the same distance.
-    viewer.say(r#"{"pan":[0.25,0]}"#);
-    let moved = viewer.still_that(|picture| *picture != home);
+    viewer.send(r#"{"pan":[0.25,0]}"#);
+    let moved = viewer.wait_for_still(|picture| *picture != home);
     let shifted = |x: u32, y: u32| (home.get_pixel(x, y), moved.get_pixel(x + 30, y));
     let (mut alike, mut all) = (0, 0);
     for (x, y) in (20..110).flat_map(|x| (50..90).map(move |y| (x, y))) {
@@ -100,8 +100,14 @@ fn a_still_picture_is_sent_losslessly() {
     let written = image::open(folder.path().join("a.png"))
         .unwrap()
         .into_rgb8();
-    assert!(seen == written, "what is seen is what would be written");
-    assert!(saved == written, "what is saved is what would be written");
+    assert!(
+        seen == written,
+        "the page must show the picture that a render writes"
+    );
+    assert!(
+        saved == written,
+        "the saved picture must equal the one that a render writes"
+    );
 }
 
 fn a_denoised_preview_is_marked_and_not_saved() {
@@ -114,17 +120,17 @@ fn a_denoised_preview_is_marked_and_not_saved() {
             .into_rgb8()
     };
     assert!(saved() == plain);
-    viewer.say(r#"{"act":"denoise"}"#);
-    let status = viewer.status_that(|status| status["stats"]["denoise_ms"].is_f64());
+    viewer.send(r#"{"act":"denoise"}"#);
+    let status = viewer.wait_for_status(|status| status["stats"]["denoise_ms"].is_f64());
     assert_eq!(status["denoise"], true);
-    let preview = viewer.still_that(|picture| *picture != plain);
+    let preview = viewer.wait_for_still(|picture| *picture != plain);
     assert!(difference(&preview, &plain) < ALIKE);
     let stats: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
     assert!(stats["denoise_ms"].is_f64());
-    assert!(saved() == plain, "what is saved is what was rendered");
-    viewer.say(r#"{"act":"denoise"}"#);
-    viewer.status_that(|status| status["stats"].get("denoise_ms").is_none());
-    viewer.still_that(|picture| *picture == plain);
+    assert!(saved() == plain, "the saved picture must not be denoised");
+    viewer.send(r#"{"act":"denoise"}"#);
+    viewer.wait_for_status(|status| status["stats"].get("denoise_ms").is_none());
+    viewer.wait_for_still(|picture| *picture == plain);
 }
 
 fn status_statistics_equal_stats_json() {
@@ -137,7 +143,7 @@ fn status_statistics_equal_stats_json() {
         "2",
     ]);
     let mut viewer = Viewer::join(&program);
-    let status = viewer.status_that(|status| status["state"] == "done");
+    let status = viewer.wait_for_status(|status| status["state"] == "done");
     let answer: Value = serde_json::from_str(program.get("/stats.json", &[]).text()).unwrap();
     assert_eq!(status["stats"], answer, "one set of figures");
     let folder = scene_folder();
@@ -192,7 +198,7 @@ fn status_statistics_equal_stats_json() {
 fn every_control_is_accepted() {
     let program = Program::start(&["--spp", "100000"]);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
+    viewer.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(0));
     let controls = viewer.greeting["controls"].as_array().unwrap().clone();
     let mut own = Vec::new();
     for (_, action) in controls.iter().flat_map(|control| {
@@ -200,9 +206,9 @@ fn every_control_is_accepted() {
         keys.iter().map(|key| (key[0].clone(), key[1].clone()))
     }) {
         match action["render"].as_str() {
-            Some(change) => viewer.say(&format!(r#"{{"act":"{change}"}}"#)),
+            Some(change) => viewer.send(&format!(r#"{{"act":"{change}"}}"#)),
             // Fly keys are sent as motions.
-            None if action["fly"].is_string() => viewer.say(r#"{"fly":[0.1,0.1,0.1]}"#),
+            None if action["fly"].is_string() => viewer.send(r#"{"fly":[0.1,0.1,0.1]}"#),
             None => own.push(action["screen"].as_str().unwrap().to_owned()),
         }
     }
@@ -215,64 +221,64 @@ fn every_control_is_accepted() {
     }
     assert!(
         !own.contains(&"quit".to_owned()),
-        "a page does not end the program"
+        "a page must not end the program"
     );
     // Exactly one of the actions was the pause, so the render is paused now.
-    viewer.status_that(|status| status["state"]["paused"].is_object());
-    viewer.say(r#"{"act":"pause"}"#);
-    viewer.status_that(|status| status["state"]["rendering"].is_object());
-    viewer.say(r#"{"act":"restart"}"#);
+    viewer.wait_for_status(|status| status["state"]["paused"].is_object());
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| status["state"]["rendering"].is_object());
+    viewer.send(r#"{"act":"restart"}"#);
     for strategy in viewer.list("strategies") {
-        viewer.say(&format!(r#"{{"strategy":"{strategy}"}}"#));
-        viewer.status_that(|status| status["stats"]["compaction"] == strategy.as_str());
+        viewer.send(&format!(r#"{{"strategy":"{strategy}"}}"#));
+        viewer.wait_for_status(|status| status["stats"]["compaction"] == strategy.as_str());
     }
     for tone in viewer.list("tones") {
-        viewer.say(&format!(r#"{{"tone":"{tone}"}}"#));
-        viewer.status_that(|status| status["tone"] == tone.as_str());
+        viewer.send(&format!(r#"{{"tone":"{tone}"}}"#));
+        viewer.wait_for_status(|status| status["tone"] == tone.as_str());
     }
     let before = viewer.status["exposure_stops"].as_f64().unwrap();
-    viewer.say(r#"{"act":"brighter"}"#);
-    viewer.status_that(|status| status["exposure_stops"] == before + 0.5);
-    viewer.say(r#"{"act":"pause"}"#);
-    viewer.status_that(|status| status["state"]["paused"]["samples"] == 100_000);
-    viewer.say(r#"{"act":"pause"}"#);
-    viewer.status_that(|status| status["state"]["rendering"]["progress"].as_f64() > Some(0.0));
+    viewer.send(r#"{"act":"brighter"}"#);
+    viewer.wait_for_status(|status| status["exposure_stops"] == before + 0.5);
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| status["state"]["paused"]["samples"] == 100_000);
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| status["state"]["rendering"]["progress"].as_f64() > Some(0.0));
 }
 
 fn all_viewers_see_changes_of_one() {
     let program = Program::start(&["--spp", "16"]);
     let (mut one, mut other) = (Viewer::join(&program), Viewer::join(&program));
     let home = one.still();
-    one.status_that(|status| status["viewers"] == 2);
-    one.say(r#"{"turn":[0.3,0]}"#);
-    let seen = other.still_that(|picture| *picture != home);
+    one.wait_for_status(|status| status["viewers"] == 2);
+    one.send(r#"{"turn":[0.3,0]}"#);
+    let seen = other.wait_for_still(|picture| *picture != home);
     assert!(difference(&seen, &home) > ALIKE);
     // Bit for bit.
-    one.still_that(|picture| *picture == seen);
+    one.wait_for_still(|picture| *picture == seen);
     drop(other);
-    one.status_that(|status| status["viewers"] == 1);
+    one.wait_for_status(|status| status["viewers"] == 1);
 }
 
 fn a_viewer_can_reconnect_during_a_render() {
     let program = Program::start(&ENDLESS);
     let mut first = Viewer::join(&program);
-    first.say(r#"{"turn":[0.3,0]}"#);
-    first.say(r#"{"tone":"aces"}"#);
-    let before = first.status_that(|status| {
+    first.send(r#"{"turn":[0.3,0]}"#);
+    first.send(r#"{"tone":"aces"}"#);
+    let before = first.wait_for_status(|status| {
         status["stats"]["spp"].as_u64() > Some(20) && status["tone"] == "aces"
     });
-    let picture = first.picture_that(|_| true);
+    let picture = first.wait_for_picture(|_| true);
     drop(first);
     let mut again = Viewer::join(&program);
-    let same = again.picture_that(|_| true);
+    let same = again.wait_for_picture(|_| true);
     assert!(
         difference(&same, &picture) < ALIKE,
-        "the view stays where it was moved to"
+        "the moved view must stay"
     );
-    let after = again.status_that(|status| status["stats"]["spp"].is_u64());
+    let after = again.wait_for_status(|status| status["stats"]["spp"].is_u64());
     assert!(
         after["stats"]["spp"].as_u64() >= before["stats"]["spp"].as_u64(),
-        "it did not begin again"
+        "the render must not restart"
     );
     assert_eq!(after["tone"], "aces");
 }
@@ -280,24 +286,24 @@ fn a_viewer_can_reconnect_during_a_render() {
 fn a_paused_render_sends_its_picture_to_new_viewers() {
     let program = Program::start(&ENDLESS);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(2));
-    viewer.say(r#"{"act":"pause"}"#);
-    viewer.status_that(|status| status["state"]["paused"].is_object());
+    viewer.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(2));
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| status["state"]["paused"].is_object());
     drop(viewer);
     thread::sleep(Duration::from_millis(200));
     let mut late = Viewer::join(&program);
-    late.picture_that(|picture| picture.dimensions() == (160, 120));
-    let before = late.status_that(|status| status["stats"].is_object());
+    late.wait_for_picture(|picture| picture.dimensions() == (160, 120));
+    let before = late.wait_for_status(|status| status["stats"].is_object());
     thread::sleep(Duration::from_millis(300));
-    late.say(r#"{"act":"brighter"}"#);
-    let after = late.status_that(|status| status["exposure_stops"] == 0.5);
+    late.send(r#"{"act":"brighter"}"#);
+    let after = late.wait_for_status(|status| status["exposure_stops"] == 0.5);
     assert_eq!(
         after["stats"]["spp"], before["stats"]["spp"],
-        "it stands still"
+        "the paused render must not continue"
     );
     // A new view is rendered nevertheless, with one sample.
-    late.say(r#"{"turn":[0.4,0]}"#);
-    let moved = late.status_that(|status| status["stats"]["spp"] != before["stats"]["spp"]);
+    late.send(r#"{"turn":[0.4,0]}"#);
+    let moved = late.wait_for_status(|status| status["stats"]["spp"] != before["stats"]["spp"]);
     assert!(moved["state"]["paused"].is_object());
 }
 
@@ -314,7 +320,7 @@ fn a_stalled_viewer_slows_no_other_and_uses_bounded_memory() {
         "0",
     ]);
     // One viewer reads nothing; the other reads but never acknowledges a picture.
-    let deaf = Viewer::join(&program);
+    let stalled = Viewer::join(&program);
     let mut blind = Viewer::join(&program);
     let (done, finished) = mpsc::channel();
     let rates: Vec<Duration> = thread::scope(|scope| {
@@ -323,16 +329,16 @@ fn a_stalled_viewer_slows_no_other_and_uses_bounded_memory() {
             scope.spawn(move || {
                 let mut viewer = Viewer::join(program);
                 viewer.picture();
-                let begun = Instant::now();
+                let start_time = Instant::now();
                 for _ in 0..PICTURES {
                     viewer.picture();
                 }
-                done.send(begun.elapsed()).unwrap();
+                done.send(start_time.elapsed()).unwrap();
             });
         }
         let memory = program.memory();
         let rates = (0..10)
-            .map(|_| finished.recv_timeout(PATIENCE).expect("pictures"))
+            .map(|_| finished.recv_timeout(TIMEOUT).expect("pictures"))
             .collect();
         let grown = program.memory().saturating_sub(memory);
         // Allows for some pictures of 1.2 MB and the buffers of ten viewers, but not for 600 pictures.
@@ -340,7 +346,7 @@ fn a_stalled_viewer_slows_no_other_and_uses_bounded_memory() {
         rates
     });
     println!("{PICTURES} pictures took {rates:?}");
-    assert!(rates.iter().all(|took| *took < PATIENCE / 2), "{rates:?}");
+    assert!(rates.iter().all(|took| *took < TIMEOUT / 2), "{rates:?}");
     // The viewer that acknowledges nothing was sent exactly two pictures.
     let mut sent = 0;
     blind
@@ -352,7 +358,7 @@ fn a_stalled_viewer_slows_no_other_and_uses_bounded_memory() {
         sent += usize::from(message.is_binary());
     }
     assert_eq!(sent, 2);
-    drop(deaf);
+    drop(stalled);
 }
 
 fn a_flood_of_commands_is_merged() {
@@ -366,9 +372,9 @@ fn a_flood_of_commands_is_merged() {
             viewer.socket.flush().unwrap();
         }
     }
-    viewer.say(r#"{"tone":"neutral"}"#);
-    viewer.status_that(|status| status["tone"] == "neutral");
-    viewer.picture_that(|_| true);
+    viewer.send(r#"{"tone":"neutral"}"#);
+    viewer.wait_for_status(|status| status["tone"] == "neutral");
+    viewer.wait_for_picture(|_| true);
     let grown = program.memory().saturating_sub(memory);
     assert!(grown < 32 << 20, "{} MB more", grown >> 20);
 }
@@ -395,8 +401,8 @@ fn an_invalid_message_disconnects_only_its_viewer() {
     ];
     for message in nonsense {
         let mut viewer = Viewer::join(&program);
-        viewer.say(message);
-        let (code, why) = viewer.farewell().expect("a reason");
+        viewer.send(message);
+        let (code, why) = viewer.wait_for_close().expect("a reason");
         assert_eq!(code, CloseCode::Policy, "{message}");
         assert!(!why.is_empty(), "{message}");
     }
@@ -420,10 +426,10 @@ fn an_invalid_message_disconnects_only_its_viewer() {
         r#"{"zoom":1e39}"#,
         r#"{"pan":[1e39,-1e39]}"#,
     ] {
-        watcher.say(message);
-        watcher.picture_that(|picture| picture.width() > 0);
+        watcher.send(message);
+        watcher.wait_for_picture(|picture| picture.width() > 0);
     }
-    watcher.say(r#"{"act":"home"}"#);
-    watcher.picture_that(|_| true);
+    watcher.send(r#"{"act":"home"}"#);
+    watcher.wait_for_picture(|_| true);
     assert!(program.is_running());
 }

@@ -33,12 +33,12 @@ pub(crate) const SCENE: &str = r#"(
 pub(crate) const ENDLESS: [&str; 2] = ["--spp", "10000000"];
 
 /// Time after which a test counts as failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A running program that serves its page.
 pub(crate) struct Program {
     child: Child,
-    said: BufReader<ChildStderr>,
+    stderr: BufReader<ChildStderr>,
     pub(crate) folder: TempDir,
     /// URL as the program printed it.
     pub(crate) url: String,
@@ -80,34 +80,34 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let said = BufReader::new(child.stderr.take().unwrap());
+        let stderr = BufReader::new(child.stderr.take().unwrap());
         let mut program = Self {
             child,
-            said,
+            stderr,
             folder,
             url: String::new(),
         };
-        program.hear_page();
+        program.wait_for_page();
         program
     }
 
     /// Waits for a line of standard error that contains these words.
-    pub(crate) fn hear_that(&mut self, words: &str) -> String {
-        let mut heard = String::new();
+    pub(crate) fn wait_for_line(&mut self, words: &str) -> String {
+        let mut lines = String::new();
         loop {
             let mut line = String::new();
-            self.said.read_line(&mut line).unwrap();
-            assert!(!line.is_empty(), "no {words}: {heard}");
+            self.stderr.read_line(&mut line).unwrap();
+            assert!(!line.is_empty(), "no line contains {words:?}: {lines}");
             if line.contains(words) {
                 return line;
             }
-            heard += &line;
+            lines += &line;
         }
     }
 
     /// Waits until the program prints the URL of its page.
-    pub(crate) fn hear_page(&mut self) {
-        let line = self.hear_that("page: ");
+    pub(crate) fn wait_for_page(&mut self) {
+        let line = self.wait_for_line("page: ");
         self.url = line.trim_end().trim_start_matches("page: ").to_owned();
     }
 
@@ -133,8 +133,8 @@ impl Program {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -186,16 +186,16 @@ impl Program {
                 .unwrap()
                 .success()
         );
-        let begun = Instant::now();
+        let start = Instant::now();
         while self.is_running() {
-            assert!(begun.elapsed() < PATIENCE, "the program did not end");
+            assert!(start.elapsed() < TIMEOUT, "the program did not end");
             thread::sleep(Duration::from_millis(5));
         }
-        let (mut said, mut printed) = (String::new(), String::new());
-        self.said.read_to_string(&mut said).unwrap();
+        let (mut messages, mut printed) = (String::new(), String::new());
+        self.stderr.read_to_string(&mut messages).unwrap();
         let mut out = self.child.stdout.take().unwrap();
         out.read_to_string(&mut printed).unwrap();
-        (self.child.wait().unwrap().code(), said, printed)
+        (self.child.wait().unwrap().code(), messages, printed)
     }
 }
 

@@ -31,14 +31,14 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 fn debug_views_have_a_legend_and_can_be_left() {
     let program = Program::start(&["--spp", "4", "--view", "noise"]);
     let mut viewer = Viewer::join(&program);
-    let noise = viewer.status_that(|status| !status["legend"].is_null());
+    let noise = viewer.wait_for_status(|status| !status["legend"].is_null());
     assert_eq!(noise["debug_view"], "noise");
     assert_eq!(noise["legend"]["ticks"][0][1], "0.1 %");
-    viewer.say(r#"{"debug-view":"light"}"#);
-    viewer.status_that(|status| status["legend"].is_null());
+    viewer.send(r#"{"debug-view":"light"}"#);
+    viewer.wait_for_status(|status| status["legend"].is_null());
     let light = viewer.still();
     let hash = |viewer: &mut Viewer| {
-        let status = viewer.status_that(|status| status["state"] == "done");
+        let status = viewer.wait_for_status(|status| status["state"] == "done");
         status["stats"]["rays"].clone()
     };
     let rays = hash(&mut viewer);
@@ -46,22 +46,28 @@ fn debug_views_have_a_legend_and_can_be_left() {
     assert_eq!(views.len(), 8);
     let mut seen = vec![light.clone()];
     for view in &views[1..] {
-        viewer.say(&format!(r#"{{"debug-view":"{view}"}}"#));
-        viewer.status_that(|status| status["debug_view"] == **view && !status["legend"].is_null());
-        let picture = viewer.still_that(|picture| !seen.contains(picture));
+        viewer.send(&format!(r#"{{"debug-view":"{view}"}}"#));
+        viewer.wait_for_status(|status| {
+            status["debug_view"] == **view && !status["legend"].is_null()
+        });
+        let picture = viewer.wait_for_still(|picture| !seen.contains(picture));
         assert_eq!(picture.dimensions(), (160, 120), "{view}");
         seen.push(picture);
     }
     // Paths and camera motion also work in a debug view.
-    viewer.say(r#"{"inspect":[60,70]}"#);
-    viewer.path_that(|path| !path.is_null());
+    viewer.send(r#"{"inspect":[60,70]}"#);
+    viewer.wait_for_path(|path| !path.is_null());
     let depth = seen.pop().unwrap();
-    viewer.say(r#"{"turn":[0.3,0]}"#);
-    viewer.still_that(|picture| difference(picture, &depth) > ALIKE);
-    viewer.say(r#"{"act":"home"}"#);
-    viewer.say(r#"{"act":"picture"}"#);
-    viewer.still_that(|picture| *picture == light);
-    assert_eq!(hash(&mut viewer), rays, "the render did not notice");
+    viewer.send(r#"{"turn":[0.3,0]}"#);
+    viewer.wait_for_still(|picture| difference(picture, &depth) > ALIKE);
+    viewer.send(r#"{"act":"home"}"#);
+    viewer.send(r#"{"act":"picture"}"#);
+    viewer.wait_for_still(|picture| *picture == light);
+    assert_eq!(
+        hash(&mut viewer),
+        rays,
+        "the render must continue unchanged"
+    );
 }
 
 fn materials_can_be_edited_undone_and_saved() {
@@ -72,95 +78,102 @@ fn materials_can_be_edited_undone_and_saved() {
     assert_eq!(listed[0]["name"], "red");
     assert_eq!(listed[0]["index"], 0);
     assert!(listed[0]["roughness"].is_null(), "{listed}");
-    viewer.say(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
-    let blue = viewer.still_that(|picture| *picture != home);
-    viewer.status_that(|status| status["state"] == "done");
+    viewer.send(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
+    let blue = viewer.wait_for_still(|picture| *picture != home);
+    viewer.wait_for_status(|status| status["state"] == "done");
     assert_eq!(
         viewer.materials[0]["color"],
         serde_json::json!([0.0, 0.2, 0.75])
     );
-    viewer.say(r#"{"act":"undo"}"#);
-    viewer.still_that(|picture| *picture == home);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
     // The keyboard starts with the first parameter, red.
     assert!(viewer.chosen_material.is_null());
-    viewer.say(r#"{"act":"next-material"}"#);
-    viewer.say(r#"{"act":"increase"}"#);
-    viewer.message_with("material \"red\": red 0.75");
+    viewer.send(r#"{"act":"next-material"}"#);
+    viewer.send(r#"{"act":"increase"}"#);
+    viewer.wait_for_message("material \"red\": red 0.75");
     while viewer.chosen_material != 0 {
-        viewer.hear();
+        viewer.receive();
     }
-    viewer.say(r#"{"act":"next-material"}"#);
+    viewer.send(r#"{"act":"next-material"}"#);
     while viewer.chosen_material != 1 {
-        viewer.hear();
+        viewer.receive();
     }
     assert_eq!(viewer.materials[1]["name"], "white");
-    viewer.say(r#"{"act":"undo"}"#);
-    viewer.still_that(|picture| *picture == home);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
 
-    viewer.say(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
-    viewer.still_that(|picture| *picture == blue);
-    viewer.say(r#"{"act":"print-camera"}"#);
-    let told = viewer.message_with("camera: (");
+    viewer.send(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
+    viewer.wait_for_still(|picture| *picture == blue);
+    viewer.send(r#"{"act":"print-camera"}"#);
+    let message = viewer.wait_for_message("camera: (");
     assert!(
-        told.contains("\"red\": Diffuse(albedo: (0, 0.2, 0.75)),"),
-        "{told}"
+        message.contains("\"red\": Diffuse(albedo: (0, 0.2, 0.75)),"),
+        "{message}"
     );
-    viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.message_with("materials saved to");
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("materials saved to");
     let scene = program.folder.path().join("scene.ron");
     let kept = fs::read_to_string(&scene).unwrap();
     assert_eq!(kept, SCENE.replace("(0.7, 0.2, 0.1)", "(0, 0.2, 0.75)"));
     fs::write(&scene, SCENE).unwrap();
-    viewer.still_that(|picture| *picture == home);
-    viewer.say(r#"{"material":[9,[["red",0.0]]]}"#);
-    assert!(matches!(viewer.farewell(), Some((CloseCode::Policy, _))));
+    viewer.wait_for_still(|picture| *picture == home);
+    viewer.send(r#"{"material":[9,[["red",0.0]]]}"#);
+    assert!(matches!(
+        viewer.wait_for_close(),
+        Some((CloseCode::Policy, _))
+    ));
 }
 
 fn a_camera_flies_and_focuses() {
     let program = Program::start(&["--spp", "16"]);
     let mut viewer = Viewer::join(&program);
     let home = viewer.still();
-    viewer.say(r#"{"act":"fly"}"#);
-    viewer.status_that(|status| status["flying"] == true);
+    viewer.send(r#"{"act":"fly"}"#);
+    viewer.wait_for_status(|status| status["flying"] == true);
     for fly in ["[0.2,0,0]", "[0,0.2,0]", "[0,0,0.5]"] {
-        viewer.say(&format!(r#"{{"fly":{fly}}}"#));
-        viewer.still_that(|picture| difference(picture, &home) > ALIKE);
-        viewer.say(r#"{"act":"home"}"#);
-        viewer.still_that(|picture| *picture == home);
+        viewer.send(&format!(r#"{{"fly":{fly}}}"#));
+        viewer.wait_for_still(|picture| difference(picture, &home) > ALIKE);
+        viewer.send(r#"{"act":"home"}"#);
+        viewer.wait_for_still(|picture| *picture == home);
     }
     // In fly mode, dragging looks around.
-    viewer.say(r#"{"turn":[0.25,0]}"#);
-    viewer.still_that(|picture| difference(picture, &home) > ALIKE);
-    viewer.say(r#"{"act":"print-camera"}"#);
-    assert!(viewer.message_with("camera:").contains("origin: (0, 1, 5)"));
-    viewer.say(r#"{"act":"home"}"#);
-    viewer.say(r#"{"act":"fly"}"#);
-    viewer.status_that(|status| status["flying"] == false);
-    viewer.say(r#"{"focus":[60,60]}"#);
-    viewer.message_with("no lens");
+    viewer.send(r#"{"turn":[0.25,0]}"#);
+    viewer.wait_for_still(|picture| difference(picture, &home) > ALIKE);
+    viewer.send(r#"{"act":"print-camera"}"#);
+    assert!(
+        viewer
+            .wait_for_message("camera:")
+            .contains("origin: (0, 1, 5)")
+    );
+    viewer.send(r#"{"act":"home"}"#);
+    viewer.send(r#"{"act":"fly"}"#);
+    viewer.wait_for_status(|status| status["flying"] == false);
+    viewer.send(r#"{"focus":[60,60]}"#);
+    viewer.wait_for_message("no lens");
 
     // The sphere is about four metres away, and the focus distance is nine.
     let scene = SCENE.replace("fov: 40", "fov: 40, lens: (radius: 0.3, focus_distance: 9)");
     fs::write(program.folder.path().join("scene.ron"), scene).unwrap();
-    let blurred = viewer.still_that(|picture| *picture != home);
-    viewer.say(r#"{"focus":[56,52]}"#);
-    viewer.status_that(|status| {
-        let said = status["message"][1].as_str().unwrap_or_default();
-        said.starts_with("focus at 4.2") || said.starts_with("focus at 4.3")
+    let blurred = viewer.wait_for_still(|picture| *picture != home);
+    viewer.send(r#"{"focus":[56,52]}"#);
+    viewer.wait_for_status(|status| {
+        let message = status["message"][1].as_str().unwrap_or_default();
+        message.starts_with("focus at 4.2") || message.starts_with("focus at 4.3")
     });
-    viewer.still_that(|picture| difference(picture, &blurred) > 1.0);
-    viewer.say(r#"{"act":"undo"}"#);
-    viewer.still_that(|picture| *picture == blurred);
-    viewer.say(r#"{"focus":[1,1]}"#);
-    viewer.message_with("nothing to focus on");
+    viewer.wait_for_still(|picture| difference(picture, &blurred) > 1.0);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == blurred);
+    viewer.send(r#"{"focus":[1,1]}"#);
+    viewer.wait_for_message("nothing to focus on");
 }
 
 fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
     let program = Program::start(&["--spp", "4"]);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["state"] == "done");
-    viewer.say(r#"{"inspect":[60,70]}"#);
-    let path = viewer.path_that(|path| !path.is_null());
+    viewer.wait_for_status(|status| status["state"] == "done");
+    viewer.send(r#"{"inspect":[60,70]}"#);
+    let path = viewer.wait_for_path(|path| !path.is_null());
     let inspect = [
         "inspect",
         "scene.ron",
@@ -179,20 +192,20 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
 
     // A viewer that joins later sees the path too.
     let mut other = Viewer::join(&program);
-    assert_eq!(other.path_that(|path| !path.is_null()), path);
-    other.say(r#"{"inspect":[160,0]}"#);
-    other.message_with("pixel 160,0");
+    assert_eq!(other.wait_for_path(|path| !path.is_null()), path);
+    other.send(r#"{"inspect":[160,0]}"#);
+    other.wait_for_message("pixel 160,0");
     // The path disappears when its material or the view changes.
     let paths = |view: &str, viewer: &mut Viewer, other: &mut Viewer| {
-        other.say(view);
-        viewer.path_that(Value::is_null);
-        other.path_that(Value::is_null);
+        other.send(view);
+        viewer.wait_for_path(Value::is_null);
+        other.wait_for_path(Value::is_null);
     };
     paths(r#"{"material":[0,[["red",0.1]]]}"#, &mut viewer, &mut other);
-    other.say(r#"{"inspect":[60,70]}"#);
+    other.send(r#"{"inspect":[60,70]}"#);
     let shows_another = |path: &Value| !path.is_null() && path["path_record"] != record;
-    other.path_that(shows_another);
-    viewer.path_that(shows_another);
+    other.wait_for_path(shows_another);
+    viewer.wait_for_path(shows_another);
     paths(r#"{"turn":[0.2,0]}"#, &mut viewer, &mut other);
 }
 
@@ -200,7 +213,7 @@ fn a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling() {
     let to_noise = ["--noise", "0.1", "--spp", "400", "--size", "40x30"];
     let program = Program::start(&to_noise);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["state"] == "done");
+    viewer.wait_for_status(|status| status["state"] == "done");
     let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
     scene.set_size((40, 30));
     scene.spp = 400;
@@ -220,9 +233,9 @@ fn a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling() {
     for number in numbers {
         let pixel = counts.iter().position(|&count| count == number).unwrap() as u32;
         let (column, row) = (pixel % 40, pixel / 40);
-        viewer.say(&format!(r#"{{"inspect":[{column},{row}]}}"#));
+        viewer.send(&format!(r#"{{"inspect":[{column},{row}]}}"#));
         let asked = serde_json::json!([column, row]);
-        let path = viewer.path_that(|path| path["path_record"]["pixel"] == asked);
+        let path = viewer.wait_for_path(|path| path["path_record"]["pixel"] == asked);
         let record = inspector.trace((column, row), number - 1).unwrap();
         let record: Value = serde_json::from_str(&serde_json::to_string(&record).unwrap()).unwrap();
         assert_eq!(

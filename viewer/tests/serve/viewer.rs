@@ -1,4 +1,4 @@
-//! A viewer without a browser.
+//! A client of the page's WebSocket, without a browser.
 
 use std::{net::TcpStream, time::Instant};
 
@@ -9,7 +9,7 @@ use tungstenite::{
     protocol::frame::coding::CloseCode,
 };
 
-use crate::server::{PATIENCE, Program};
+use crate::server::{Program, TIMEOUT};
 
 /// A WebSocket connection like that of the page.
 pub(crate) struct Viewer {
@@ -17,23 +17,23 @@ pub(crate) struct Viewer {
     /// The newest status message.
     pub(crate) status: Value,
     pub(crate) greeting: Value,
-    /// The displayed path, or null.
+    /// The displayed path as JSON, or null.
     pub(crate) path: Value,
     pub(crate) materials: Value,
     pub(crate) chosen_material: Value,
 }
 
 /// A message from the program.
-pub(crate) enum Heard {
+pub(crate) enum Received {
     Picture(Vec<u8>),
     Status,
-    Farewell(Option<(CloseCode, String)>),
+    Close(Option<(CloseCode, String)>),
 }
 
 impl Viewer {
-    /// Connects to the program.
+    /// Connects to the program, and receives its greeting.
     pub(crate) fn join(program: &Program) -> Self {
-        Self::join_with(program, &[]).expect("a place")
+        Self::join_with(program, &[]).expect("the connection is accepted")
     }
 
     /// Connects with additional headers; `Err` contains the HTTP status of a refusal.
@@ -68,36 +68,40 @@ impl Viewer {
         }
     }
 
-    pub(crate) fn say(&mut self, message: &str) {
+    /// Sends a command in JSON.
+    pub(crate) fn send(&mut self, message: &str) {
         self.socket.send(Message::text(message)).unwrap();
     }
 
-    /// Receives the next message, and acknowledges a picture like the page.
-    pub(crate) fn hear(&mut self) -> Heard {
-        let begun = Instant::now();
+    /// Receives the next picture, status or close message. Acknowledges pictures like the page.
+    pub(crate) fn receive(&mut self) -> Received {
+        let start = Instant::now();
         loop {
-            // Pings do not count.
-            assert!(begun.elapsed() < PATIENCE, "it says nothing");
+            // Pings do not reset the time-out.
+            assert!(start.elapsed() < TIMEOUT, "the program sent no message");
             match self.socket.read() {
                 Ok(Message::Binary(picture)) => {
                     // The program may have closed the connection after its last picture.
                     let _ = self.socket.send(Message::text("\"displayed\""));
-                    return Heard::Picture(picture.into());
+                    return Received::Picture(picture.into());
                 }
                 Ok(Message::Text(text)) => {
-                    let mut told: Value = serde_json::from_str(&text).unwrap();
-                    if let Some(path) = told.get_mut("path") {
+                    let mut message_json: Value = serde_json::from_str(&text).unwrap();
+                    if let Some(path) = message_json.get_mut("path") {
                         self.path = path.take();
-                    } else if let Some(materials) = told.get_mut("materials") {
+                    } else if let Some(materials) = message_json.get_mut("materials") {
                         self.materials = materials.take();
-                        self.chosen_material = told["chosen"].take();
+                        self.chosen_material = message_json["chosen"].take();
                     } else {
-                        self.status = told;
+                        self.status = message_json;
                     }
-                    return Heard::Status;
+                    return Received::Status;
                 }
-                Ok(Message::Close(why)) => {
-                    return Heard::Farewell(why.map(|why| (why.code, why.reason.to_string())));
+                Ok(Message::Close(close_frame)) => {
+                    return Received::Close(
+                        close_frame
+                            .map(|close_frame| (close_frame.code, close_frame.reason.to_string())),
+                    );
                 }
                 Ok(_) => {}
                 Err(error) => panic!("{error}"),
@@ -108,50 +112,50 @@ impl Viewer {
     /// Receives the next picture, and returns whether it is lossless.
     pub(crate) fn picture(&mut self) -> (RgbImage, bool) {
         loop {
-            match self.hear() {
-                Heard::Picture(strips) => return read(&strips),
-                Heard::Status => {}
-                Heard::Farewell(why) => panic!("farewell: {why:?}"),
+            match self.receive() {
+                Received::Picture(strips) => return read(&strips),
+                Received::Status => {}
+                Received::Close(why) => panic!("wait_for_close: {why:?}"),
             }
         }
     }
 
-    /// Receives pictures until one is as wanted.
+    /// Receives pictures until one satisfies `is_wanted`.
     #[track_caller]
-    pub(crate) fn picture_that(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
-        let begun = Instant::now();
+    pub(crate) fn wait_for_picture(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let start = Instant::now();
         loop {
             let (picture, _) = self.picture();
             if is_wanted(&picture) {
                 return picture;
             }
-            assert!(begun.elapsed() < PATIENCE, "no such picture");
+            assert!(start.elapsed() < TIMEOUT, "no picture as expected");
         }
     }
 
     /// Returns the picture after the render has completed.
     #[track_caller]
     pub(crate) fn still(&mut self) -> RgbImage {
-        self.still_that(|_| true)
+        self.wait_for_still(|_| true)
     }
 
-    /// Receives pictures until one is lossless and as wanted.
+    /// Receives pictures until one is lossless and satisfies `is_wanted`.
     #[track_caller]
-    pub(crate) fn still_that(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
-        let begun = Instant::now();
+    pub(crate) fn wait_for_still(&mut self, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        let start = Instant::now();
         loop {
             let (picture, is_exact) = self.picture();
             if is_exact && is_wanted(&picture) {
                 return picture;
             }
-            assert!(begun.elapsed() < PATIENCE, "no such lossless picture");
+            assert!(start.elapsed() < TIMEOUT, "no lossless picture as expected");
         }
     }
 
     /// Receives messages until the program closes the connection, and returns the reason that it sends.
-    pub(crate) fn farewell(&mut self) -> Option<(CloseCode, String)> {
+    pub(crate) fn wait_for_close(&mut self) -> Option<(CloseCode, String)> {
         loop {
-            if let Heard::Farewell(why) = self.hear() {
+            if let Received::Close(why) = self.receive() {
                 return why;
             }
         }
@@ -162,41 +166,42 @@ impl Viewer {
         serde_json::from_value(self.greeting[field].clone()).unwrap()
     }
 
-    /// Receives messages until the path is as wanted.
+    /// Receives messages until the path satisfies `is_wanted`.
     #[track_caller]
-    pub(crate) fn path_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        self.hear_until(|viewer| &viewer.path, is_wanted)
+    pub(crate) fn wait_for_path(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        self.receive_until(|viewer| &viewer.path, is_wanted)
     }
 
-    /// Receives messages until the status is as wanted.
+    /// Receives messages until the status satisfies `is_wanted`.
     #[track_caller]
-    pub(crate) fn status_that(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
-        self.hear_until(|viewer| &viewer.status, is_wanted)
+    pub(crate) fn wait_for_status(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        self.receive_until(|viewer| &viewer.status, is_wanted)
     }
 
     /// Receives messages until the displayed message contains these words, and returns it.
     #[track_caller]
-    pub(crate) fn message_with(&mut self, words: &str) -> String {
+    pub(crate) fn wait_for_message(&mut self, words: &str) -> String {
         fn text(status: &Value) -> &str {
             status["message"][1].as_str().unwrap_or_default()
         }
-        text(&self.status_that(|status| text(status).contains(words))).to_owned()
+        text(&self.wait_for_status(|status| text(status).contains(words))).to_owned()
     }
 
+    /// Receives messages until a value satisfies `is_wanted`, and returns it.
     #[track_caller]
-    fn hear_until(
+    fn receive_until(
         &mut self,
         value: fn(&Self) -> &Value,
         is_wanted: impl Fn(&Value) -> bool,
     ) -> Value {
-        let begun = Instant::now();
+        let start = Instant::now();
         while !is_wanted(value(self)) {
-            if let Heard::Farewell(why) = self.hear() {
-                panic!("farewell: {why:?}");
+            if let Received::Close(why) = self.receive() {
+                panic!("wait_for_close: {why:?}");
             }
             assert!(
-                begun.elapsed() < PATIENCE,
-                "never as wanted: {}",
+                start.elapsed() < TIMEOUT,
+                "not as expected: {}",
                 value(self)
             );
         }
@@ -204,7 +209,7 @@ impl Viewer {
     }
 }
 
-/// Decodes a picture of strips, each preceded by its length.
+/// Decodes a picture of strips, each preceded by its length. Returns also whether it is lossless.
 fn read(mut strips: &[u8]) -> (RgbImage, bool) {
     let is_exact = strips[4..].starts_with(b"\x89PNG");
     let (mut width, mut rows) = (0, Vec::new());
@@ -220,10 +225,10 @@ fn read(mut strips: &[u8]) -> (RgbImage, bool) {
     (picture, is_exact)
 }
 
-/// Difference below which pictures show the same view: more than JPEG artefacts and noise, less than another view.
+/// Mean channel difference below which pictures show the same view. Noise and JPEG artefacts stay below it.
 pub(crate) const ALIKE: f64 = 6.0;
 
-/// Returns the mean difference of the channels in 0..=255; the maximum if the sizes differ.
+/// Returns the mean difference of the channels, from 0 to 255; 255 if the sizes differ.
 pub(crate) fn difference(a: &RgbImage, b: &RgbImage) -> f64 {
     if a.dimensions() != b.dimensions() {
         return 255.0;

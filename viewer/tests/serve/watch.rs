@@ -37,33 +37,39 @@ fn changed_files_are_reloaded_and_the_view_stays() {
     let scene = program.folder.path().join("scene.ron");
     let mut viewer = Viewer::join(&program);
     let home = viewer.still();
-    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
-    let turned = viewer.still_that(|picture| *picture != home);
-    viewer.say(r#"{"act":"brighter"}"#);
-    let bright = viewer.still_that(|picture| *picture != turned);
+    viewer.send(r#"{"turn":[0.25,-0.05]}"#);
+    let turned = viewer.wait_for_still(|picture| *picture != home);
+    viewer.send(r#"{"act":"brighter"}"#);
+    let bright = viewer.wait_for_still(|picture| *picture != turned);
 
     fs::write(&scene, other_scene()).unwrap();
-    let blue = viewer.still_that(|picture| *picture != bright);
-    let status = viewer.status_that(|status| status["state"] == "done");
-    assert_eq!(status["stats"]["seed"], 3, "what was asked for holds");
-    assert_eq!(status["exposure_stops"], 0.5, "and what was set");
+    let blue = viewer.wait_for_still(|picture| *picture != bright);
+    let status = viewer.wait_for_status(|status| status["state"] == "done");
+    assert_eq!(
+        status["stats"]["seed"], 3,
+        "the command-line option overrides the file"
+    );
+    assert_eq!(
+        status["exposure_stops"], 0.5,
+        "the exposure set on the page must stay"
+    );
     // Some editors write another file and rename it.
     fs::write(scene.with_extension("new"), SCENE).unwrap();
     fs::rename(scene.with_extension("new"), &scene).unwrap();
     // The same view, bit for bit.
-    viewer.still_that(|picture| *picture == bright);
+    viewer.wait_for_still(|picture| *picture == bright);
     assert_ne!(blue, bright);
-    viewer.say(r#"{"act":"darker"}"#);
-    viewer.say(r#"{"act":"home"}"#);
-    viewer.still_that(|picture| *picture == home);
+    viewer.send(r#"{"act":"darker"}"#);
+    viewer.send(r#"{"act":"home"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
 
     // Settings of the file are applied: a new camera unless it was moved, another size and exposure.
     let other = SCENE
         .replace("(160, 120)", "(120, 160), exposure: 1")
         .replace("(0, 1, 5)", "(1, 1, 5)");
     fs::write(&scene, other).unwrap();
-    viewer.still_that(|picture| picture.dimensions() == (120, 160));
-    let status = viewer.status_that(|status| status["size"] == serde_json::json!([120, 160]));
+    viewer.wait_for_still(|picture| picture.dimensions() == (120, 160));
+    let status = viewer.wait_for_status(|status| status["size"] == serde_json::json!([120, 160]));
     assert_eq!(status["exposure_stops"], 1.0);
 }
 
@@ -77,15 +83,15 @@ fn scene_errors_are_shown_until_they_are_fixed() {
             let error = status["scene_error"].as_str().unwrap_or_default();
             error.contains(words)
         };
-        let status = viewer.status_that(contains);
+        let status = viewer.wait_for_status(contains);
         let error = status["scene_error"].as_str().unwrap();
         assert_eq!(error.lines().count(), 1, "{error}");
     };
     // Half of the file, as a slow editor may leave it for a while.
     fs::write(&scene, &SCENE[..SCENE.len() / 2]).unwrap();
     wait_for_error(&mut viewer, "scene.ron:");
-    viewer.say(r#"{"turn":[0.25,0]}"#);
-    let turned = viewer.still_that(|picture| *picture != home);
+    viewer.send(r#"{"turn":[0.25,0]}"#);
+    let turned = viewer.wait_for_still(|picture| *picture != home);
     fs::write(&scene, SCENE.replace("albedo", "albeda")).unwrap();
     wait_for_error(&mut viewer, "did you mean");
     fs::write(&scene, [0xff; 100]).unwrap();
@@ -96,15 +102,15 @@ fn scene_errors_are_shown_until_they_are_fixed() {
     wait_for_error(&mut viewer, "max_bounces");
     fs::remove_file(&scene).unwrap();
     fs::write(&scene, SCENE).unwrap();
-    viewer.status_that(|status| status["scene_error"].is_null());
-    viewer.say(r#"{"act":"home"}"#);
-    viewer.still_that(|picture| *picture == home);
+    viewer.wait_for_status(|status| status["scene_error"].is_null());
+    viewer.send(r#"{"act":"home"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
     assert_ne!(turned, home);
-    let (code, said, _) = program.interrupt();
-    assert_eq!(code, Some(0), "{said}");
+    let (code, messages, _) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
     for words in ["did you mean", "not UTF-8", "does not exist"] {
-        let lines = said.lines().filter(|line| line.contains(words));
-        assert_eq!(lines.count(), 1, "{words} is said once: {said}");
+        let lines = messages.lines().filter(|line| line.contains(words));
+        assert_eq!(lines.count(), 1, "{words} is reported once: {messages}");
     }
 }
 
@@ -129,11 +135,11 @@ fn meshes_and_images_are_watched_too() {
             "materials: { \"painted\": Diffuse(albedo: Texture(file: \"parts/a.png\")),",
         );
     fs::write(folder.join("scene.ron"), scene).unwrap();
-    let small = viewer.still_that(|picture| *picture != home);
+    let small = viewer.wait_for_still(|picture| *picture != home);
     fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
-    let large = viewer.still_that(|picture| *picture != small);
+    let large = viewer.wait_for_still(|picture| *picture != small);
     paint(&folder.join("parts/a.png"), [0, 255, 0]);
-    let green = viewer.still_that(|picture| *picture != large);
+    let green = viewer.wait_for_still(|picture| *picture != large);
     let sum = |picture: &RgbImage, channel: usize| -> u64 {
         picture
             .pixels()
@@ -142,11 +148,12 @@ fn meshes_and_images_are_watched_too() {
     };
     assert!(sum(&green, 1) > sum(&large, 1) && sum(&green, 0) < sum(&large, 0));
     fs::remove_file(folder.join("parts/a.obj")).unwrap();
-    viewer.status_that(|status| status["scene_error"].to_string().contains("a.obj"));
+    viewer.wait_for_status(|status| status["scene_error"].to_string().contains("a.obj"));
     fs::write(folder.join("parts/a.obj"), triangle(3)).unwrap();
-    viewer.status_that(|status| status["scene_error"].is_null());
+    viewer.wait_for_status(|status| status["scene_error"].is_null());
 }
 
+/// Writes an image of one colour.
 fn paint(path: &Path, colour: [u8; 3]) {
     RgbImage::from_pixel(4, 4, image::Rgb(colour))
         .save(path)
@@ -156,29 +163,32 @@ fn paint(path: &Path, colour: [u8; 3]) {
 fn a_saved_camera_does_not_restart_the_render() {
     let program = Program::start(&["--spp", "100000"]);
     let mut viewer = Viewer::join(&program);
-    viewer.status_that(|status| status["stats"]["spp"].as_u64() > Some(0));
-    viewer.say(r#"{"turn":[0.25,-0.05]}"#);
-    viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.message_with("camera saved to");
+    viewer.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(0));
+    viewer.send(r#"{"turn":[0.25,-0.05]}"#);
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("camera saved to");
     let spp = |status: &Value| status["stats"]["spp"].as_u64().unwrap();
-    let begun = spp(&viewer.status_that(|status| status["stats"]["size"][0] == 160));
-    let mut most = begun;
+    let before = spp(&viewer.wait_for_status(|status| status["stats"]["size"][0] == 160));
+    let mut max_spp = before;
     // Longer than it takes to detect the change of the file.
     let until = Instant::now() + Duration::from_millis(800);
     while Instant::now() < until {
-        viewer.hear();
+        viewer.receive();
         let now = spp(&viewer.status);
-        assert!(now >= most, "it began again: {most} samples, then {now}");
-        most = now;
+        assert!(
+            now >= max_spp,
+            "the render restarted: {max_spp} samples, then {now}"
+        );
+        max_spp = now;
     }
-    viewer.say(r#"{"act":"pause"}"#);
-    viewer.status_that(|status| !status["state"]["paused"].is_null());
-    let held = viewer.still();
-    viewer.say(r#"{"act":"home"}"#);
+    viewer.send(r#"{"act":"pause"}"#);
+    viewer.wait_for_status(|status| !status["state"]["paused"].is_null());
+    let paused = viewer.still();
+    viewer.send(r#"{"act":"home"}"#);
     thread::sleep(Duration::from_millis(300));
     // The home camera is the saved one, so the pictures differ only in their samples.
     let home = viewer.still();
-    assert!(difference(&held, &home) < 12.0);
+    assert!(difference(&paused, &home) < 12.0);
 }
 
 /// A scene with instances, one of them a light source, and a sphere.
@@ -208,28 +218,28 @@ fn changed_materials_reuse_the_acceleration_structures() {
     let mut viewer = Viewer::join(&program);
     let other = viewer.still();
     fs::write(&scene, MESHES).unwrap();
-    let first = viewer.still_that(|picture| *picture != other);
+    let first = viewer.wait_for_still(|picture| *picture != other);
 
     // The user edits two materials, one of them a light source; the file changes a third one and gains a comment.
-    viewer.say(r#"{"material":[0,[["red",0.1],["blue",0.9]]]}"#);
-    viewer.say(r#"{"material":[2,[["strength",9]]]}"#);
-    let turned = viewer.still_that(|picture| *picture != first);
+    viewer.send(r#"{"material":[0,[["red",0.1],["blue",0.9]]]}"#);
+    viewer.send(r#"{"material":[2,[["strength",9]]]}"#);
+    let turned = viewer.wait_for_still(|picture| *picture != first);
     let saved = MESHES.replace("alpha: 0.3", "alpha: 0.05");
     fs::write(&scene, format!("// Meshes.\n{saved}")).unwrap();
-    viewer.still_that(|picture| *picture != turned);
-    viewer.message_with("with the edited materials kept");
+    viewer.wait_for_still(|picture| *picture != turned);
+    viewer.wait_for_message("with the edited materials kept");
     let materials = viewer.materials.clone();
     assert_eq!(materials[0]["color"], serde_json::json!([0.1, 0.5, 0.9]));
     assert_eq!(materials[1]["roughness"], 0.05, "{materials}");
     assert_eq!(materials[2]["strength"], 9.0, "{materials}");
 
-    viewer.say(r#"{"act":"save-camera"}"#);
-    viewer.message_with("materials saved to");
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("materials saved to");
     assert!(fs::read_to_string(&scene).unwrap().contains("9"));
-    viewer.status_that(|status| status["state"] == "done");
+    viewer.wait_for_status(|status| status["state"] == "done");
     drop(viewer);
-    let (code, said, printed) = program.interrupt();
-    assert_eq!(code, Some(0), "{said}");
+    let (code, messages, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
     let headless = [
         "scene.ron",
         "--backend",
@@ -243,6 +253,7 @@ fn changed_materials_reuse_the_acceleration_structures() {
     assert_eq!(hash(&printed), hash(&stdout(&fresh)));
 }
 
+/// Returns the line of the film hash in the printed table.
 fn hash(printed: &str) -> &str {
     let line = printed.lines().find(|line| line.starts_with("film_hash"));
     line.unwrap_or_else(|| panic!("no film_hash: {printed}"))

@@ -50,7 +50,7 @@ fn a_camera_flies_while_keys_are_held() {
     let home = desktop.save();
     desktop.press(&["g"]);
     // The message disappears by itself.
-    desktop.until_shown("what is said", |shot| *shot != home);
+    desktop.until_shown("a message", |shot| *shot != home);
     desktop.until_same(&home, "the picture alone");
     for (key, way) in [
         ("w", "nearer"),
@@ -63,7 +63,7 @@ fn a_camera_flies_while_keys_are_held() {
         desktop.until_title("scene.ron – 4 samples");
         let there = desktop.shot();
         thread::sleep(Duration::from_millis(300));
-        assert!(desktop.shot() == there, "it stands still");
+        assert!(desktop.shot() == there, "the camera stands still");
         desktop.press(&["0"]);
         desktop.until_same(&home, "the picture of the scene's own camera");
     }
@@ -83,8 +83,15 @@ fn a_click_shows_a_path_until_the_camera_moves() {
     desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
     let path = desktop.shot();
     let mark = |shot: &RgbImage| shot.get_pixel(150, 200).0 == [240, 243, 247];
-    assert!(mark(&path) && !mark(&bare), "the pixel is marked");
-    assert_eq!(desktop.save(), bare, "a path is not saved with the picture");
+    assert!(
+        mark(&path) && !mark(&bare),
+        "the clicked pixel must be marked"
+    );
+    assert_eq!(
+        desktop.save(),
+        bare,
+        "the saved picture must not contain the path"
+    );
 
     desktop.drag("1", 40, 0);
     desktop.until_shown("another view", |shot| {
@@ -106,20 +113,20 @@ fn the_camera_can_be_printed_saved_and_undone() {
     desktop.until_shown("another view", |shot| differing_pixels(shot, &home) > 5_000);
 
     desktop.press(&["k"]);
-    let told = eventually("the camera is told", || {
+    let printed = eventually("the camera is printed", || {
         let output = desktop.output();
         output.starts_with("camera: (origin: (").then_some(output)
     });
     desktop.press(&["K"]);
-    let kept = eventually("the camera is kept", || {
+    let saved = eventually("the camera is saved", || {
         Some(desktop.scene()).filter(|scene| scene != SCENE)
     });
-    let origin = told
+    let origin = printed
         .split_once("origin: ")
         .and_then(|(_, rest)| rest.split_once("), "));
-    let (origin, _) = origin.expect("it has an origin");
+    let (origin, _) = origin.expect("the camera has an origin");
     let expected = SCENE.replace("(0, 1, 5)", &format!("{origin})"));
-    assert_eq!(kept, expected, "only the numbers that changed");
+    assert_eq!(saved, expected, "only the changed numbers are saved");
 
     desktop.press(&["u"]);
     desktop.until_title("scene.ron – 4 samples");

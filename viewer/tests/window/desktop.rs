@@ -39,8 +39,8 @@ const TOOLS: [(&str, &str); 5] = [
     ("import", "imagemagick"),
 ];
 
-/// Time for a wave, a picture and a redraw on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after which a test fails, long enough for a wave, a picture and a redraw on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Returns `Ok` if the tools for tests with a window are installed, otherwise which ones are missing.
 pub(crate) fn has_tools() -> Result<(), String> {
@@ -73,14 +73,14 @@ pub(crate) fn raysieve(folder: &Path) -> Command {
 
 /// Calls `ask` repeatedly until it returns a value.
 pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         if let Some(answer) = ask() {
             return answer;
         }
         assert!(
-            begun.elapsed() < PATIENCE,
-            "after {PATIENCE:?} still waiting: {what}"
+            start.elapsed() < TIMEOUT,
+            "after {TIMEOUT:?} still waiting: {what}"
         );
         thread::sleep(Duration::from_millis(50));
     }
@@ -105,10 +105,10 @@ fn screen() -> (Child, String) {
         .spawn()
         .expect("Xvfb starts");
     let mut number = String::new();
-    let told = xvfb.stdout.take().expect("Xvfb's output is piped");
-    BufReader::new(told)
+    let output = xvfb.stdout.take().expect("Xvfb's output is piped");
+    BufReader::new(output)
         .read_line(&mut number)
-        .expect("Xvfb tells its display");
+        .expect("Xvfb prints its display number");
     (xvfb, format!(":{}", number.trim()))
 }
 
@@ -185,7 +185,7 @@ impl Desktop {
     /// Waits for the program's window.
     pub(crate) fn find_window(&mut self) {
         self.window = eventually("the window opens", || {
-            if let Some(status) = self.program.try_wait().expect("the program can be asked") {
+            if let Some(status) = self.program.try_wait().expect("the program can be queried") {
                 panic!("raysieve ended, {status}: {}", self.errors());
             }
             let found = self.ask(
@@ -199,12 +199,12 @@ impl Desktop {
 
     /// Activates the window, so that it receives key presses.
     pub(crate) fn activate(&self) {
-        self.hand(&["windowactivate", "--sync", &self.window]);
+        self.xdotool(&["windowactivate", "--sync", &self.window]);
     }
 
     /// Minimises the window.
     pub(crate) fn iconify(&self) {
-        self.hand(&["windowminimize", "--sync", &self.window]);
+        self.xdotool(&["windowminimize", "--sync", &self.window]);
     }
 
     /// Returns the program's standard error.
@@ -251,7 +251,7 @@ impl Desktop {
 
     /// Presses keys, given by their X11 names.
     pub(crate) fn press(&self, keys: &[&str]) {
-        self.hand(&[&["key", "--delay", "60"], keys].concat());
+        self.xdotool(&[&["key", "--delay", "60"], keys].concat());
     }
 
     /// Holds keys for this time.
@@ -262,15 +262,15 @@ impl Desktop {
     }
 
     pub(crate) fn key_down(&self, keys: &str) {
-        self.hand(&["keydown", keys]);
+        self.xdotool(&["keydown", keys]);
     }
 
     pub(crate) fn key_up(&self, keys: &str) {
-        self.hand(&["keyup", keys]);
+        self.xdotool(&["keyup", keys]);
     }
 
     pub(crate) fn resize(&self, width: u32, height: u32) {
-        self.hand(&[
+        self.xdotool(&[
             "windowsize",
             "--sync",
             &self.window,
@@ -281,7 +281,7 @@ impl Desktop {
 
     /// Resizes the window without waiting for it, as while its corner is dragged.
     pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
-        self.hand(&[
+        self.xdotool(&[
             "windowsize",
             &self.window,
             &width.to_string(),
@@ -296,7 +296,7 @@ impl Desktop {
             (shot.width() / 2).to_string(),
             (shot.height() / 2).to_string(),
         );
-        self.hand(&[
+        self.xdotool(&[
             "mousemove",
             "--window",
             &self.window,
@@ -306,7 +306,7 @@ impl Desktop {
             button,
         ]);
         for _ in 0..4 {
-            self.hand(&[
+            self.xdotool(&[
                 "mousemove_relative",
                 "--sync",
                 "--",
@@ -314,19 +314,19 @@ impl Desktop {
                 &(down / 4).to_string(),
             ]);
         }
-        self.hand(&["mouseup", button]);
+        self.xdotool(&["mouseup", button]);
     }
 
     /// Clicks with the left button, at a position in pixels from the window's upper left.
     pub(crate) fn click(&self, x: u32, y: u32) {
         let (x, y) = (x.to_string(), y.to_string());
-        self.hand(&["mousemove", "--window", &self.window, &x, &y]);
-        self.hand(&["click", "1"]);
+        self.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
+        self.xdotool(&["click", "1"]);
     }
 
     /// Turns the mouse wheel towards the user.
     pub(crate) fn wheel_back(&self, notches: usize) {
-        self.hand(&[
+        self.xdotool(&[
             "click",
             "--repeat",
             &notches.to_string(),
@@ -393,7 +393,7 @@ impl Desktop {
 
     pub(crate) fn until_ended(&mut self) -> ExitStatus {
         eventually("the program ends", || {
-            self.program.try_wait().expect("the program can be asked")
+            self.program.try_wait().expect("the program can be queried")
         })
     }
 
@@ -415,7 +415,8 @@ impl Desktop {
         hundredths / 100.0
     }
 
-    fn hand(&self, arguments: &[&str]) {
+    /// Runs xdotool, which must succeed.
+    fn xdotool(&self, arguments: &[&str]) {
         let status = self
             .tool("xdotool")
             .args(arguments)
@@ -424,6 +425,7 @@ impl Desktop {
         assert!(status.success(), "xdotool {arguments:?}: {status}");
     }
 
+    /// Runs a tool and returns its standard output.
     fn ask(&self, tool: &str, arguments: &[&str]) -> String {
         let output = self
             .tool(tool)

@@ -62,7 +62,10 @@ fn keys_change_what_is_shown() {
     });
     // The list is longer than the window, so it has pages, none of which is cut off.
     let first = desktop.shot();
-    assert!(is_same_above(&first, &bare, 4), "a page lies in the window");
+    assert!(
+        is_same_above(&first, &bare, 4),
+        "a page must lie inside the window"
+    );
     desktop.press(&["F1"]);
     desktop.until_shown("the next page", |shot| {
         differing_pixels(shot, &bare) > 5_000 && differing_pixels(shot, &first) > 5_000
@@ -115,9 +118,13 @@ fn a_denoised_preview_is_marked_and_not_saved() {
     };
     desktop.until_shown("a smoother picture, and what it is", marked);
     let saved = desktop.save();
-    assert_eq!(differing_pixels(&saved, &plain), 0, "the picture as it is");
+    assert_eq!(
+        differing_pixels(&saved, &plain),
+        0,
+        "the picture must not be denoised"
+    );
     desktop.press(&["n"]);
-    desktop.until_same(&plain, "the picture as it is");
+    desktop.until_same(&plain, "the noisy picture");
 }
 
 fn messages_do_not_cover_other_panels() {
@@ -155,7 +162,10 @@ fn messages_do_not_cover_other_panels() {
         .iter()
         .zip(&before)
         .filter(|(now, before)| now != before);
-    assert!(others.count() < 60, "the figures stand there as before");
+    assert!(
+        others.count() < 60,
+        "the path's description must stay uncovered"
+    );
 }
 
 fn scene_errors_are_shown_over_the_picture() {
@@ -169,13 +179,13 @@ fn scene_errors_are_shown_over_the_picture() {
         (2_000..100_000).contains(&differing_pixels(shot, &bare))
     });
     // The file may be read before it is complete.
-    eventually("it is what is wrong", || {
+    eventually("the error is reported", || {
         desktop.errors().contains("did you mean").then_some(())
     });
-    let told = desktop.still();
+    let with_error = desktop.still();
     // Longer than a message is displayed.
     thread::sleep(Duration::from_secs(4));
-    desktop.until_same(&told, "it still");
+    desktop.until_same(&with_error, "the error stays");
     assert_eq!(desktop.errors().matches("did you mean").count(), 1);
     desktop.write_scene(SCENE);
     desktop.until_same(&bare, "the picture alone again");
@@ -216,8 +226,8 @@ fn is_same_above(one: &RgbImage, other: &RgbImage, rows: u32) -> bool {
     rows(one) == rows(other)
 }
 
+/// Returns the pixels of the first line of the statistics, which shows the scene and the strategy.
 fn first_line(picture: &RgbImage) -> Vec<u8> {
-    // The first line of the statistics: the scene and the strategy.
     image::imageops::crop_imm(picture, 0, 0, picture.width(), 34)
         .to_image()
         .into_raw()

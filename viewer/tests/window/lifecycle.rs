@@ -20,7 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         a_size_option_keeps_the_size_and_fits_the_picture,
         window_settings_are_saved,
         a_finished_window_uses_no_processor_time,
-        quitting_in_the_middle_is_no_error,
+        quitting_during_a_render_is_no_error,
     );
     let emulated = possible.clone().and_then(|()| has_emulated_gpus());
     add_tests!(trials, if emulated.clone() => a_window_saves_its_picture_when_all_gpus_fail);
@@ -36,19 +36,19 @@ fn without_a_display_the_picture_is_written() {
             .args(["scene.ron", "--spp", "1"])
             .envs(dead_display.map(|display| ("DISPLAY", display)));
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned()
+        let output_text = String::from_utf8_lossy(&output.stderr).into_owned()
             + &String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}: {said}", output.status);
+        assert!(output.status.success(), "{}: {output_text}", output.status);
         let why = if dead_display.is_some() {
             "X server"
         } else {
             "DISPLAY"
         };
         assert!(
-            said.lines().any(|line| line.contains(why)),
-            "{why:?} is in no line of: {said}"
+            output_text.lines().any(|line| line.contains(why)),
+            "{why:?} is missing in: {output_text}"
         );
-        assert!(!said.contains("panicked"), "{said}");
+        assert!(!output_text.contains("panicked"), "{output_text}");
         let picture = image::open(folder.path().join("scene.png")).expect("the picture is written");
         assert_eq!((picture.width(), picture.height()), (480, 360));
     }
@@ -85,13 +85,13 @@ fn a_window_saves_its_picture_when_all_gpus_fail() {
     ];
     let mut desktop = Desktop::open_with(&small, &arguments, &failure);
     assert_eq!(desktop.until_ended().code(), Some(1));
-    let said = desktop.errors();
-    let last = said.lines().last().unwrap_or_default();
+    let messages = desktop.errors();
+    let last = messages.lines().last().unwrap_or_default();
     assert!(
         last.starts_with("raysieve: Emulated GPU (cuda:")
             && last.contains("LAUNCH_FAILED")
             && last.contains(" are saved in scene.unfinished.exr; continue with: "),
-        "{said}"
+        "{messages}"
     );
 }
 
@@ -103,7 +103,7 @@ fn keys_held_for_another_window_are_ignored() {
     desktop.key_up("q");
     // The window receives later key presses.
     desktop.press(&["k"]);
-    eventually("the camera is told", || {
+    eventually("the camera is printed", || {
         desktop.output().contains("camera: ").then_some(())
     });
     desktop.press(&["q"]);
@@ -131,7 +131,7 @@ fn pause_stops_and_restart_restarts_the_render() {
     desktop.until_same(&picture, "the same while it is paused");
 
     desktop.press(&["r"]);
-    eventually("it begins again and holds", || {
+    eventually("the render restarts and pauses", || {
         (samples() < held).then_some(())
     });
     assert!(desktop.title().contains("paused"), "{}", desktop.title());
@@ -231,15 +231,15 @@ fn window_settings_are_saved() {
     desktop.press(&["h"]);
     fs::remove_file(&kept).unwrap();
     fs::create_dir(&kept).unwrap();
-    let said = close(desktop);
-    let lines: Vec<&str> = said
+    let messages = close(desktop);
+    let lines: Vec<&str> = messages
         .lines()
         .filter(|line| line.contains("window.ron"))
         .collect();
-    assert_eq!(lines.len(), 2, "{said}");
+    assert_eq!(lines.len(), 2, "{messages}");
     assert!(
         lines[0].contains("invalid settings") && lines[1].contains("not written"),
-        "{said}"
+        "{messages}"
     );
 }
 
@@ -251,14 +251,14 @@ fn a_finished_window_uses_no_processor_time() {
     let spent = desktop.processor_seconds() - before;
     assert!(
         spent < 0.1,
-        "{spent} s of processor in 2 s with nothing to do"
+        "an idle window used {spent} s of processor time in 2 s"
     );
     desktop.close();
     let status = desktop.until_ended();
     assert_eq!(status.code(), Some(0), "{}", desktop.errors());
 }
 
-fn quitting_in_the_middle_is_no_error() {
+fn quitting_during_a_render_is_no_error() {
     for key in ["q", "Escape"] {
         let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
         desktop.until_title("of 100000 samples");
