@@ -94,11 +94,15 @@ fn weights_are_values_over_densities() {
     }
 }
 
-/// Returns the sides to test (`true` is the front); only materials whose back differs are tested from both.
+/// Returns the sides to test; `true` is the front. Materials whose back scatters like their front are tested from there
+/// only.
 fn sides(surface: &Surface) -> &'static [bool] {
     match surface {
-        Surface::RoughDielectric { .. } | Surface::Principled(_) => &[true, false],
-        _ => &[true],
+        Surface::Diffuse { .. }
+        | Surface::RoughConductor { .. }
+        | Surface::CoatedDiffuse { .. }
+        | Surface::Emissive { .. } => &[true],
+        _ => &[true, false],
     }
 }
 
