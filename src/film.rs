@@ -13,6 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 /// Scale of the film's fixed-point sums: a radiance of 1 is 2³² units.
 pub const SCALE: f32 = 4_294_967_296.0;
 pub use crate::scene::limits::SAMPLE_LIMIT;
+/// Real numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![SCALE, SAMPLE_LIMIT];
 
 /// Returns whether the film accepts a sample: every channel is at least 0 and below [`SAMPLE_LIMIT`], and none is NaN.
 #[inline]

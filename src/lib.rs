@@ -35,6 +35,13 @@
 //! # Ok::<(), raysieve::Error>(())
 //! ```
 
+/// Lists constants as pairs of name and value, for the source of kernels.
+macro_rules! named {
+    ($($constant:ident),+ $(,)?) => {
+        &[$((stringify!($constant), $constant)),+]
+    };
+}
+
 // The modules in dependency order: each imports only those above it, and the test `module_order` fails otherwise.
 pub use raysieve_scene as scene;
 

@@ -18,6 +18,10 @@ pub const TILE: u32 = 8;
 pub const MAX_SURVIVAL: f32 = 0.95;
 /// The scattering event, counted from 1, at which Russian roulette begins.
 pub const ROULETTE_START: u32 = 5;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![NO_PATH, NO_PRIMITIVE, ROULETTE_START, TILE];
+/// Real numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![MAX_SURVIVAL];
 
 shared! {
     /// The (pixel, sample) pairs of one wave, and how they are assigned to its paths.

@@ -29,6 +29,15 @@ pub const PAIR_CHOICE: u32 = 3;
 pub const PAIR_LENS: u32 = 1 << 16;
 /// Number of pairs of dimensions that each bounce uses.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    PAIR_FILM,
+    PAIR_LENS,
+    PAIR_LIGHT,
+    PAIR_BSDF,
+    PAIR_CHOICE,
+    PAIRS_PER_BOUNCE
+];
 
 /// Returns a well-mixed, bijective hash of a 32-bit word (constants: C. Wellons, hash-prospector).
 #[inline(always)]

@@ -32,6 +32,8 @@ use crate::{
 
 /// Number of entries of the traversal stack. Building fails for a tree that needs more.
 pub const STACK_SIZE: u32 = 32;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![STACK_SIZE];
 
 /// Eight bytes, one per child of a node.
 pub type Bytes8 = [u8; 8];
@@ -329,6 +331,8 @@ pub fn occluded(nodes: &[Node], primitives: &[Primitive], extent: f32, ray: &Sha
 /// Factor of the slack in a tree above instances, which covers the rounding of an instance's inverse transform. Very
 /// anisotropic transforms enlarge their own boxes instead.
 pub const INSTANCED_SLACK: f32 = 4.0;
+/// Real numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![INSTANCED_SLACK];
 
 /// Traverses the tree of a scene and the trees of the instances in it, and calls `test` for each primitive whose leaf box
 /// the ray enters before `distance`.

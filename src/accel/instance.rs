@@ -12,7 +12,7 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    accel::primitive::{Primitive, Shear, Surface, hit_primitive, largest_coordinate},
+    accel::primitive::{INSTANCE, Primitive, Shear, Surface, hit_primitive, largest_coordinate},
     math::{cross, dot, max_f32, normalize, offset_point},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -33,6 +33,17 @@ pub const LEFT_HANDED: u32 = 8;
 /// Bit of `Instance::flags`: the mesh has two sets of texture coordinates. Every vertex is followed by one that holds
 /// the second set.
 pub const SECOND_COORDINATES: u32 = 16;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    INSTANCE,
+    NO_INSTANCE,
+    NO_MATERIAL,
+    NORMALS,
+    COORDINATES,
+    TANGENTS,
+    SECOND_COORDINATES,
+    LEFT_HANDED
+];
 
 shared! {
     /// An instance: a mesh with the affine transform that takes it from object space to world space.

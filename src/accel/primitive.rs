@@ -15,6 +15,8 @@ pub const TRIANGLE: u32 = 0;
 pub const SPHERE: u32 = 1;
 /// `Primitive::kind`: an instance, whose index is in `material`, with the world-space bounding box from `a` to `b`.
 pub const INSTANCE: u32 = 2;
+/// Kinds of primitives that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![TRIANGLE, SPHERE];
 
 shared! {
     /// A leaf item of the BVH: a triangle, a sphere or an instance.

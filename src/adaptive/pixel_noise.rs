@@ -30,6 +30,17 @@ pub const CONVERGED_ROUNDS: u32 = 2;
 pub const ERROR_UNITS: f32 = 1_048_576.0;
 /// Relative errors above this count as this in fixed-point sums.
 pub const MAX_ERROR: f32 = 1024.0;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![CONVERGED_ROUNDS];
+/// Real numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![
+    AVERAGED_ROUNDS,
+    MEAN_ABSOLUTE_DEVIATION,
+    UNSEEN,
+    CAUTION,
+    ERROR_UNITS,
+    MAX_ERROR
+];
 
 shared! {
     /// Noise statistics of a pixel.

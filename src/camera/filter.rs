@@ -4,6 +4,8 @@ use crate::scene::PixelFilter;
 
 /// Number of table intervals from a filter's centre to its radius; a power of two.
 pub(crate) const FILTER_STEPS: u32 = 32;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![FILTER_STEPS];
 
 /// One value for each boundary of the table intervals, centre and radius included.
 type Table = [f32; FILTER_STEPS as usize + 1];

@@ -17,7 +17,9 @@ use crate::{
         environment::{
             Environment, EnvironmentRow, EnvironmentTexel, environment_at, sample_environment,
         },
-        light_tree::{LightNode, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree, light_probability},
+        light_tree::{
+            LEAF, LightNode, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree, light_probability,
+        },
     },
     math::{PI, cross, dot, luminance, min_f32},
     path::NO_PRIMITIVE,
@@ -39,6 +41,19 @@ pub const EMITTER: u32 = 0;
 pub const LAMP: u32 = 1;
 /// `Light::kind`: the environment map.
 pub const ENVIRONMENT: u32 = 2;
+/// Whole numbers of lights, light trees and lamps that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    EMITTER,
+    PROBABILITY_UNITS,
+    LEAF,
+    NO_LIGHT,
+    LAMP,
+    SPOT,
+    DISTANT,
+    SUN
+];
+/// Real numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![MAX_VISIBLE_RADIANCE];
 
 shared! {
     /// An entry of the table of lights.

@@ -8,6 +8,8 @@ use crate::{path::NO_PRIMITIVE, shading::material::power_heuristic};
 pub const LIGHT_SAMPLES: u32 = 1;
 /// Bit of `LightParams::strategies`: BSDF sampling, whose rays hit lights.
 pub const BSDF_SAMPLES: u32 = 2;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![LIGHT_SAMPLES, BSDF_SAMPLES];
 
 /// A sampled point on a light, as seen from a reference point.
 #[derive(Clone, Copy, Debug)]

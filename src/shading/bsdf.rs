@@ -5,22 +5,30 @@
 //! `to_light` to the next one. `normal` is the shading normal on the eye's side. Energy that single scattering on rough
 //! surfaces loses is restored after Kulla & Conty: see [`energy`](crate::shading::energy).
 
+// The lobes. Their files are beside this one, as their headers are beside `bsdf.cuh`.
+#[path = "conductor.rs"]
+pub mod conductor;
+#[path = "dielectric.rs"]
+pub mod dielectric;
+#[path = "layered.rs"]
+pub mod layered;
+#[path = "specular.rs"]
+pub mod specular;
+
 use glam::Vec3;
 
-pub use crate::shading::{
-    bsdf_types::{Bsdf, BsdfSample, BsdfValue, NO_VALUE},
-    specular::{is_specular, sample_specular},
+pub use self::specular::{is_specular, sample_specular};
+use self::{
+    conductor::{compensate_conductor, metal_value},
+    dielectric::{compensate_dielectric, glass_value, sample_rough},
+    layered::{layered_value, resolve_layers, sample_layers},
 };
+pub use crate::shading::bsdf_types::{Bsdf, BsdfSample, BsdfValue, NO_VALUE};
 use crate::{
     math::{INV_PI, dot},
-    shading::{
-        conductor::{compensate_conductor, metal_value},
-        dielectric::{compensate_dielectric, glass_value, sample_rough},
-        layered::{layered_value, resolve_layers, sample_layers},
-        material::{
-            COMPENSATED, DIFFUSE, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
-            sample_cosine,
-        },
+    shading::material::{
+        COMPENSATED, DIFFUSE, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
+        sample_cosine,
     },
 };
 

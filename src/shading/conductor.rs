@@ -2,7 +2,7 @@
 //! `kernels/shared/conductor.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Rough conductors are sampled by
-//! [`sample_rough`](crate::shading::dielectric::sample_rough).
+//! [`sample_rough`](crate::shading::bsdf::dielectric::sample_rough).
 
 use glam::Vec3;
 

@@ -36,6 +36,9 @@ pub const GRAZING: u32 = 1;
 pub const THROUGH_FRONT: u32 = 2;
 /// Index of a mean of a glass table: the transmittance of a smooth boundary for diffuse light from the back.
 pub const THROUGH_BACK: u32 = 3;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] =
+    named![COSINES, ROUGHNESSES, ROW, LOST, GRAZING, THROUGH_FRONT];
 
 /// Returns the position of `root`, clamped to 0..=1, among `count` evenly spaced entries: the lower entry's index and
 /// the upper entry's interpolation weight.

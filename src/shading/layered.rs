@@ -9,9 +9,11 @@ use glam::Vec3;
 use crate::{
     math::{INV_PI, dot, max_component, max_f32, min_f32, normalize},
     shading::{
+        bsdf::{
+            conductor::multiple_scattering_tint,
+            dielectric::{compensate_dielectric, glass_value, sample_rough},
+        },
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
-        conductor::multiple_scattering_tint,
-        dielectric::{compensate_dielectric, glass_value, sample_rough},
         energy::{GRAZING, LOST, directional, hemispherical},
         material::{CORRELATED, Material, SATURATED, THIN, reflect, sample_cosine},
         microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},

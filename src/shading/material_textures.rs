@@ -43,6 +43,21 @@ pub const MAP_OPACITY: u32 = 10;
 /// Index in `MaterialTextures::textures`: the clear coat's normal map. Without one the coat uses the shading normal of
 /// the base.
 pub const MAP_COAT_NORMAL: u32 = 11;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    MAP_COLOR,
+    MAP_EMISSION,
+    MAP_NORMAL,
+    MAP_ROUGHNESS,
+    MAP_METALLIC,
+    MAP_TRANSMISSION,
+    MAP_CLEARCOAT,
+    MAP_CLEARCOAT_ROUGHNESS,
+    MAP_SPECULAR,
+    MAP_SPECULAR_COLOR,
+    MAP_OPACITY,
+    MAP_COAT_NORMAL
+];
 
 shared! {
     /// The textures of a material, and the factors that belong to them.

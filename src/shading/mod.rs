@@ -4,13 +4,9 @@
 
 pub mod bsdf;
 pub mod bsdf_types;
-pub mod conductor;
-pub mod dielectric;
 pub mod energy;
-pub mod layered;
 pub mod material;
 pub mod material_textures;
 pub mod microfacet;
 pub mod opacity;
-pub mod specular;
 pub mod texture;

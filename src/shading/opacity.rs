@@ -45,6 +45,8 @@ pub struct StochasticOpacity<'a> {
 pub const PATH_RAY: u32 = 0;
 /// Argument `ray` of [`opacity_hash`]: the shadow ray from that hit.
 pub const SHADOW_RAY: u32 = 1;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![PATH_RAY, SHADOW_RAY];
 
 /// Returns the hash on which all opacity tests of one ray depend. `ray` is [`PATH_RAY`] or [`SHADOW_RAY`].
 #[inline]

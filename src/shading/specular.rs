@@ -6,8 +6,8 @@ use glam::Vec3;
 use crate::{
     math::dot,
     shading::{
+        bsdf::conductor::metal_reflectance,
         bsdf_types::{Bsdf, BsdfSample},
-        conductor::metal_reflectance,
         material::{CONDUCTOR, DIELECTRIC, MIRROR, fresnel, reflect, refract},
     },
 };

@@ -35,6 +35,18 @@ pub const NEAREST: u32 = 1;
 
 /// Number of words at the start of the texel buffer: the linear values of the 256 sRGB bytes, as bits of `f32`.
 pub const SRGB_VALUES: u32 = 256;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    SRGB_8,
+    LINEAR_8,
+    LINEAR_16,
+    FLOAT,
+    REPEAT,
+    MIRRORED_REPEAT,
+    CLAMP,
+    BILINEAR,
+    NEAREST
+];
 
 shared! {
     /// An image with sampler state and a transform of texture coordinates.

@@ -44,11 +44,16 @@ impl HostCompiler {
 
     /// Compiles a program, unless an identical one exists already, and returns its path.
     ///
-    /// Its text is `before`, then each stage's file with its headers in a namespace named after its first kernel, then
+    /// Its text is `before`, then each of the files with its headers in a namespace named after its first kernel, then
     /// `after`.
-    pub(crate) fn build(&self, before: &str, after: &str) -> PathBuf {
+    pub(crate) fn build(
+        &self,
+        before: &str,
+        sources: impl IntoIterator<Item = Source>,
+        after: &str,
+    ) -> PathBuf {
         let mut text = format!("{CUDA_WORDS}{before}");
-        for source in stage_sources() {
+        for source in sources {
             let name = source.kernel_names().next().unwrap();
             // C functions and macros are global: they ignore namespaces.
             let body = source.text().unwrap().replace("extern \"C\" ", "");

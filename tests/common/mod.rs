@@ -4,7 +4,7 @@
 #[path = "paths.rs"]
 mod paths;
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{fs, mem::discriminant, path::PathBuf, sync::Arc};
 
 use glam::{Vec2, Vec3};
 use raysieve::{
@@ -15,7 +15,7 @@ use raysieve::{
     },
     scene::{
         Channel, Encoding, Filter, Image, Instance, MaterialTexture, Mesh, Parameter, Scene,
-        Surface, Texels, Texture, Wrap,
+        Sphere, Surface, Texels, Texture, Wrap,
     },
 };
 
@@ -59,8 +59,10 @@ pub(crate) fn scene(text: &str) -> Scene {
 }
 
 /// Returns a scene with all materials and a mesh, small enough to be built many times.
+///
+/// Materials of types that its text does not contain are those of `tests/scenes/every_field.ron`, each on a sphere.
 pub(crate) fn garden() -> Scene {
-    scene(
+    let mut garden = scene(
         r#"(
             sky: (0.3, 0.5, 0.7), max_bounces: 12, seed: 77,
             camera: (origin: (0, 2, 5), target: (0, 0.4, 0), fov: 40),
@@ -70,9 +72,6 @@ pub(crate) fn garden() -> Scene {
                 "mirror": Mirror(reflectance: (0.9, 0.8, 0.7)),
                 "gold": RoughConductor(preset: "gold", alpha: 0.3),
                 "steel": RoughConductor(color: (0.6, 0.6, 0.7), alpha: 0.05, masking: Separable),
-                "copper": Conductor(preset: "copper"),
-                "frost": RoughDielectric(ior: 1.5, alpha: 0.4),
-                "lacquer": CoatedDiffuse(albedo: (0.7, 0.1, 0.1), alpha: 0.1),
                 "paint": Principled(base_color: (0.3, 0.4, 0.8), metallic: 0.4, roughness: 0.4, transmission: 0.5, clearcoat: 0.7, absorption: ((0, 1, 0.5), 2)),
                 "film": Principled(base_color: (0.8, 0.9, 0.7), roughness: 0.3, transmission: 1, thin: true, clearcoat: 0.2),
                 "lamp": Emissive(radiance: (9, 8, 7), albedo: (0.5, 0.5, 0.5)),
@@ -84,15 +83,41 @@ pub(crate) fn garden() -> Scene {
                 Sphere(center: (1.5, 0, 1), radius: 0.6, material: "glass"),
                 Sphere(center: (-1.5, 0.1, 1.6), radius: 0.5, material: "gold"),
                 Sphere(center: (0.1, -0.7, 2.2), radius: 0.3, material: "steel"),
-                Sphere(center: (-2.6, 0, 0), radius: 0.6, material: "copper"),
-                Sphere(center: (0.6, 0.8, 2), radius: 0.4, material: "frost"),
-                Sphere(center: (-0.7, -0.8, 2.4), radius: 0.25, material: "lacquer"),
                 Sphere(center: (2.4, -0.4, 1.8), radius: 0.5, material: "paint"),
                 Quad(corner: (0.8, -0.9, 2.6), edge_u: (0.5, 0, -0.2), edge_v: (0, 0.6, 0), material: "film"),
                 Sphere(center: (-1.5, 1, 1), radius: 0.2, material: "lamp"),
             ],
         )"#,
-    )
+    );
+    let own_spheres = garden.spheres.len();
+    let every_field = load("tests/scenes/every_field.ron");
+    for (&surface, name) in every_field
+        .materials
+        .iter()
+        .zip(&every_field.material_names)
+    {
+        let same_type = |other: &Surface| discriminant(other) == discriminant(&surface);
+        if garden.materials.iter().any(same_type) {
+            continue;
+        }
+        let spheres = Arc::make_mut(&mut garden.spheres);
+        // A row in front of the camera.
+        let place = (spheres.len() - own_spheres) as f32;
+        spheres.push(Sphere {
+            center: Vec3::new(0.6 * place - 0.8, 1.1, 1.2),
+            radius: 0.25,
+            material: garden.materials.len() as u32,
+        });
+        garden.materials.push(surface);
+        garden.material_names.push(name.clone());
+    }
+    garden
+}
+
+/// Returns the index of a material, given by its name.
+fn material(scene: &Scene, name: &str) -> u32 {
+    let mut names = scene.material_names.iter();
+    names.position(|other| other == name).unwrap() as u32
 }
 
 /// Returns the garden with instances: mirrored, stretched, sheared, emissive and overlapping, with and without vertex
@@ -142,7 +167,7 @@ pub(crate) fn instanced_garden() -> Scene {
 pub(crate) fn emissive_garden() -> Scene {
     let mut garden = instanced_garden();
     garden.textures[3].uses_second_uvs = true;
-    let lamp = 10;
+    let [paint, film, lamp] = ["paint", "film", "lamp"].map(|name| material(&garden, name));
     for instance in Arc::make_mut(&mut garden.instances).iter_mut().step_by(6) {
         instance.material = Some(lamp);
     }
@@ -156,7 +181,6 @@ pub(crate) fn emissive_garden() -> Scene {
         panic!("no lamp");
     };
     *both_sides = true;
-    let (paint, film) = (8, 9);
     for instance in Arc::make_mut(&mut garden.instances)
         .iter_mut()
         .skip(1)
@@ -189,7 +213,7 @@ pub(crate) fn alpha_tested_garden() -> Scene {
         (2, 0.8, 0.3, None),
         (3, 0.9, 0.0, Some(3)),
         (4, 0.5, 0.0, Some(1)),
-        (10, 0.6, 0.0, None),
+        (material(&garden, "lamp"), 0.6, 0.0, None),
     ] {
         let maps = garden.maps.entry(material).or_default();
         maps.opacity = opacity;

@@ -8,14 +8,14 @@ mod laws;
 
 use std::sync::OnceLock;
 
-use common::Random;
+use common::{Random, load};
 use glam::Vec3;
 use raysieve::{
     scene::{Masking, Metal, Principled, Roughness, Surface},
     shading::{
-        bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value},
+        bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, is_specular},
         energy::tables,
-        material::Material,
+        material::{Material, THIN},
     },
 };
 
@@ -30,6 +30,13 @@ pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) surface: Surface,
     material: Material,
+}
+
+impl Item {
+    /// Returns the BSDF for an eye at this cosine to the normal. `coat_normal` is not set.
+    fn bsdf(&self, energy: &[f32], cosine: f32, front: bool) -> Bsdf {
+        bsdf_of(energy, &self.material, cosine, cosine, front)
+    }
 }
 
 impl Shelf {
@@ -50,24 +57,32 @@ impl Shelf {
         }
     }
 
-    /// Returns all tested materials; perfectly specular ones are left out.
+    /// Returns all tested materials: those of `tests/scenes/every_field.ron` and of [`materials`]. Perfectly specular
+    /// ones are left out.
     pub(crate) fn get() -> &'static Shelf {
         static SHELF: OnceLock<Shelf> = OnceLock::new();
-        SHELF.get_or_init(|| Shelf::new(materials()))
+        SHELF.get_or_init(|| {
+            let scene = load("tests/scenes/every_field.ron");
+            let names = scene.material_names.into_iter();
+            let mut shelf = Shelf::new(names.zip(scene.materials).chain(materials()).collect());
+            shelf
+                .items
+                .retain(|item| !is_specular(&item.bsdf(&shelf.energy, 1.0, true)));
+            shelf
+        })
     }
 
     pub(crate) fn seen(&self, item: &Item, to_eye: Vec3, normal: Vec3, front: bool) -> Seen<'_> {
         let cosine = normal.dot(to_eye);
         let bsdf = Bsdf {
             coat_normal: normal,
-            ..bsdf_of(&self.energy, &item.material, cosine, cosine, front)
+            ..item.bsdf(&self.energy, cosine, front)
         };
-        let ior2 = match item.surface {
-            Surface::RoughDielectric { ior, .. }
-            | Surface::Principled(Principled {
-                ior, thin: false, ..
-            }) => f64::from(ior * ior),
-            _ => 1.0,
+        let ior = item.material.ior;
+        let ior2 = if item.material.flags & THIN == 0 {
+            f64::from(ior * ior)
+        } else {
+            1.0
         };
         Seen {
             energy: &self.energy,

@@ -7,7 +7,7 @@ use compaction::layout::Shared;
 use raysieve::{
     Error,
     accel::instance::NO_INSTANCE,
-    path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput},
+    path::{Hit, NO_PRIMITIVE, PathRadiance, Ray, ShadowRay, Span, Throughput},
     stages::wave::{Wave, counts},
     wavefront::Step,
 };
@@ -111,6 +111,10 @@ impl Buffers {
         for path in (0..self.rays.len()).step_by(8) {
             let (ray, shadow_ray) = (&mut copy.rays[path], &mut copy.shadow_rays[path]);
             let (throughput, hit) = (&mut copy.throughputs[path], &mut copy.hits[path]);
+            // A ray that was not cast may get a distance, and primitive 0 need not be a light.
+            if shadow_ray.distance == 0.0 {
+                shadow_ray.to_primitive = NO_PRIMITIVE;
+            }
             let numbers = [
                 &mut ray.origin.x,
                 &mut ray.pdf,

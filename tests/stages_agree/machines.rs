@@ -116,7 +116,8 @@ impl Host {
 "
         );
         static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-        let program = PROGRAM.get_or_init(|| compiler.build(include_str!("stages.hpp"), &main));
+        let program = PROGRAM
+            .get_or_init(|| compiler.build(include_str!("stages.hpp"), stage_sources(), &main));
         let child = Command::new(program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -24,8 +24,14 @@ mod words;
 
 use crate::{inputs::Inputs, words::Words};
 
-/// Number of calls of each function.
-const CALLS: usize = 1 << 20;
+/// Number of calls of a function whose arguments have at most [`FEW_WORDS`].
+const CALLS_WITH_FEW_WORDS: usize = 1 << 20;
+
+/// Number of calls of a function with more arguments, which take longer to draw and to send.
+const CALLS: usize = 1 << 18;
+
+/// Maximum number of words of few arguments: four numbers.
+const FEW_WORDS: usize = 4;
 
 /// Number of calls in one batch.
 pub(crate) const ROUND: usize = 1 << 10;
@@ -260,7 +266,12 @@ impl Case {
     /// Compares all calls. `Err` describes the first that differs.
     pub(crate) fn check(&self, seed: u64, answers: Answers) -> Result<(), String> {
         let mut inputs = Inputs::new(seed);
-        (0..CALLS / ROUND).try_for_each(|_| (self.check)(&mut inputs, answers))
+        let calls = if self.words.0 <= FEW_WORDS {
+            CALLS_WITH_FEW_WORDS
+        } else {
+            CALLS
+        };
+        (0..calls / ROUND).try_for_each(|_| (self.check)(&mut inputs, answers))
     }
 }
 

@@ -3,6 +3,8 @@
 mod draw;
 mod harvest;
 
+use std::collections::BTreeSet;
+
 use glam::Vec3;
 use raysieve::{
     accel::{
@@ -11,10 +13,18 @@ use raysieve::{
     },
     math::{cross, normalize},
     path::{NO_PRIMITIVE, Ray},
+    shading::material::KIND_COUNT,
 };
 
 pub(crate) use self::{draw::Draw, harvest::Harvest};
 use crate::common::Random;
+
+/// The scene of the inputs has a material of each kind, so that BSDFs of all kinds are compared.
+pub(crate) fn materials_of_every_kind_are_drawn() {
+    let materials = &Harvest::get().world.materials;
+    let kinds: BTreeSet<u32> = materials.iter().map(|material| material.kind).collect();
+    assert!(kinds.into_iter().eq(0..KIND_COUNT));
+}
 
 /// A source of random arguments.
 pub(crate) struct Inputs {

@@ -15,6 +15,7 @@ mod order;
 mod words;
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{Read, Write},
     path::PathBuf,
@@ -23,45 +24,13 @@ use std::{
 };
 
 use cases::{Case, ROUND, cases};
+use compaction::cuda::Source;
 use harness::Tests;
-use host::HostCompiler;
+use host::{HostCompiler, stage_sources};
 use inputs::Harvest;
 
-/// Headers, each with a kernel whose file includes it.
-const INCLUDED: &[(&str, &str)] = &[
-    ("words", "generate"),
-    ("math", "generate"),
-    ("sampler", "generate"),
-    ("camera", "generate"),
-    ("path", "generate"),
-    ("primitive", "intersect"),
-    ("instance", "shade_rare_instanced"),
-    ("bvh", "intersect"),
-    ("material", "intersect"),
-    ("microfacet", "shade"),
-    ("energy", "shade"),
-    ("bsdf_types", "shade_rare_instanced"),
-    ("conductor", "shade_rare_instanced"),
-    ("specular", "shade_rare_instanced"),
-    ("dielectric", "shade_rare_instanced"),
-    ("layered", "shade_rare_instanced"),
-    ("bsdf", "shade_rare_instanced"),
-    ("environment", "intersect"),
-    ("light_tree", "intersect"),
-    ("light_sample", "intersect"),
-    ("area_light", "intersect"),
-    ("lamp", "intersect"),
-    ("light", "intersect"),
-    ("film", "accumulate"),
-    ("pixel_noise", "test_convergence"),
-    ("adaptive_window", "denoise"),
-    ("texture", "shade"),
-    ("material_textures", "shade_rare_instanced"),
-    ("opacity", "intersect_alpha_tested"),
-];
-
-/// A test that needs a C++ compiler.
-type Body = fn(&HostCompiler);
+/// The reason to skip a test.
+const NO_COMPILER: &str = "no C++ compiler";
 
 fn main() {
     let compiler = HostCompiler::find();
@@ -70,60 +39,23 @@ fn main() {
             "twins_have_their_functions_in_the_same_order",
             order::same_order,
         )
-        .test("every_twin_has_a_case", order::every_twin_has_a_case);
-    let headers: [(&str, Body); 29] = [
-        ("words_agree", |compiler| agree(compiler, "words")),
-        ("math_agrees", |compiler| agree(compiler, "math")),
-        ("sampler_agrees", |compiler| agree(compiler, "sampler")),
-        ("camera_agrees", |compiler| agree(compiler, "camera")),
-        ("path_agrees", |compiler| agree(compiler, "path")),
-        ("primitive_agrees", |compiler| agree(compiler, "primitive")),
-        ("instance_agrees", |compiler| agree(compiler, "instance")),
-        ("bvh_agrees", |compiler| agree(compiler, "bvh")),
-        ("material_agrees", |compiler| agree(compiler, "material")),
-        ("microfacet_agrees", |compiler| {
-            agree(compiler, "microfacet")
-        }),
-        ("energy_agrees", |compiler| agree(compiler, "energy")),
-        ("bsdf_types_agree", |compiler| agree(compiler, "bsdf_types")),
-        ("conductor_agrees", |compiler| agree(compiler, "conductor")),
-        ("specular_agrees", |compiler| agree(compiler, "specular")),
-        ("dielectric_agrees", |compiler| {
-            agree(compiler, "dielectric")
-        }),
-        ("layered_agrees", |compiler| agree(compiler, "layered")),
-        ("bsdf_agrees", |compiler| agree(compiler, "bsdf")),
-        ("environment_agrees", |compiler| {
-            agree(compiler, "environment")
-        }),
-        ("light_tree_agrees", |compiler| {
-            agree(compiler, "light_tree")
-        }),
-        ("light_sample_agrees", |compiler| {
-            agree(compiler, "light_sample")
-        }),
-        ("area_light_agrees", |compiler| {
-            agree(compiler, "area_light")
-        }),
-        ("lamp_agrees", |compiler| agree(compiler, "lamp")),
-        ("light_agrees", |compiler| agree(compiler, "light")),
-        ("film_agrees", |compiler| agree(compiler, "film")),
-        ("history_agrees", |compiler| agree(compiler, "pixel_noise")),
-        ("confidence_agrees", |compiler| {
-            agree(compiler, "adaptive_window")
-        }),
-        ("texture_agrees", |compiler| agree(compiler, "texture")),
-        ("maps_agree", |compiler| {
-            agree(compiler, "material_textures")
-        }),
-        ("opacity_agrees", |compiler| agree(compiler, "opacity")),
-    ];
-    for (name, body) in headers {
-        tests = tests.needs("no C++ compiler", compiler.clone(), name, body);
+        .test("every_twin_has_a_case", order::every_twin_has_a_case)
+        .test(
+            "materials_of_every_kind_are_drawn",
+            inputs::materials_of_every_kind_are_drawn,
+        );
+    let headers: BTreeSet<&str> = cases().iter().map(|case| case.header).collect();
+    for header in headers {
+        tests = tests.needs(
+            NO_COMPILER,
+            compiler.clone(),
+            &format!("{header}_agrees"),
+            move |compiler| agree(compiler, header),
+        );
     }
     tests
         .needs(
-            "no C++ compiler",
+            NO_COMPILER,
             compiler,
             "what_differs_is_named",
             what_differs_is_named,
@@ -255,27 +187,51 @@ fn instanced_scene_words() -> Vec<u8> {
         .collect()
 }
 
+/// Returns the number of features of scenes for which the kernels of a file are compiled.
+fn feature_count(source: &Source) -> u32 {
+    let text = source.text().unwrap();
+    let value = |name: &str| -> u32 {
+        let start = format!("constexpr u32 {name} = ");
+        let line = text.lines().find_map(|line| line.strip_prefix(&start));
+        line.map_or(0, |line| line.trim_end_matches(';').parse().unwrap())
+    };
+    value("KINDS").count_ones() + value("INSTANCED") + value("ALPHA_TESTED")
+}
+
+/// Returns the kernel file that tests a header: of those that include it, the one with the most features.
+fn file_with(header: &str) -> Source {
+    let line = format!("#line 1 \"kernels/shared/{header}.cuh\"\n");
+    stage_sources()
+        .filter(|source| source.text().unwrap().contains(&line))
+        .max_by_key(feature_count)
+        .unwrap_or_else(|| panic!("no kernel includes {header}.cuh"))
+}
+
 /// Compiles the program with a call of every function.
 fn build(compiler: &HostCompiler) -> PathBuf {
     let cases = cases();
+    let headers: BTreeSet<&str> = cases.iter().map(|case| case.header).collect();
+    let mut namespaces = BTreeMap::new();
+    let mut sources = BTreeMap::new();
+    for header in headers {
+        let source = file_with(header);
+        let namespace = source.kernel_names().next().unwrap();
+        namespaces.insert(header, namespace);
+        sources.insert(namespace, source);
+    }
     let mut after = String::new();
     for (number, case) in cases.iter().enumerate() {
-        let stage = INCLUDED.iter().find(|(header, _)| *header == case.header);
-        let (_, stage) = stage.unwrap_or_else(|| panic!("which stage includes {}?", case.header));
+        let namespace = namespaces[case.header];
         let (words_in, words_out) = case.words;
         after += &format!(
-            "namespace {stage} {{ calls::Twin twin_{number}() {{ return calls::twin<{words_in}, {words_out}>({}); }} }}\n",
+            "namespace {namespace} {{ calls::Twin twin_{number}() {{ return calls::twin<{words_in}, {words_out}>({}); }} }}\n",
             case.cpp
         );
     }
     after += "static calls::Twin (*const TWINS[])() = {\n";
     for (number, case) in cases.iter().enumerate() {
-        let (_, stage) = INCLUDED
-            .iter()
-            .find(|(header, _)| *header == case.header)
-            .unwrap();
-        after += &format!("    {stage}::twin_{number},\n");
+        after += &format!("    {}::twin_{number},\n", namespaces[case.header]);
     }
     after += "};\nint main(int, char **words) {\n    calls::read_scene(words[2]);\n    calls::read_instanced_scene(words[3]);\n    return calls::serve(TWINS[atoi(words[1])]());\n}\n";
-    compiler.build(include_str!("calls.hpp"), &after)
+    compiler.build(include_str!("calls.hpp"), sources.into_values(), &after)
 }

@@ -4,15 +4,17 @@ use glam::Vec3;
 use raysieve::{
     math::{dot, normalize},
     shading::{
-        bsdf::{bsdf_of, bsdf_sample, bsdf_value},
-        bsdf_types::{Bsdf, NO_VALUE, share},
-        conductor::{
-            compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
+        bsdf::{
+            bsdf_of, bsdf_sample, bsdf_value,
+            conductor::{
+                compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
+            },
+            dielectric::{compensate_dielectric, glass_value, sample_rough},
+            layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
+            specular::{is_specular, sample_specular},
         },
-        dielectric::{compensate_dielectric, glass_value, sample_rough},
-        layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
+        bsdf_types::{Bsdf, NO_VALUE, share},
         material::{Material, reflect},
-        specular::{is_specular, sample_specular},
     },
 };
 

@@ -1,5 +1,7 @@
 //! Cases of the light tree.
 
+use std::sync::OnceLock;
+
 use glam::Vec3;
 use raysieve::lights::light_tree::{
     LightBounds, LightNode, PROBABILITY_UNITS, choose_from_tree, first_width, importance,
@@ -29,12 +31,32 @@ fn bounded(inputs: &mut Inputs) -> LightBounds {
     }
 }
 
+/// A tree over three lights, their trails, and the middle of the first light.
+type Tree = ([LightNode; 5], [u32; 3], Vec3);
+
+/// Returns the trees to draw from. Building one takes as long as many calls of the functions under test.
+fn trees() -> &'static [Tree] {
+    static TREES: OnceLock<Vec<Tree>> = OnceLock::new();
+    TREES.get_or_init(|| {
+        let mut inputs = Inputs::new(1);
+        let trees = (0..1 << 14).map(|_| {
+            let lights: [LightBounds; 3] = std::array::from_fn(|_| bounded(&mut inputs));
+            let (nodes, trails) = light_tree(&lights);
+            let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
+            (
+                nodes.try_into().unwrap(),
+                trails.try_into().unwrap(),
+                middle,
+            )
+        });
+        trees.collect()
+    })
+}
+
 /// Returns a tree over three lights, their trails, and a reference point.
-pub(super) fn tree_and_point(inputs: &mut Inputs) -> ([LightNode; 5], [u32; 3], Vec3) {
-    let lights: [LightBounds; 3] = std::array::from_fn(|_| bounded(inputs));
-    let (mut nodes, trails) = light_tree(&lights);
+pub(super) fn tree_and_point(inputs: &mut Inputs) -> Tree {
+    let (mut nodes, trails, middle) = inputs.one_of(trees());
     let drawn = inputs.draw();
-    let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
     let near = inputs.one_of(&inputs.harvest.hits).0.origin;
     let point = inputs.one_of(&[drawn, middle, near, near, near, near]);
     if inputs.below(8) == 0 {
@@ -42,7 +64,7 @@ pub(super) fn tree_and_point(inputs: &mut Inputs) -> ([LightNode; 5], [u32; 3], 
         nodes[node].intensity = inputs.draw::<f32>().abs();
         nodes[node].spread = inputs.draw();
     }
-    (nodes.try_into().unwrap(), trails.try_into().unwrap(), point)
+    (nodes, trails, point)
 }
 
 pub(super) fn cases() -> Vec<Case> {
