@@ -116,6 +116,17 @@ fn materials_can_be_edited_undone_and_saved() {
     assert!(matches!(viewer.farewell(), Some((CloseCode::Policy, _))));
 }
 
+/// Returns the three numbers that follow `label` in `text`, separated by commas and closed by a parenthesis.
+fn vector_after(text: &str, label: &str) -> [f64; 3] {
+    let (_, rest) = text.split_once(label).expect("the label");
+    let (numbers, _) = rest.split_once(')').expect("a closing parenthesis");
+    let numbers: Vec<f64> = numbers
+        .split(", ")
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    numbers.try_into().expect("three numbers")
+}
+
 fn a_camera_flies_and_focuses() {
     let program = Program::start(&["--spp", "16"]);
     let mut viewer = Viewer::join(&program);
@@ -128,11 +139,19 @@ fn a_camera_flies_and_focuses() {
         viewer.say(r#"{"act":"home"}"#);
         viewer.still_that(|picture| *picture == home);
     }
-    // In fly mode, dragging looks around.
-    viewer.say(r#"{"turn":[0.25,0]}"#);
+    // In fly mode, dragging looks around. The picture's height corresponds to its vertical angle of view.
+    viewer.say(r#"{"turn":[0.25,-0.5]}"#);
     viewer.still_that(|picture| difference(picture, &home) > ALIKE);
     viewer.say(r#"{"act":"print-camera"}"#);
-    assert!(viewer.message_with("camera:").contains("origin: (0, 1, 5)"));
+    let told = viewer.message_with("camera:");
+    let [right, up, back] = vector_after(&told, "target: (");
+    assert_eq!(vector_after(&told, "origin: ("), [0.0, 1.0, 5.0]);
+    let vertical_angle = 2.0 * (20_f64.to_radians().tan() * 120.0 / 160.0).atan();
+    let (forward, rise) = (5.0 - back, up - 1.0);
+    let yaw = right.atan2(forward).abs();
+    let pitch = (-0.5_f64 / 5.0).atan() - rise.atan2(right.hypot(forward));
+    assert!((yaw - 0.25 * vertical_angle).abs() < 1e-3, "{told}");
+    assert!((pitch - 0.5 * vertical_angle).abs() < 1e-3, "{told}");
     viewer.say(r#"{"act":"home"}"#);
     viewer.say(r#"{"act":"fly"}"#);
     viewer.status_that(|status| status["flying"] == false);
