@@ -57,8 +57,8 @@ pub enum Outcome {
 /// window. Must be called from the main thread, at most once per process.
 ///
 /// # Errors
-/// The error that ended the render, except for [`Outcome::AllGpusFailed`], or that of a picture that was being saved.
-/// [`Error::Window`] if the open window was lost, or the render thread or a saving thread panicked.
+/// The error that ended the render, except for [`Outcome::AllGpusFailed`]. If the render has not failed, the error of a
+/// picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, or the render thread or a saving thread panicked.
 pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
