@@ -238,7 +238,12 @@ fn note(line: &str) {
 /// [`Error::Write`] if the text cannot be written for another reason, for example because the disk is full.
 fn print_result(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    check_output(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Converts the result of writing to standard output. A closed pipe is not an error.
+fn check_output(written: io::Result<()>) -> Result<(), Error> {
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
             path: "the standard output".into(),
             problem: format!("not written: {error}; redirect it elsewhere"),
