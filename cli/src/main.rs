@@ -44,7 +44,7 @@ use raysieve_viewer::serve::Server;
 #[cfg(feature = "window")]
 use raysieve_viewer::{
     session::ViewOptions,
-    window::{self, Outcome},
+    window::{self, WindowOutcome},
 };
 use signals::Signals;
 
@@ -161,10 +161,10 @@ fn show_window(
     outputs: &Outputs,
 ) -> Result<Ending, Error> {
     match window::run(renderer, scene, options)? {
-        Outcome::Closed { mut renderer } => {
+        WindowOutcome::Closed { mut renderer } => {
             headless::report(&mut renderer, outputs).map(|_| Ending::Done)
         }
-        Outcome::AllGpusFailed {
+        WindowOutcome::AllGpusFailed {
             mut renderer,
             error,
         } => Err(failure::save_part(
@@ -173,7 +173,7 @@ fn show_window(
             Some(scene),
             outputs,
         )),
-        Outcome::NoWindow { renderer, reason } => {
+        WindowOutcome::NoWindow { renderer, reason } => {
             note(&format!(
                 "no window: {reason}; rendering to {}",
                 outputs.picture.display()

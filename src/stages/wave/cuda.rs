@@ -82,7 +82,7 @@ pub struct CudaWave {
     /// The kernels and buffers of previews; `None` before they are needed.
     pub denoiser: Option<Denoiser>,
     pub(super) loader: KernelLoader,
-    schedule: Schedule,
+    schedule: WaveSchedule,
     in_flight: WavesInFlight,
     /// Whether a wait for the GPU has exceeded its time limit.
     hangs: bool,
@@ -113,7 +113,7 @@ impl KernelLoader {
 
 /// The adaptive decisions about the next waves: their size, the bounces that get large grids, whether hits are sorted,
 /// and the timeout.
-struct Schedule {
+struct WaveSchedule {
     /// Number of multiprocessors of the GPU.
     multiprocessors: u32,
     /// Maximum number of paths that the buffers hold.
@@ -199,7 +199,7 @@ impl CudaWave {
                 sorts_hits: false,
                 image_readback: None,
                 denoiser: None,
-                schedule: Schedule {
+                schedule: WaveSchedule {
                     multiprocessors: multiprocessors.unsigned_abs(),
                     capacity,
                     size: None,
@@ -276,7 +276,7 @@ impl CudaWave {
     /// Adapts the size of the next waves to the time that a wave of `paths` paths took, and enlarges the buffers if
     /// needed. If the GPU's memory does not suffice, waves stay at the capacity of the buffers.
     fn adapt_size(&mut self, paths: u32, report: &Report) {
-        let Schedule {
+        let WaveSchedule {
             capacity,
             pace,
             size: Some(size),

@@ -99,7 +99,7 @@ impl Loader {
         let notifications = sender.clone();
         let notify_change = move |_| drop(notifications.send(LoadRequest::CheckFiles));
         let watcher = watches.then(|| new_debouncer(DEBOUNCE_TIME, notify_change));
-        let work = Work {
+        let state = LoaderState {
             files: scene.files.clone(),
             unopened: None,
             read: scene.clone(),
@@ -114,7 +114,7 @@ impl Loader {
             on_event,
         };
         let thread = thread::Builder::new().name("load".to_owned());
-        thread.spawn(move || work.run(&requests))?;
+        thread.spawn(move || state.run(&requests))?;
         Ok(Self(sender))
     }
 
@@ -144,7 +144,7 @@ impl Drop for Loader {
 }
 
 /// The state of the loader thread.
-struct Work<T: Fn(RenderEvent)> {
+struct LoaderState<T: Fn(RenderEvent)> {
     /// Scene as last loaded or saved, without later material edits.
     read: Arc<Scene>,
     /// Scene `read` with the latest requested material edits.
@@ -171,7 +171,7 @@ struct Work<T: Fn(RenderEvent)> {
     on_event: T,
 }
 
-impl<T: Fn(RenderEvent)> Work<T> {
+impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
