@@ -44,7 +44,7 @@ pub(crate) fn several_gpus_give_the_cpus_adaptive_film(&count: &usize) {
         assert_eq!(preview, expected, "{settings:?}");
         assert_eq!(
             renderer.sample_counts().unwrap(),
-            part.pixel_stats.unwrap().taken
+            part.pixel_stats.unwrap().sample_counts
         );
     };
     picture(&on(&all, Some(WAVE)));
@@ -103,7 +103,7 @@ fn fails(case: &str) {
 
 /// Asserts that the statistics agree with the sample counts of the pixels.
 fn assert_counts(stats: &Stats, part: &Part) {
-    let taken = &part.pixel_stats.as_ref().unwrap().taken;
+    let taken = &part.pixel_stats.as_ref().unwrap().sample_counts;
     let all: u64 = taken.iter().map(|&taken| u64::from(taken)).sum();
     assert_eq!(all, stats.paths);
     let noise = stats.noise.as_ref().unwrap();
@@ -147,7 +147,7 @@ fn falls() {
     assert_counts(stats, &part);
     assert_eq!(
         renderer.sample_counts().unwrap(),
-        part.pixel_stats.as_ref().unwrap().taken
+        part.pixel_stats.as_ref().unwrap().sample_counts
     );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("safe.exr");

@@ -23,7 +23,7 @@ impl Renderer {
         let camera = Camera::new(&self.view, width, height);
         let begun = self.backend.set_camera(camera, self.range.start);
         self.record_counts(begun)?;
-        self.begin_rounds(was_adaptive)
+        self.begin_adaptive(was_adaptive)
     }
 
     /// Selects the samples to render, clears the film and begins again.

@@ -16,7 +16,7 @@ use super::{
     bounce_estimate::BounceEstimate,
     clock, counts,
     in_flight::{Shape, WavesInFlight},
-    rounds::CudaRounds,
+    rounds::CudaAdaptiveState,
     sort_tuner::{SortHits, SortTuner, Timed},
     timeout::WaveTimeout,
     wave_size::{Pace, WaveSize},
@@ -61,7 +61,7 @@ pub struct CudaWave {
     /// The film that samples are added to, with the sample count of each pixel during adaptive sampling.
     pub film: CudaFilm,
     /// The buffers and kernels of the convergence test; `None` without adaptive sampling, and if another GPU tests.
-    pub rounds: Option<CudaRounds>,
+    pub rounds: Option<CudaAdaptiveState>,
     /// The (pixel, sample) pairs of the wave that began last.
     pub span: Span,
     /// The buffers of the paths.
@@ -140,7 +140,7 @@ impl CudaWave {
     /// If the GPU cannot be opened, a kernel cannot be loaded, or the GPU's memory does not suffice.
     pub fn new(
         ordinal: usize,
-        world: &RenderScene,
+        scene: &RenderScene,
         camera: Camera,
         max_bounces: u32,
         capacity: u32,
@@ -148,14 +148,14 @@ impl CudaWave {
     ) -> Result<CudaWave, Error> {
         let watch = CallRegister::default();
         let camera = (camera, max_bounces);
-        CudaWave::new_watched(ordinal, world, camera, capacity, strategy, &watch)
+        CudaWave::new_watched(ordinal, scene, camera, capacity, strategy, &watch)
     }
 
     /// Creates a wave like [`CudaWave::new`], and registers driver calls that may never return with `watch`, so that
     /// another thread can detect a hang. The tuple is the camera and `max_bounces`.
     pub(crate) fn new_watched(
         ordinal: usize,
-        world: &RenderScene,
+        scene: &RenderScene,
         (camera, max_bounces): (Camera, u32),
         capacity: u32,
         strategy: Strategy,
@@ -169,7 +169,7 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED).watched(watch);
-        let variant = KernelVariant::of(world);
+        let variant = KernelVariant::of(scene);
         let paths = capacity as usize;
         let (kernels, compactor) = rayon::join(
             || Kernels::new(&compiler, &context, variant),
@@ -178,7 +178,7 @@ impl CudaWave {
         let (kernels, compactor) = (kernels?, compactor?);
         let upload = || {
             Ok(CudaWave {
-                scene: CudaScene::new(&stream, world)?,
+                scene: CudaScene::new(&stream, scene)?,
                 camera: CudaCamera {
                     host: camera,
                     device: upload(&stream, &[camera])?,
@@ -206,7 +206,7 @@ impl CudaWave {
                     pace: Pace::default(),
                     bounce_estimate: BounceEstimate::all_bounces(max_bounces),
                     busy_bounces: max_bounces + 1,
-                    sort_tuner: SortTuner::new(SortHits::Off, world.kind_count(), strategy),
+                    sort_tuner: SortTuner::new(SortHits::Off, scene.kind_count(), strategy),
                     timeout: WaveTimeout::new(max_bounces),
                 },
                 loader: KernelLoader {

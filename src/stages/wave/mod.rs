@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Instant};
 use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
-pub use rounds::CudaRounds;
+pub use rounds::CudaAdaptiveState;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
 

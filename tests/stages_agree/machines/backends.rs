@@ -11,7 +11,7 @@ use raysieve::{
     film::{Film, FilmSums},
     picture::Picture,
     stages::wave::{CpuWave, CudaWave, Wave},
-    stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
+    stages::{Preview, denoise, gather, gather_on_cuda, resolve, snapshot_film},
     wavefront::Step,
 };
 
@@ -132,7 +132,7 @@ fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f
     let mut preview = Preview::default();
     assert!(!denoise(wave, film.1, &mut preview).unwrap());
     put(wave, first.0);
-    remember(wave, first.1).unwrap();
+    snapshot_film(wave, first.1).unwrap();
     put(wave, film.0);
     assert!(denoise(wave, film.1, &mut preview).unwrap());
     listed_channels(&preview.picture)
