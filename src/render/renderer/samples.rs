@@ -106,7 +106,7 @@ impl Renderer {
     }
 
     /// Checks that the render can continue from a part with this header. The error is the reason why not, as text.
-    pub fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
+    pub(crate) fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
         if let Some(difference) = header.identity.difference(&self.identity()) {
             return Err(difference);
         }

@@ -188,7 +188,7 @@ impl CpuWave {
     /// Returns the number of queue entries at the point of the loop where `counts[count]` paths are live; see
     /// [`counts`] for the indices. With the strategy `off` that is the number of all paths, because the queue never
     /// gets shorter.
-    pub fn queue_length(&self, count: usize) -> usize {
+    pub(crate) fn queue_length(&self, count: usize) -> usize {
         let entries = if self.strategy == Strategy::Off {
             self.span.path_count
         } else {

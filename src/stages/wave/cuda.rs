@@ -236,7 +236,7 @@ impl CudaWave {
     }
 
     /// Sets the minimum timeout of a wave. A GPU that exceeds the timeout counts as hung.
-    pub fn with_min_timeout(mut self, min: Duration) -> CudaWave {
+    pub(crate) fn with_min_timeout(mut self, min: Duration) -> CudaWave {
         self.schedule.timeout.set_min(min);
         self
     }
@@ -445,7 +445,7 @@ impl CudaWave {
 
     /// Returns the grid of a kernel that processes the queue of a bounce. Its threads loop over the queue, because only
     /// the GPU knows the queue's length. The grid is small if few paths are expected.
-    pub fn queue_grid(&self, bounce: u32) -> Launch {
+    pub(crate) fn queue_grid(&self, bounce: u32) -> Launch {
         let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
         Launch::blocks(blocks, BLOCK_THREADS)
     }
@@ -460,7 +460,7 @@ impl CudaWave {
     }
 
     /// Returns whether many paths are expected in this bounce of the wave that began last, so that large grids pay.
-    pub fn expects_many_paths(&self, bounce: u32) -> bool {
+    pub(crate) fn expects_many_paths(&self, bounce: u32) -> bool {
         bounce < self.schedule.busy_bounces
     }
 
@@ -484,7 +484,7 @@ impl CudaWave {
     /// Returns where `self.counts` holds the number of queue entries at the point of the loop where `counts[count]`
     /// paths are live, as a range of length 1. With the strategy `off` that is the number of all paths, because the
     /// queue never gets shorter.
-    pub fn queue_length(&self, count: usize) -> Range<usize> {
+    pub(crate) fn queue_length(&self, count: usize) -> Range<usize> {
         let index = if self.compactor.strategy() == Strategy::Off {
             counts::rays(0)
         } else {
@@ -580,7 +580,7 @@ impl CudaWave {
     }
 
     /// Replaces the film by a copy of `film`, and drops the CUDA graphs.
-    pub fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
+    pub(crate) fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
         self.drop_film_snapshots();
         self.film.sums = upload(&self.stream, &film.sums)?;
         self.film.rejected = upload(&self.stream, &[film.rejected])?;
@@ -589,7 +589,7 @@ impl CudaWave {
     }
 
     /// Sets the sums and the number of rejected samples of the film to 0. The sample counts of pixels stay.
-    pub fn clear_film(&mut self) -> Result<(), Error> {
+    pub(crate) fn clear_film(&mut self) -> Result<(), Error> {
         let cannot_clear = compaction::Error::driver("clear the film");
         self.stream
             .memset_zeros(&mut self.film.sums)

@@ -150,7 +150,7 @@ impl SortTuner {
     }
 
     /// Ends sorting and trials until [`SortTuner::reset`]. Call it when the buffers for sorting cannot be allocated.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.sorts = false;
         self.state = TunerState::Settled;
     }
@@ -216,7 +216,7 @@ impl SortTuner {
     }
 
     /// Returns whether any wave may sort its hits before the view, the user's setting or the strategy changes.
-    pub fn may_sort(&self) -> bool {
+    pub(crate) fn may_sort(&self) -> bool {
         self.sorts() || self.is_automatic() && matches!(self.state, TunerState::Trying { .. })
     }
 

@@ -26,7 +26,7 @@ impl Cpu {
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
         let film = Arc::new(Film::new(setting.camera.pixel_count()));
         Cpu(Wave::Cpu(Box::new(CpuWave::new(
-            setting.world.clone(),
+            setting.scene.clone(),
             setting.camera,
             film,
             setting.max_bounces,
@@ -156,10 +156,10 @@ pub(crate) struct Cuda(pub(crate) Wave);
 impl Cuda {
     /// Creates a wave for this many paths.
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
-        let (world, camera) = (&setting.world, setting.camera);
+        let (scene, camera) = (&setting.scene, setting.camera);
         let wave = CudaWave::new(
             0,
-            world,
+            scene,
             camera,
             setting.max_bounces,
             paths,
