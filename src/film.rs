@@ -64,7 +64,7 @@ pub struct Film {
     /// Number of samples that the film rejected, see [`is_exposable`].
     pub rejected: AtomicU64,
     /// Number of samples of each pixel; set only in adaptive renders.
-    taken: OnceLock<Vec<AtomicU32>>,
+    sample_counts: OnceLock<Vec<AtomicU32>>,
 }
 
 impl Film {
@@ -76,7 +76,7 @@ impl Film {
         Film {
             sums,
             rejected: AtomicU64::new(0),
-            taken: OnceLock::new(),
+            sample_counts: OnceLock::new(),
         }
     }
 
@@ -89,26 +89,26 @@ impl Film {
                 .map(|&sum| AtomicU64::new(sum))
                 .collect(),
             rejected: AtomicU64::new(exposed.rejected),
-            taken: OnceLock::new(),
+            sample_counts: OnceLock::new(),
         }
     }
 
     /// Starts to count the samples of each pixel, from these initial counts. Does nothing if the film already counts.
-    pub(crate) fn count_from(&self, taken: impl Iterator<Item = u32>) {
-        self.taken
-            .get_or_init(|| taken.map(AtomicU32::new).collect());
+    pub(crate) fn count_from(&self, sample_counts: impl Iterator<Item = u32>) {
+        self.sample_counts
+            .get_or_init(|| sample_counts.map(AtomicU32::new).collect());
     }
 
     /// Returns the number of samples of each pixel, or `None` if they are not counted.
-    pub(crate) fn taken(&self) -> Option<&[AtomicU32]> {
-        self.taken.get().map(Vec::as_slice)
+    pub(crate) fn sample_counts(&self) -> Option<&[AtomicU32]> {
+        self.sample_counts.get().map(Vec::as_slice)
     }
 
     /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected. If the film counts the
     /// samples of each pixel, rejected ones are included.
     pub fn expose(&self, pixel: u32, sample: Vec3) {
-        if let Some(taken) = self.taken() {
-            taken[pixel as usize].fetch_add(1, Relaxed);
+        if let Some(sample_counts) = self.sample_counts() {
+            sample_counts[pixel as usize].fetch_add(1, Relaxed);
         }
         if !is_exposable(sample) {
             self.rejected.fetch_add(1, Relaxed);

@@ -1,7 +1,7 @@
 //! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
 //!
-//! This module imports nothing of the program but its error type and, to show progress while a scene is read and its
-//! BVH is built, `headless`.
+//! This module imports nothing of the program but its error type, the check of printed output and, to show progress
+//! while a scene is read and its BVH is built, `headless`.
 
 mod bench;
 mod farm;
@@ -14,13 +14,14 @@ mod values;
 mod verify;
 
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use crate::error::Error;
+use crate::{check_output, error::Error};
 use clap::{
-    ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
+    Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
     parser::ValueSource,
 };
@@ -52,8 +53,8 @@ use self::{
     output::LookArguments,
     scene::{SampleRange, SceneArguments, check_hash},
     values::{
-        debug_view, duration, noise, part_path, picture_path, sample_range, scene_hash, scene_path,
-        stats_path,
+        MIN_INTERVAL, debug_view, duration_from, noise, part_path, picture_path, sample_range,
+        scene_hash, scene_path, stats_path,
     },
 };
 
@@ -91,7 +92,7 @@ pub(crate) struct Arguments {
 
     /// Sample adaptively: stop at each pixel once its estimated relative error is at most this, from 0.0001 to 1
     /// (such as 0.01 for 1 %), and after --spp samples at the latest [default: every pixel gets --spp samples]
-    #[arg(long, value_name = "ERROR", value_parser = noise, allow_negative_numbers = true, conflicts_with = "samples",
+    #[arg(long, value_name = "ERROR", value_parser = noise, conflicts_with = "samples",
         help_heading = "Rendering")]
     noise: Option<f32>,
 
@@ -100,7 +101,8 @@ pub(crate) struct Arguments {
 
     /// Render only samples A to B-1 of each pixel, counted from 0, to be merged with other parts; implies --headless
     /// [default: 0..SPP]
-    #[arg(long, value_name = "A..B", value_parser = sample_range, requires = "output", help_heading = "Rendering")]
+    #[arg(long, value_name = "A..B", value_parser = sample_range, allow_hyphen_values = true,
+        requires = "output", help_heading = "Rendering")]
     samples: Option<SampleRange>,
 
     /// Refuse to render unless the scene has this hash, which an .exr of the scene contains as scene_hash [default:
@@ -161,7 +163,8 @@ pub(crate) struct Arguments {
     checkpoint: Option<PathBuf>,
 
     /// Minimum time between checkpoints during the render, such as 30s, 5m or 2h
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "checkpoint",
+    #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_INTERVAL), allow_hyphen_values = true,
+        default_value = "60s", requires = "checkpoint",
         help_heading = "Output")]
     every: Duration,
 
@@ -213,19 +216,22 @@ Examples:
 
 const EXIT_CODES: &str = "\
 Exit codes:
-    0  success
-    1  the render failed, a file could not be written, verification failed, or a benchmark is slower than its baseline
-    2  wrong usage, or an invalid scene
-  130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C
-       exits at once and writes nothing; with --serve, Ctrl-C exits with 0";
+    0  success; also after Ctrl-C with --serve
+    1  the render or a farm failed, a file could not be written, verification failed, or a benchmark is slower than its
+       baseline
+    2  wrong usage, an invalid scene or input file, or a missing GPU
+  130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C, over a second
+       later, exits at once and writes nothing; a window closes at the first Ctrl-C and writes nothing";
 
 /// Parses and checks the command line. If the command line asks for the help or the version, prints that text and
 /// returns `None`.
 ///
 /// # Errors
-/// [`Error::Usage`] with a message on one line.
+/// [`Error::Usage`] with a message on one line, or [`Error::Write`] if the help or the version cannot be printed.
 pub(crate) fn read() -> Result<Option<Arguments>, Error> {
     let matches = Arguments::command()
+        .mut_args(with_negative_numbers)
+        .mut_subcommands(|command| command.mut_args(with_negative_numbers))
         .after_help(
             "See raysieve --help for details, examples, the keys of the window and the exit codes.",
         )
@@ -245,11 +251,16 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         Ok(arguments) => arguments.check().map(|()| Some(arguments)),
         Err(error) if error.use_stderr() => Err(Error::Usage(usage_message(&error))),
         Err(help) => {
-            // Printing fails only if the reader has closed the pipe, and then nobody needs the text.
-            let _ = help.print();
-            Ok(None)
+            let printed = help.print().and_then(|()| io::stdout().flush());
+            check_output(printed).map(|()| None)
         }
     }
+}
+
+/// Lets an option take negative numbers, so that its parser states which values it expects.
+fn with_negative_numbers(option: Arg) -> Arg {
+    let takes_value = option.get_action().takes_values() && !option.is_positional();
+    option.allow_negative_numbers(takes_value)
 }
 
 /// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and

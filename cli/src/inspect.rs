@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use raysieve::{
-    inspect::path_record::{DirectLightSample, Inspector, PathRecord, SurfaceHit, Vertex},
+    inspect::path_record::{DirectLightSample, Inspector, PathRecord, PathVertex, SurfaceHit},
     render::output,
 };
 use raysieve_scene::atomic_file;
@@ -56,7 +56,7 @@ fn table(record: &PathRecord) -> String {
 
 /// Returns the cells of one vertex, in the order of [`HEAD`]. If the ray leaves the scene, the direction of the ray
 /// replaces the position. Bounce 0 is the hit of the camera ray.
-fn cells((bounce, vertex): (u32, &Vertex)) -> [String; 6] {
+fn cells((bounce, vertex): (u32, &PathVertex)) -> [String; 6] {
     let (place, what) = match &vertex.hit {
         Some(hit) => (triple(hit.position.to_array(), 3), surface(hit)),
         None => (

@@ -44,7 +44,7 @@ use raysieve_viewer::serve::Server;
 #[cfg(feature = "window")]
 use raysieve_viewer::{
     session::ViewOptions,
-    window::{self, Outcome},
+    window::{self, WindowOutcome},
 };
 use signals::Signals;
 
@@ -161,10 +161,10 @@ fn show_window(
     outputs: &Outputs,
 ) -> Result<Ending, Error> {
     match window::run(renderer, scene, options)? {
-        Outcome::Closed { mut renderer } => {
+        WindowOutcome::Closed { mut renderer } => {
             headless::report(&mut renderer, outputs).map(|_| Ending::Done)
         }
-        Outcome::AllGpusFailed {
+        WindowOutcome::AllGpusFailed {
             mut renderer,
             error,
         } => Err(failure::save_part(
@@ -173,7 +173,7 @@ fn show_window(
             Some(scene),
             outputs,
         )),
-        Outcome::NoWindow { renderer, reason } => {
+        WindowOutcome::NoWindow { renderer, reason } => {
             note(&format!(
                 "no window: {reason}; rendering to {}",
                 outputs.picture.display()
@@ -238,7 +238,12 @@ fn note(line: &str) {
 /// [`Error::Write`] if the text cannot be written for another reason, for example because the disk is full.
 fn print_result(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    check_output(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Converts the result of writing to standard output. A closed pipe is not an error.
+fn check_output(written: io::Result<()>) -> Result<(), Error> {
+    match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Write {
             path: "the standard output".into(),
             problem: format!("not written: {error}; redirect it elsewhere"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use raysieve::{inspect::aovs::Aovs, render::renderer::Renderer};
 use raysieve_scene::Scene;
 use raysieve_viewer::{
-    serve::{Outcome, Server},
+    serve::{PageOutcome, Server},
     session::ViewOptions,
 };
 
@@ -41,8 +41,8 @@ pub(crate) fn show(
     signals.on_first(move || stopper.stop());
     note(&format!("page: {}", server.url()));
     let (mut renderer, scene) = match server.run(renderer, scene, options)? {
-        Outcome::Stopped(renderer, scene) => (*renderer, scene),
-        Outcome::AllGpusFailed {
+        PageOutcome::Stopped(renderer, scene) => (*renderer, scene),
+        PageOutcome::AllGpusFailed {
             mut renderer,
             error,
         } => {

@@ -453,12 +453,12 @@ impl Partition {
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
-    ) -> Result<Call<'a>> {
+    ) -> Result<PartitionCall<'a>> {
         let room = workspace.capacity();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || "the items of partition".to_owned();
         check_workspace(what, room, item_count.capacity)?;
-        Ok(Call {
+        Ok(PartitionCall {
             flags: flags.slice(..),
             count: item_count.count,
             count_words: count_words::<W>(),
@@ -482,8 +482,8 @@ impl Partition {
     fn count<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        mut call: Call<'a>,
-    ) -> Result<(Call<'a>, Launch)> {
+        mut call: PartitionCall<'a>,
+    ) -> Result<(PartitionCall<'a>, Launch)> {
         let max_blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
         let blocks = portions(call.capacity, TILE_ITEMS, max_blocks);
         let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
@@ -502,7 +502,7 @@ impl Partition {
 }
 
 /// The validated arguments of a [`Partition`] call, as passed to its launches.
-struct Call<'a> {
+struct PartitionCall<'a> {
     flags: CudaView<'a, u8>,
     count: CudaView<'a, u32>,
     count_words: u32,

@@ -44,7 +44,7 @@ use crate::{
 };
 
 pub use crate::monoid::{Item, Operator};
-use passes::{Call, Method, Passes};
+use passes::{Passes, ScanCall, ScanMethod};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
 
@@ -216,7 +216,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// GPU does not support that kernel. For tests.
     #[doc(hidden)]
     pub fn look_ahead_from(&mut self, tiles: usize) {
-        if let Method::LookBack(_, Some(look_ahead)) = &mut self.passes.method {
+        if let ScanMethod::LookBack(_, Some(look_ahead)) = &mut self.passes.method {
             look_ahead.from_tiles = tiles;
         }
     }
@@ -399,7 +399,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         check_range(NAMES.input, capacity, 0, MAX_ITEMS)?;
         let what = || format!("the items of scan by {}", self.strategy);
         check_workspace(what, room, capacity)?;
-        let call = Call {
+        let call = ScanCall {
             stream,
             items: items.slice(..),
             item_count,

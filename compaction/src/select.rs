@@ -77,7 +77,7 @@ use crate::{
 };
 
 pub(crate) use method::item_constants;
-use method::{Call, Method, What};
+use method::{Method, SelectCall, What};
 pub use predicate::{Predicate, SelectIf};
 pub use strategy::Strategy;
 pub use workspace::Workspace;
@@ -392,13 +392,13 @@ impl Select {
         count: Count<'a, W>,
         selected: &'a mut CudaViewMut<'_, W>,
         workspace: &'a mut Workspace,
-    ) -> Result<Call<'a, W>> {
+    ) -> Result<SelectCall<'a, W>> {
         let room = workspace.capacity_for::<W>(self.strategy);
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || format!("the items of select by {}", self.strategy);
         check_workspace(what, room, item_count.capacity)?;
-        Ok(Call {
+        Ok(SelectCall {
             stream,
             flags: flags.slice(..),
             count: cuda::reinterpret(item_count.count)?,

@@ -8,9 +8,9 @@ use crate::adaptive::pixel_noise::{PixelNoise, has_converged};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PixelStats {
     /// Number of samples of each pixel.
-    pub taken: Vec<u32>,
+    pub sample_counts: Vec<u32>,
     /// The film's sums at each pixel's last convergence test, three channels per pixel.
-    pub marks: Vec<u64>,
+    pub sums_at_test: Vec<u64>,
     /// Noise statistics of each pixel after its last convergence test.
     pub histories: Vec<PixelNoise>,
 }
@@ -19,8 +19,8 @@ impl PixelStats {
     /// Creates the statistics of an image without samples.
     pub fn new(pixel_count: u32) -> PixelStats {
         PixelStats {
-            taken: vec![0; pixel_count as usize],
-            marks: vec![0; 3 * pixel_count as usize],
+            sample_counts: vec![0; pixel_count as usize],
+            sums_at_test: vec![0; 3 * pixel_count as usize],
             histories: vec![PixelNoise::default(); pixel_count as usize],
         }
     }
@@ -34,10 +34,10 @@ impl PixelStats {
     /// Returns the hash of all data as 32 hexadecimal digits (XXH3, 128 bits).
     pub(crate) fn hash(&self) -> String {
         let mut hash = Xxh3::new();
-        for chunk in self.taken.chunks(1 << 12) {
+        for chunk in self.sample_counts.chunks(1 << 12) {
             hash.update(bytemuck::cast_slice(&little_endian(chunk, u32::to_le)));
         }
-        for chunk in self.marks.chunks(1 << 12) {
+        for chunk in self.sums_at_test.chunks(1 << 12) {
             hash.update(bytemuck::cast_slice(&little_endian(chunk, u64::to_le)));
         }
         for chunk in self.histories.chunks(1 << 12) {

@@ -160,7 +160,7 @@ impl Schedule {
             ..self
         };
         let round = rounds.last_round();
-        for (history, &taken) in pixel_stats.histories.iter().zip(&pixel_stats.taken) {
+        for (history, &taken) in pixel_stats.histories.iter().zip(&pixel_stats.sample_counts) {
             let error = error_units(history.error);
             if has_converged(history) {
                 rounds.done_error += error;
@@ -298,7 +298,7 @@ impl Schedule {
     }
 
     /// Returns the number of pairs rendered in all rounds.
-    pub(crate) fn taken(&self) -> u64 {
+    pub(crate) fn sample_count(&self) -> u64 {
         self.before + self.done
     }
 
@@ -313,7 +313,7 @@ impl Schedule {
         if self.is_complete() {
             return 1.0;
         }
-        let taken = self.taken() as f64;
+        let taken = self.sample_count() as f64;
         let in_round = (self.end() - self.done) as f64;
         let left = self.to_go.saturating_sub(self.done) as f64;
         (taken / (taken + left.max(in_round)).max(1.0)).min(0.9999)

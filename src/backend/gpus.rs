@@ -191,8 +191,8 @@ impl Gpus {
 
     /// Keeps a copy of the sum, which holds the first `done` (pixel, sample) pairs, on its GPU. [`Gpus::denoise`] later
     /// compares the film with it to estimate the film's noise.
-    pub(super) fn remember(&mut self, done: u64) -> Result<(), Error> {
-        self.with_sum(|sum, on| sum.remember(on, done))
+    pub(super) fn snapshot_film(&mut self, done: u64) -> Result<(), Error> {
+        self.with_sum(|sum, on| sum.snapshot_film(on, done))
     }
 
     /// Resolves the sum, which holds the first `done` pairs, into a denoised preview. Returns `false` while its noise

@@ -36,7 +36,7 @@ use crate::{
     picture::Picture,
     scene::memory,
     stages::wave::{CpuWave, Pace, Report, SortHits, Wave},
-    stages::{Preview, denoise, remember, resolve},
+    stages::{Preview, denoise, resolve, snapshot_film},
 };
 pub use ahead::Ahead;
 pub use gpu_health::Gpu;
@@ -112,7 +112,7 @@ impl CanHang for Engine {
 impl Backend {
     /// Returns the backend that the settings choose, with the scene on it.
     pub(crate) fn new(
-        world: RenderScene,
+        scene: RenderScene,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -121,38 +121,38 @@ impl Backend {
             setting: format!("backend {}", settings.backend),
             problem,
         })?;
-        let world = Arc::new(world);
-        let mut backend = Backend::of_choice(world, camera, max_bounces, settings)?;
+        let scene = Arc::new(scene);
+        let mut backend = Backend::of_choice(scene, camera, max_bounces, settings)?;
         backend.set_sort_hits(settings.sort_hits)?;
         Ok(backend)
     }
 
     /// Returns the backend of a valid choice. See [`Backend::new`].
     fn of_choice(
-        world: Arc<RenderScene>,
+        scene: Arc<RenderScene>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
     ) -> Result<Backend, Error> {
         match &settings.backend {
-            BackendChoice::Cpu => Backend::cpu(world, camera, max_bounces, settings, None),
+            BackendChoice::Cpu => Backend::cpu(scene, camera, max_bounces, settings, None),
             BackendChoice::Cuda(ordinal) => {
-                Backend::cuda(&[*ordinal], &world, camera, max_bounces, settings)
+                Backend::cuda(&[*ordinal], &scene, camera, max_bounces, settings)
             }
             BackendChoice::SomeCuda(ordinals) => {
-                Backend::cuda(ordinals, &world, camera, max_bounces, settings)
+                Backend::cuda(ordinals, &scene, camera, max_bounces, settings)
             }
             BackendChoice::AllCuda => {
                 let all: Vec<usize> = devices()?.iter().map(|device| device.ordinal).collect();
-                Backend::cuda(&all, &world, camera, max_bounces, settings)
+                Backend::cuda(&all, &scene, camera, max_bounces, settings)
             }
-            BackendChoice::Auto => Backend::auto(world, camera, max_bounces, settings),
+            BackendChoice::Auto => Backend::auto(scene, camera, max_bounces, settings),
         }
     }
 
     /// Returns a backend on the first GPU, or on the CPU with the reason why the GPU cannot be used.
     fn auto(
-        world: Arc<RenderScene>,
+        scene: Arc<RenderScene>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -160,7 +160,7 @@ impl Backend {
         let reason = match devices() {
             Ok(found) => {
                 let ordinal = found.first().map_or(0, |device| device.ordinal);
-                match Backend::cuda(&[ordinal], &world, camera, max_bounces, settings) {
+                match Backend::cuda(&[ordinal], &scene, camera, max_bounces, settings) {
                     Ok(backend) => {
                         let reason = match found.len() {
                             1 => "the first GPU".to_owned(),
@@ -178,12 +178,12 @@ impl Backend {
             }
             Err(error) => error.to_string(),
         };
-        Backend::cpu(world, camera, max_bounces, settings, Some(reason))
+        Backend::cpu(scene, camera, max_bounces, settings, Some(reason))
     }
 
     /// Returns a backend on the CPU, which was chosen for `reason`.
     fn cpu(
-        world: Arc<RenderScene>,
+        scene: Arc<RenderScene>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -198,12 +198,12 @@ impl Backend {
                 problem,
             })?;
         // Built here, so that it does not count as render time.
-        pool.install(|| world.simd_scene());
+        pool.install(|| scene.simd_scene());
         let film = Arc::new(Film::new(camera.pixel_count()));
         let wave = |_| {
-            let (world, film) = (world.clone(), film.clone());
+            let (scene, film) = (scene.clone(), film.clone());
             let mut wave = CpuWave::new(
-                world,
+                scene,
                 camera,
                 film,
                 max_bounces,
@@ -233,7 +233,7 @@ impl Backend {
     /// Returns a backend on the GPUs with these device numbers.
     fn cuda(
         ordinals: &[usize],
-        world: &Arc<RenderScene>,
+        scene: &Arc<RenderScene>,
         camera: Camera,
         max_bounces: u32,
         settings: &Settings,
@@ -242,7 +242,7 @@ impl Backend {
         let mut gpus = chosen(&found, ordinals);
         let opening = Opening {
             found: &found,
-            world,
+            scene,
             camera,
             max_bounces,
             settings,
@@ -331,10 +331,10 @@ impl Backend {
     }
 
     /// Keeps a copy of the film, which holds the first `done` pairs, to estimate the noise of later films.
-    pub(crate) fn remember(&mut self, done: u64) -> Result<(), Error> {
+    pub(crate) fn snapshot_film(&mut self, done: u64) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.with_first(|wave| remember(wave, done)),
-            Engine::Gpus(gpus) => gpus.remember(done),
+            Engine::Waves(waves) => waves.with_first(|wave| snapshot_film(wave, done)),
+            Engine::Gpus(gpus) => gpus.snapshot_film(done),
         }
     }
 

@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The scene and settings for GPUs that are to be opened.
 pub(super) struct Opening<'a> {
     pub(super) found: &'a [DeviceInfo],
-    pub(super) world: &'a Arc<RenderScene>,
+    pub(super) scene: &'a Arc<RenderScene>,
     pub(super) camera: Camera,
     pub(super) max_bounces: u32,
     pub(super) settings: &'a Settings,
@@ -116,7 +116,7 @@ impl Opening<'_> {
     ) -> impl FnOnce() -> Result<CudaWave, Error> + Send + 'static {
         let device = self.found.iter().find(|device| device.ordinal == ordinal);
         let memory = device.map_or(0, |device| device.memory_bytes);
-        let (world, settings) = (self.world.clone(), self.settings.clone());
+        let (scene, settings) = (self.scene.clone(), self.settings.clone());
         let camera = (self.camera, self.max_bounces);
         move || {
             let fitting = memory / MEMORY_SHARE / CudaWave::BYTES_PER_PATH as u64;
@@ -127,7 +127,7 @@ impl Opening<'_> {
             let _context = watch.over("open the GPU", Duration::ZERO, || open(ordinal))?;
             drop(turns);
             let strategy = settings.strategy;
-            let wave = CudaWave::new_watched(ordinal, &world, camera, wave_size, strategy, &watch)?;
+            let wave = CudaWave::new_watched(ordinal, &scene, camera, wave_size, strategy, &watch)?;
             let wave = wave.with_min_timeout(settings.timeout());
             Ok(match settings.wave_size {
                 None => wave.with_adaptive_size(max_paths),

@@ -18,23 +18,23 @@ impl Backend {
     /// Begins adaptive sampling of the pixels on this list, on the current film and at the state of `rounds`.
     ///
     /// `pixel_stats` holds the statistics of all pixels; `None` if no round has ended yet.
-    pub(crate) fn begin_rounds(
+    pub(crate) fn begin_adaptive(
         &mut self,
         rounds: &Schedule,
         list: &[u32],
         pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.begin_rounds(list, pixel_stats),
-            Engine::Gpus(gpus) => gpus.begin_rounds(rounds, list, pixel_stats),
+            Engine::Waves(waves) => waves.begin_adaptive(list, pixel_stats),
+            Engine::Gpus(gpus) => gpus.begin_adaptive(rounds, list, pixel_stats),
         }
     }
 
     /// Ends adaptive sampling: every pixel gets all samples.
-    pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
+    pub(crate) fn end_adaptive(&mut self) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.each(Wave::end_rounds),
-            Engine::Gpus(gpus) => gpus.end_rounds(),
+            Engine::Waves(waves) => waves.each(Wave::end_adaptive),
+            Engine::Gpus(gpus) => gpus.end_adaptive(),
         }
     }
 
@@ -50,10 +50,10 @@ impl Backend {
     }
 
     /// Returns the number of samples of each pixel during adaptive sampling.
-    pub(crate) fn taken(&mut self) -> Result<Vec<u32>, Error> {
+    pub(crate) fn sample_counts(&mut self) -> Result<Vec<u32>, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => lock(&waves.waves[0]).taken(),
-            Engine::Gpus(gpus) => Ok(gpus.taken().unwrap_or_default()),
+            Engine::Waves(waves) => lock(&waves.waves[0]).sample_counts(),
+            Engine::Gpus(gpus) => Ok(gpus.sample_counts().unwrap_or_default()),
         }
     }
 
@@ -67,14 +67,14 @@ impl Backend {
 }
 
 impl Waves {
-    /// See [`Backend::begin_rounds`].
-    fn begin_rounds(
+    /// See [`Backend::begin_adaptive`].
+    fn begin_adaptive(
         &mut self,
         list: &[u32],
         pixel_stats: Option<&PixelStats>,
     ) -> Result<(), Error> {
         let list: Arc<[u32]> = list.into();
-        lock(&self.waves[0]).begin_rounds(&list, pixel_stats)?;
+        lock(&self.waves[0]).begin_adaptive(&list, pixel_stats)?;
         self.share_list(&list);
         Ok(())
     }

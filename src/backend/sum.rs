@@ -189,7 +189,7 @@ impl Sum {
         let (kernels, camera) = (&wave.kernels, &wave.camera.host);
         let (stream, shown) = ((&self.stream, self.timeout), &mut self.shown);
         let counts = match &self.convergence {
-            Some(convergence) => FilmSamples::PerPixel(convergence.taken.as_view()),
+            Some(convergence) => FilmSamples::PerPixel(convergence.sample_counts.as_view()),
             None => FilmSamples::FirstPairs(done),
         };
         develop(kernels, stream, camera, sums, counts, shown, picture)
@@ -197,13 +197,13 @@ impl Sum {
 
     /// Keeps a copy of the sum on its GPU, for denoising. The sum holds the first `done` pairs. `wave` is that of the
     /// sum's GPU.
-    pub(super) fn remember(&mut self, wave: &CudaWave, done: u64) -> Result<(), Error> {
+    pub(super) fn snapshot_film(&mut self, wave: &CudaWave, done: u64) -> Result<(), Error> {
         let mut denoiser = match self.denoiser.take() {
             Some(denoiser) => denoiser,
             None => wave.new_denoiser()?,
         };
         let sums = self.film.slice(..self.film.len() - 1);
-        let kept = denoiser.remember(&self.stream, sums, done);
+        let kept = denoiser.snapshot_film(&self.stream, sums, done);
         self.denoiser = Some(denoiser);
         kept
     }
@@ -220,9 +220,11 @@ impl Sum {
             self.denoiser = Some(wave.new_denoiser()?);
         }
         let source = match &self.convergence {
-            Some(ConvergenceState { taken, rounds, .. }) => {
-                NoiseSource::PixelStats(taken.as_view(), rounds.histories.as_view())
-            }
+            Some(ConvergenceState {
+                sample_counts,
+                rounds,
+                ..
+            }) => NoiseSource::PixelStats(sample_counts.as_view(), rounds.histories.as_view()),
             None => NoiseSource::Snapshot(done),
         };
         match &mut self.denoiser {

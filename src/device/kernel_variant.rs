@@ -30,13 +30,13 @@ impl KernelVariant {
         lights: false,
     };
 
-    pub(crate) fn of(world: &RenderScene) -> KernelVariant {
+    pub(crate) fn of(scene: &RenderScene) -> KernelVariant {
         KernelVariant {
-            materials: world.kinds,
-            instanced: !world.is_plain(),
-            alpha_tested: world.stochastic_opacity().is_some(),
-            far_lights: world.light_params.far_lights > 0,
-            lights: world.light_params.light_count > 0,
+            materials: scene.kinds,
+            instanced: !scene.is_plain(),
+            alpha_tested: scene.stochastic_opacity().is_some(),
+            far_lights: scene.light_params.far_lights > 0,
+            lights: scene.light_params.light_count > 0,
         }
     }
 

@@ -307,7 +307,7 @@ impl RenderScene {
     }
 
     /// Returns the number of different material kinds in the scene.
-    pub fn kind_count(&self) -> u32 {
+    pub(crate) fn kind_count(&self) -> u32 {
         (self.kinds & ((1 << KIND_COUNT) - 1)).count_ones()
     }
 
@@ -324,7 +324,7 @@ impl RenderScene {
     }
 
     /// Returns the data that texture lookups read.
-    pub fn texture_atlas(&self) -> material_textures::TextureAtlas<'_> {
+    pub(crate) fn texture_atlas(&self) -> material_textures::TextureAtlas<'_> {
         material_textures::TextureAtlas {
             maps: &self.maps,
             textures: &self.textures,

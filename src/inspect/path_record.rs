@@ -51,14 +51,14 @@ pub struct PathRecord {
     /// Whether the film does not add this sample because its radiance is not finite or too bright.
     pub rejected: bool,
     /// Vertices in order; entry 0 is where the camera ray ends.
-    pub vertices: Vec<Vertex>,
+    pub vertices: Vec<PathVertex>,
     /// Reason why the path ended after the last vertex.
     pub end: End,
 }
 
 /// A bounce of a path: a ray, the surface it hit, and the light gained there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Vertex {
+pub struct PathVertex {
     /// Origin of the ray in world space.
     #[serde(serialize_with = "numbers")]
     pub origin: Vec3,
@@ -258,9 +258,9 @@ impl Inspector {
 
     /// Returns the vertex where the path's ray ends, before it is shaded. `emission` is the light of the sky, if it
     /// missed.
-    fn vertex(&self, wave: &CpuWave, emission: Vec3) -> Vertex {
+    fn vertex(&self, wave: &CpuWave, emission: Vec3) -> PathVertex {
         let ray = &wave.rays[0];
-        Vertex {
+        PathVertex {
             origin: ray.origin,
             direction: ray.direction,
             hit: self.surface_hit(wave, ray),

@@ -321,7 +321,7 @@ fn to_lamp(light: &scene::Light, radius: f64) -> Option<(Lamp, f64)> {
 /// Returns half the diagonal of the scene's bounding box in metres; 0 without surfaces. Instances count with their
 /// mesh's transformed bounding box.
 pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
-    let mut all = Bounds::default();
+    let mut all = PointBounds::default();
     let corners = scene.triangles.iter().flat_map(|each| each.vertices);
     corners.for_each(|corner| all.add(corner.as_dvec3()));
     for sphere in scene.spheres.iter() {
@@ -329,11 +329,11 @@ pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
         all.add(sphere.center.as_dvec3() - radius);
         all.add(sphere.center.as_dvec3() + radius);
     }
-    let meshes: Vec<Bounds> = scene
+    let meshes: Vec<PointBounds> = scene
         .meshes
         .iter()
         .map(|mesh| {
-            let mut bounds = Bounds::default();
+            let mut bounds = PointBounds::default();
             mesh.positions
                 .iter()
                 .for_each(|position| bounds.add(position.as_dvec3()));
@@ -358,21 +358,21 @@ pub(crate) fn bounding_radius(scene: &scene::Scene) -> f64 {
 
 /// An axis-aligned box around points, in metres; inverted while empty.
 #[derive(Clone, Copy)]
-struct Bounds {
+struct PointBounds {
     low: DVec3,
     high: DVec3,
 }
 
-impl Default for Bounds {
-    fn default() -> Bounds {
-        Bounds {
+impl Default for PointBounds {
+    fn default() -> PointBounds {
+        PointBounds {
             low: DVec3::INFINITY,
             high: DVec3::NEG_INFINITY,
         }
     }
 }
 
-impl Bounds {
+impl PointBounds {
     /// Extends the box to contain a point.
     fn add(&mut self, point: DVec3) {
         self.low = self.low.min(point);

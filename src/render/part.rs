@@ -272,7 +272,7 @@ impl Part {
     /// Returns the number of samples of a pixel on this film.
     fn samples_of(&self, pixel: u32) -> u32 {
         match &self.pixel_stats {
-            Some(pixel_stats) => pixel_stats.taken[pixel as usize],
+            Some(pixel_stats) => pixel_stats.sample_counts[pixel as usize],
             None => self.header.samples.of_pixel(pixel),
         }
     }
@@ -308,8 +308,8 @@ impl PartFile {
         }
         if let (Some(pixel_stats), Some(noise)) = (&pixel_stats, &header.stats.noise)
             && (pixel_stats.hash() != noise.pixel_stats_hash
-                || pixel_stats.taken.iter().min() != Some(&header.stats.spp)
-                || pixel_stats.taken.iter().max() != Some(&noise.max_samples))
+                || pixel_stats.sample_counts.iter().min() != Some(&header.stats.spp)
+                || pixel_stats.sample_counts.iter().max() != Some(&noise.max_samples))
         {
             let problem = "its noise estimates do not match its statistics";
             return Err(Error::damaged(path, problem));

@@ -103,8 +103,8 @@ impl Renderer {
         let (width, height) = scene.size;
         let camera = Camera::new(&scene.camera, width, height);
         let kept = Arc::downgrade(&trees);
-        let world = RenderScene::with_trees(trees, scene)?;
-        let backend = Backend::new(world, camera, scene.max_bounces, settings)?;
+        let render_scene = RenderScene::with_trees(trees, scene)?;
+        let backend = Backend::new(render_scene, camera, scene.max_bounces, settings)?;
         let names = match &backend.gpus[..] {
             [] => backend.devices.clone(),
             gpus => gpus.iter().map(|gpu| gpu.name.clone()).collect(),

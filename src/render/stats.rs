@@ -283,7 +283,7 @@ impl Stats {
 
     /// Subtracts the counts and times that [`Stats::add`] added for a wave whose samples were lost because the device
     /// failed.
-    pub fn withdraw(&mut self, device: &str, report: &Report, time_share: f64) {
+    pub(crate) fn withdraw(&mut self, device: &str, report: &Report, time_share: f64) {
         self.change(device, report, -time_share, u64::saturating_sub);
     }
 
@@ -311,7 +311,7 @@ impl Stats {
     }
 
     /// Marks a device as failed.
-    pub fn set_failed(&mut self, device: &str) {
+    pub(crate) fn set_failed(&mut self, device: &str) {
         self.device(device).failed = true;
     }
 
@@ -359,7 +359,7 @@ impl Stats {
     }
 
     /// Adds the statistics of another part of the same render.
-    pub fn add_part(&mut self, other: &Stats) {
+    pub(crate) fn add_part(&mut self, other: &Stats) {
         for (row, more) in self.bounces.iter_mut().zip(&other.bounces) {
             row.add(more);
         }

@@ -52,7 +52,7 @@ pub struct Preview {
 ///
 /// # Errors
 /// On a GPU, if its memory does not suffice, or if loading the kernels fails.
-pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
+pub fn snapshot_film(wave: &mut Wave, done: u64) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => {
             let sums = cpu.film.sums.par_iter().map(|sum| sum.load(Relaxed));
@@ -64,7 +64,7 @@ pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
                 Some(denoiser) => denoiser,
                 None => cuda.new_denoiser()?,
             };
-            let copied = denoiser.remember(&cuda.stream, cuda.film.sums.as_view(), done);
+            let copied = denoiser.snapshot_film(&cuda.stream, cuda.film.sums.as_view(), done);
             cuda.denoiser = Some(denoiser);
             copied
         }
@@ -74,7 +74,7 @@ pub fn remember(wave: &mut Wave, done: u64) -> Result<(), Error> {
 /// Writes the denoised image of the wave's film into `preview`, whose buffers are reused. Waits for the result.
 ///
 /// `done` is the number of (pixel, sample) pairs on the film. Returns `false`, and leaves `preview` unchanged, if no
-/// [`remember`]ed copy has fewer pairs. Adaptive renders ignore `done` and need no copy, but before the end of the
+/// copy of [`snapshot_film`] has fewer pairs. Adaptive renders ignore `done` and need no copy, but before the end of the
 /// second round their noise counts as 0, and nothing is denoised.
 ///
 /// # Errors
@@ -89,7 +89,7 @@ pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool
 fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
     let begun = Instant::now();
     let pixels = 0..wave.camera.pixel_count();
-    let adaptive = wave.pixel_stats.as_ref().zip(wave.film.taken());
+    let adaptive = wave.pixel_stats.as_ref().zip(wave.film.sample_counts());
     let (lights, variances): (Vec<Vec3>, Vec<f32>) = if let Some((stats, counts)) = adaptive {
         let light_and_variance = |pixel: u32| {
             let samples = counts[pixel as usize].load(Relaxed);
@@ -307,7 +307,7 @@ impl Denoiser {
 
     /// Copies the sums of a film, which holds the first `done` (pixel, sample) pairs, within the GPU's memory. The last
     /// two copies are kept.
-    pub(crate) fn remember(
+    pub(crate) fn snapshot_film(
         &mut self,
         stream: &Arc<CudaStream>,
         sums: CudaView<'_, u64>,

@@ -35,7 +35,7 @@ pub fn intersect(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
-    let scene = wave.world.clone();
+    let scene = wave.scene.clone();
     let entries = 0..wave.queue_length(counts::rays(bounce));
     if let Some(simd_scene) = scene.simd_scene() {
         let CpuWave {

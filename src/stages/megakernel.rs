@@ -46,7 +46,7 @@ const TALLY: u32 = 96;
 pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
     match wave {
-        Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, span),
+        Wave::Cpu(cpu) if cpu.scene.is_plain() => on_cpu::<false>(cpu, span),
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, span),
         Wave::Cuda(cuda) => on_cuda(cuda, span)?,
     }
@@ -65,7 +65,7 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
 
 /// Traces the path with index `path`, adds its rays to the counts, and returns its radiance.
 fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
-    let (scene, span) = (&wave.world, &wave.span);
+    let (scene, span) = (&wave.scene, &wave.span);
     let (pixel, sample) = pixel_and_sample(span, &wave.list, path);
     let numbers = sampler(span.seed, pixel, sample);
     let mut ray = first_ray(&wave.camera, span, &wave.list, path);

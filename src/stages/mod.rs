@@ -34,7 +34,7 @@ pub use compact::{Compactor, Keep, compact};
 pub(crate) use count::{
     Arguments as CountArguments, RoundProgress, count, count_on_cuda, source as count_source,
 };
-pub use denoise::{Denoiser, Preview, denoise, remember};
+pub use denoise::{Denoiser, Preview, denoise, snapshot_film};
 pub(crate) use denoise::{FilmSnapshots, NoiseSource};
 pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;

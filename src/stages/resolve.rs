@@ -44,7 +44,7 @@ pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), 
 fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
     let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
     let pixel = |pixel: u32| {
-        let samples = match wave.film.taken() {
+        let samples = match wave.film.sample_counts() {
             Some(sample_counts) => sample_counts[pixel as usize].load(Relaxed),
             None => samples_of(pixel, width * height, done),
         };

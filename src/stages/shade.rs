@@ -31,7 +31,7 @@ use crate::{
 /// Shades the hits of a bounce. On CUDA it only enqueues the work.
 pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) if cpu.world.is_plain() => on_cpu::<false>(cpu, bounce),
+        Wave::Cpu(cpu) if cpu.scene.is_plain() => on_cpu::<false>(cpu, bounce),
         Wave::Cpu(cpu) => on_cpu::<true>(cpu, bounce),
         Wave::Cuda(cuda) => on_cuda(cuda, bounce)?,
     }
@@ -41,7 +41,7 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 /// Runs the stage on the CPU, specialised for scenes with (`INSTANCED`) or without instances and textures.
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
-    let scene = wave.world.clone();
+    let scene = wave.scene.clone();
     // At the last bounce only emission counts.
     if INSTANCED || bounce == wave.max_bounces {
         each_path(wave, bounce, |wave, entry, path| {
@@ -126,7 +126,7 @@ fn vertex_of(wave: &CpuWave, bounce: u32, path: usize) -> Vertex {
 pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, path: usize) -> bool {
     let mut vertex = vertex_of(wave, bounce, path);
     let before = vertex.ray.origin;
-    let (scene, hit) = (&wave.world, &wave.hits[path]);
+    let (scene, hit) = (&wave.scene, &wave.hits[path]);
     let scatters = bounce < wave.max_bounces;
     let continues = if scene.is_plain() {
         shade_path::<false>(scene, scatters, hit, &mut vertex)

@@ -36,7 +36,7 @@ pub fn shadow(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 }
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) {
-    let scene = wave.world.clone();
+    let scene = wave.scene.clone();
     if scene.light_params.light_count == 0 {
         return;
     }

@@ -40,7 +40,7 @@ pub fn sort_hits(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 
 fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let scene = &*wave.world;
+    let scene = &*wave.scene;
     for (kind, &path) in wave.flags[..entries].iter_mut().zip(&wave.queue) {
         *kind = NO_KIND as u8;
         if path != NO_PATH {

@@ -20,7 +20,7 @@ use compaction::{
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::wave::{CpuWave, CudaRounds, CudaWave, Wave};
+use super::wave::{CpuWave, CudaAdaptiveState, CudaWave, Wave};
 use crate::{
     Error,
     adaptive::{
@@ -57,7 +57,7 @@ impl RoundResult {
 /// Tests the pixels on the wave's list after a round, and reduces the list to those that have not converged.
 ///
 /// Every listed pixel must have all samples of the round. Waits for the result. Does nothing and returns zeros unless
-/// [`Wave::begin_rounds`] has begun adaptive sampling.
+/// [`Wave::begin_adaptive`] has begun adaptive sampling.
 ///
 /// # Errors
 /// On a GPU, if a kernel fails, or if the stream is not done before the wave's timeout.
@@ -83,7 +83,7 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
         let (mut mean_before, mut mean_of_round) = (Vec3::ZERO, Vec3::ZERO);
         let mut mean_after = Vec3::ZERO;
         for (channel, &sum) in sums.iter().enumerate() {
-            let sum_before = pixel_stats.marks[first + channel];
+            let sum_before = pixel_stats.sums_at_test[first + channel];
             let sum_of_round = sum.wrapping_sub(sum_before);
             mean_before[channel] = mean(sum_before, round.before);
             mean_of_round[channel] = mean(sum_of_round, round.after - round.before);
@@ -98,7 +98,7 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
     let mut flags = vec![0; list.len()];
     for ((&pixel, (sums, noise)), flag) in list.iter().zip(results).zip(&mut flags) {
         let pixel = pixel as usize;
-        pixel_stats.marks[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
+        pixel_stats.sums_at_test[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
         pixel_stats.histories[pixel] = noise;
         if has_converged(&noise) {
             tally[DONE_ERROR] += error_units(noise.error);
@@ -160,7 +160,7 @@ fn on_cuda(wave: &mut CudaWave, round: &ConvergenceTest) -> Result<RoundResult, 
 /// If a kernel fails, or on a timeout.
 pub(crate) fn test_convergence_on_cuda(
     (stream, timeout): (&Arc<CudaStream>, Duration),
-    rounds: &mut CudaRounds,
+    rounds: &mut CudaAdaptiveState,
     list: &mut CudaSlice<u32>,
     sums: CudaView<'_, u64>,
     round: &ConvergenceTest,

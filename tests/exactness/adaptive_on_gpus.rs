@@ -48,7 +48,7 @@ pub(crate) fn several_gpus_give_the_cpus_adaptive_film(&count: &usize) {
         assert_eq!(preview, expected, "{settings:?}");
         assert_eq!(
             renderer.sample_counts().unwrap(),
-            part.pixel_stats.unwrap().taken
+            part.pixel_stats.unwrap().sample_counts
         );
     };
     picture(&on(&all, Some(WAVE)));
@@ -108,7 +108,7 @@ fn render_with_failures(case: &str) {
 
 /// Asserts that the statistics agree with the sample counts of the pixels.
 fn assert_counts(stats: &Stats, part: &Part) {
-    let taken = &part.pixel_stats.as_ref().unwrap().taken;
+    let taken = &part.pixel_stats.as_ref().unwrap().sample_counts;
     let all: u64 = taken.iter().map(|&taken| u64::from(taken)).sum();
     assert_eq!(all, stats.paths);
     let noise = stats.noise.as_ref().unwrap();
@@ -153,7 +153,7 @@ fn render_until_all_gpus_fail() {
     assert_counts(stats, &part);
     assert_eq!(
         renderer.sample_counts().unwrap(),
-        part.pixel_stats.as_ref().unwrap().taken
+        part.pixel_stats.as_ref().unwrap().sample_counts
     );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("safe.exr");

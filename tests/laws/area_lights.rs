@@ -55,8 +55,8 @@ fn a_lamp_in_pieces_lights_like_the_whole() {
         let at = DVec3::new(point.0, 0.0, point.1);
         let irradiance = polygon_irradiance(&corners.map(|corner| corner - at));
         let scene = lit_plane(at, &lamp);
-        let world = RenderScene::new(&scene).unwrap();
-        assert_eq!(world.light_params.tree_lights, 162);
+        let render_scene = RenderScene::new(&scene).unwrap();
+        assert_eq!(render_scene.light_params.tree_lights, 162);
         expect(
             &measure(&scene),
             radiance_of_plane(irradiance),

@@ -13,8 +13,9 @@ use crate::common::{garden, load, on_cpu, render, scene, sized};
 
 /// Returns the values of a debug view for each pixel, measured over `samples` samples.
 fn values(scene: &Scene, debug_view: DebugView, samples: u32, film_samples: u32) -> Vec<[f32; 3]> {
-    let world = Arc::new(RenderScene::new(scene).unwrap());
-    let mut accumulator = Accumulator::new(world, scene, &scene.camera, scene.size, debug_view);
+    let render_scene = Arc::new(RenderScene::new(scene).unwrap());
+    let mut accumulator =
+        Accumulator::new(render_scene, scene, &scene.camera, scene.size, debug_view);
     while accumulator.samples() < samples {
         assert!(accumulator.advance(&|| false).unwrap());
     }
@@ -102,9 +103,14 @@ fn views_of_the_first_hit_show_the_geometry() {
 #[test]
 fn debug_views_refine_from_coarse_and_render_each_pixel_once() {
     let scene = sized(load("scenes/cornell.ron"), 10, 7, 1);
-    let world = Arc::new(RenderScene::new(&scene).unwrap());
-    let mut accumulator =
-        Accumulator::new(world, &scene, &scene.camera, scene.size, DebugView::Cost);
+    let render_scene = Arc::new(RenderScene::new(&scene).unwrap());
+    let mut accumulator = Accumulator::new(
+        render_scene,
+        &scene,
+        &scene.camera,
+        scene.size,
+        DebugView::Cost,
+    );
     // The coarse first pass is completed even if a stop is requested.
     assert!(accumulator.advance(&|| true).unwrap());
     assert_eq!(accumulator.samples(), 0);

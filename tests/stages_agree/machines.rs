@@ -38,7 +38,7 @@ use crate::{
 pub(crate) struct Setting {
     /// Name of the scene, for messages.
     pub(crate) name: String,
-    pub(crate) world: Arc<RenderScene>,
+    pub(crate) scene: Arc<RenderScene>,
     pub(crate) camera: Camera,
     pub(crate) max_bounces: u32,
     pub(crate) strategy: Strategy,
@@ -177,7 +177,7 @@ impl Host {
 
     /// Returns the name of the kernel variant for the scene: without or with instances.
     fn variant(&self, plain: &'static str, instanced: &'static str) -> &'static str {
-        if self.setting.world.is_plain() {
+        if self.setting.scene.is_plain() {
             plain
         } else {
             instanced
@@ -281,23 +281,23 @@ impl Host {
     fn intersect(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
         let queue_length = self.queue_length(buffers, counts::rays(bounce));
-        let world = self.setting.world.clone();
-        let kernel = if world.stochastic_opacity().is_some() {
+        let scene = self.setting.scene.clone();
+        let kernel = if scene.stochastic_opacity().is_some() {
             "intersect_alpha_tested"
         } else {
             self.variant("intersect", "intersect_instanced")
         };
         let mut arguments = [
-            scene_argument(&world, &world.light_params),
+            scene_argument(&scene, &scene.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&queue_length)),
             list_mut(&mut began),
         ];
         self.launch(kernel, BLOCKS, &mut arguments);
-        if world.light_params.far_lights > 0 {
+        if scene.light_params.far_lights > 0 {
             let mut arguments = [
-                scene_argument(&world, &world.light_params),
+                scene_argument(&scene, &scene.light_params),
                 paths_argument(buffers),
                 value(&bounce),
                 list(from_ref(&queue_length)),
@@ -321,11 +321,11 @@ impl Host {
     fn shade(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
         let queue_length = self.queue_length(buffers, counts::hits(bounce));
-        let world = self.setting.world.clone();
+        let scene = self.setting.scene.clone();
         let scatters = u32::from(bounce < self.setting.max_bounces);
         let mut shadow_rays = [buffers.counts[counts::shadow_rays(bounce)]];
         let mut arguments = [
-            scene_argument(&world, &world.light_params),
+            scene_argument(&scene, &scene.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&queue_length)),
@@ -333,10 +333,10 @@ impl Host {
             list_mut(&mut shadow_rays),
             list_mut(&mut began),
         ];
-        let plain = world.kinds & !PLAIN_KINDS == 0;
+        let plain = scene.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
             self.variant("shade_plain", "shade_plain_instanced")
-        } else if world.kinds & RARE_KINDS != 0 {
+        } else if scene.kinds & RARE_KINDS != 0 {
             "shade_rare_instanced"
         } else {
             self.variant("shade", "shade_instanced")
@@ -348,17 +348,17 @@ impl Host {
     fn shadow(&mut self, buffers: &mut Buffers, bounce: u32) {
         let mut began = [0_u64];
         let queue_length = self.queue_length(buffers, counts::hits(bounce));
-        let world = self.setting.world.clone();
-        if world.lights.is_empty() {
+        let scene = self.setting.scene.clone();
+        if scene.lights.is_empty() {
             return;
         }
-        let kernel = if world.stochastic_opacity().is_some() {
+        let kernel = if scene.stochastic_opacity().is_some() {
             "shadow_alpha_tested"
         } else {
             self.variant("shadow", "shadow_instanced")
         };
         let mut arguments = [
-            scene_argument(&world, &world.light_params),
+            scene_argument(&scene, &scene.light_params),
             paths_argument(buffers),
             value(&bounce),
             list(from_ref(&queue_length)),
@@ -371,11 +371,11 @@ impl Host {
     pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
         let (mut began, mut taken) = ([0_u64], NO_LIST);
         let (span, camera) = (buffers.span, self.setting.camera);
-        let world = self.setting.world.clone();
+        let scene = self.setting.scene.clone();
         let count_slots = buffers.counts.len() as u32;
         let max_bounces = self.setting.max_bounces;
         let mut arguments = [
-            scene_argument(&world, &world.light_params),
+            scene_argument(&scene, &scene.light_params),
             value(&camera),
             value(&span),
             list(&NO_LIST),
@@ -385,9 +385,9 @@ impl Host {
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if world.stochastic_opacity().is_some() || world.kinds & RARE_KINDS != 0 {
+        let kernel = if scene.stochastic_opacity().is_some() || scene.kinds & RARE_KINDS != 0 {
             "megakernel_alpha_tested"
-        } else if world.kinds & !PLAIN_KINDS == 0 {
+        } else if scene.kinds & !PLAIN_KINDS == 0 {
             self.variant("megakernel_plain", "megakernel_plain_instanced")
         } else {
             self.variant("megakernel", "megakernel_instanced")

@@ -126,7 +126,7 @@ fn garden_by_lens() -> Scene {
 fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     Setting {
         name: scene.path.file_stem().unwrap().display().to_string(),
-        world: Arc::new(RenderScene::new(scene).unwrap()),
+        scene: Arc::new(RenderScene::new(scene).unwrap()),
         camera: Camera::new(&scene.camera, width, height),
         max_bounces: scene.max_bounces,
         strategy: Strategy::default(),
@@ -229,7 +229,7 @@ fn agree(setting: &Setting, stage: &str, paths: u32, other: &mut dyn Machine) {
 fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine) {
     let mut cpu = Cpu::new(setting, span.path_count);
     let mut random = Random(1);
-    let mut buffers = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
+    let mut buffers = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
     let mut turns = 0;
     for step in steps(setting.max_bounces) {
         if stage_name(step) == stage {
@@ -324,7 +324,7 @@ fn loop_agrees(compiler: &HostCompiler) {
             ..Span::default()
         };
         let mut host = Host::new(compiler, &setting);
-        let black = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
+        let black = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
         let film = steps(setting.max_bounces).fold(black, |before, step| host.run(step, &before));
         let (picture, stats) = render(&scene, &on_cpu());
         assert_eq!(
@@ -369,7 +369,7 @@ fn megakernel_agrees(compiler: &HostCompiler) {
             seed: scene.seed,
             ..Span::default()
         };
-        let mut film = Buffers::new(span, setting.max_bounces, !setting.world.is_plain());
+        let mut film = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
         Host::new(compiler, &setting).megakernel(&mut film);
         let (_, stats) = render(&scene, &on_cpu());
         let hash = film_hash(width, height, &film.sums);

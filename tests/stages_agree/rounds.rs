@@ -89,7 +89,7 @@ fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], pixel_stats: &PixelStats
     };
     let black = Arc::new(Film::new(camera.pixel_count()));
     wave.set_camera(camera, &black).unwrap();
-    wave.begin_rounds(&listed.into(), Some(pixel_stats))
+    wave.begin_adaptive(&listed.into(), Some(pixel_stats))
         .unwrap();
     put(wave, sums);
 }
@@ -128,7 +128,7 @@ impl ConvergenceTester for Host {
             value(&listed),
             list(&case.list),
             list(&case.sums),
-            list_mut(&mut pixel_stats.marks),
+            list_mut(&mut pixel_stats.sums_at_test),
             list_mut(&mut pixel_stats.histories),
             list_mut(&mut flags),
             list_mut(&mut tally),
@@ -151,12 +151,12 @@ impl ConvergenceTester for Host {
     }
 
     fn denoise(&mut self, sums: &[u64], pixel_stats: &PixelStats) -> Vec<f32> {
-        let pixel_count = pixel_stats.taken.len() as u32;
+        let pixel_count = pixel_stats.sample_counts.len() as u32;
         let mut lights = vec![f32::NAN; sums.len()];
         let mut items = vec![0_u64; (TABLES * pixel_count) as usize];
         let mut arguments = [
             value(&pixel_count),
-            list(&pixel_stats.taken),
+            list(&pixel_stats.sample_counts),
             list(&pixel_stats.histories),
             list(sums),
             list_mut(&mut lights),
@@ -253,10 +253,10 @@ fn case(
                     fixed_point(light) * u64::from(samples)
                 }
             };
-            pixel_stats.marks[place] = light(before);
-            sums[place] = pixel_stats.marks[place].wrapping_add(light(after - before));
+            pixel_stats.sums_at_test[place] = light(before);
+            sums[place] = pixel_stats.sums_at_test[place].wrapping_add(light(after - before));
         }
-        pixel_stats.taken[pixel] = if is_wild {
+        pixel_stats.sample_counts[pixel] = if is_wild {
             random.word() as u32 >> 8
         } else {
             after

@@ -36,7 +36,7 @@ pub struct Server {
 }
 
 /// The reason why a server ended, with its renderer.
-pub enum Outcome {
+pub enum PageOutcome {
     /// The server was stopped by a [`Stopper`]. The scene is the last one, with the viewers' material edits. The
     /// renderer's film may be a smaller preview of that scene, or lack edits that were made just before.
     Stopped(Box<Renderer>, Arc<Scene>),
@@ -126,14 +126,15 @@ impl Server {
     /// fails. A complete render does not end the server.
     ///
     /// # Errors
-    /// The error that ended the render, except for [`Outcome::AllGpusFailed`]; [`Error::Window`] if the render thread
-    /// panicked. [`Error::Serve`] if the page cannot be served, for example because the system has no free threads.
+    /// The error that ended the render, except for [`PageOutcome::AllGpusFailed`]. [`Error::Window`] if the render
+    /// thread panicked. [`Error::Serve`] if the page cannot be served, for example because the system has no free
+    /// threads.
     pub fn run(
         self,
         renderer: Renderer,
         scene: &Arc<Scene>,
         options: ViewOptions,
-    ) -> Result<Outcome, Error> {
+    ) -> Result<PageOutcome, Error> {
         let Server {
             listener,
             access,
@@ -169,9 +170,9 @@ impl Server {
         thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
         let renderer = ended.renderer;
         match ended.error {
-            None => Ok(Outcome::Stopped(renderer, scene)),
+            None => Ok(PageOutcome::Stopped(renderer, scene)),
             Some(error) if renderer.all_gpus_failed() => {
-                Ok(Outcome::AllGpusFailed { renderer, error })
+                Ok(PageOutcome::AllGpusFailed { renderer, error })
             }
             Some(error) => Err(error),
         }

@@ -29,7 +29,7 @@ use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::catch_panics};
 
 /// The reason why the window ended, with its renderer.
-pub enum Outcome {
+pub enum WindowOutcome {
     /// The user closed the window.
     Closed {
         /// The renderer with the film at the time of closing, which may be a smaller preview. The scene is the last one
@@ -57,15 +57,20 @@ pub enum Outcome {
 /// window. Must be called from the main thread, at most once per process.
 ///
 /// # Errors
-/// The error that ended the render, except for [`Outcome::AllGpusFailed`], or that of a picture that was being saved.
-/// [`Error::Window`] if the open window was lost, or the render thread or a saving thread panicked.
-pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Result<Outcome, Error> {
+/// The error that ended the render, except for [`WindowOutcome::AllGpusFailed`]. If the render has not failed, the
+/// error of a picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, or
+/// the render thread or a saving thread panicked.
+pub fn run(
+    renderer: Renderer,
+    scene: &Arc<Scene>,
+    options: ViewOptions,
+) -> Result<WindowOutcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
         .and_then(|event_loop| event_loop.map_err(|error| os_text(&error.to_string())));
     let event_loop = match event_loop {
         Ok(event_loop) => event_loop,
-        Err(reason) => return Ok(Outcome::NoWindow { renderer, reason }),
+        Err(reason) => return Ok(WindowOutcome::NoWindow { renderer, reason }),
     };
     let wake = event_loop.create_proxy();
     let mut app = App {
@@ -82,14 +87,14 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
             let Ended { renderer, error } = viewer.close()?;
             let renderer = *renderer;
             match error {
-                None => ended.map(|()| Outcome::Closed { renderer }),
+                None => ended.map(|()| WindowOutcome::Closed { renderer }),
                 Some(error) if renderer.all_gpus_failed() => {
-                    Ok(Outcome::AllGpusFailed { renderer, error })
+                    Ok(WindowOutcome::AllGpusFailed { renderer, error })
                 }
                 Some(error) => Err(error),
             }
         }
-        WindowState::NoWindow(renderer, reason) => Ok(Outcome::NoWindow {
+        WindowState::NoWindow(renderer, reason) => Ok(WindowOutcome::NoWindow {
             renderer: *renderer,
             reason,
         }),
@@ -98,7 +103,7 @@ pub fn run(renderer: Renderer, scene: &Arc<Scene>, options: ViewOptions) -> Resu
                 || "the display closed it".to_owned(),
                 |error| error.to_string(),
             );
-            Ok(Outcome::NoWindow {
+            Ok(WindowOutcome::NoWindow {
                 renderer: *renderer,
                 reason,
             })

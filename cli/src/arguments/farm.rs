@@ -12,7 +12,7 @@ use raysieve_scene::Scene;
 use super::{
     machine::Machine,
     scene::SceneArguments,
-    values::{duration, part_path, scene_path},
+    values::{MIN_INTERVAL, MIN_TIME_LIMIT, duration_from, part_path, scene_path},
 };
 
 /// Renders a scene in parts on many machines, with Slurm or Kubernetes
@@ -55,7 +55,8 @@ pub(crate) struct Farm {
     pub(crate) parts: Option<u32>,
 
     /// Minimum time between checkpoints of a part during its render, such as 30s, 5m or 2h
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "60s", requires = "scene")]
+    #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_INTERVAL), allow_hyphen_values = true,
+        default_value = "60s", requires = "scene")]
     pub(crate) every: Duration,
 
     /// Maximum number of files that one job merges; if there are more parts, jobs merge groups of parts first, in
@@ -120,7 +121,8 @@ pub(crate) struct Farm {
 
     /// Slurm time limit of the job of a part, such as 30m or 2h; a part that needs longer is queued again and continues
     /// [default: the cluster's]
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "scene", help_heading = "Jobs")]
+    #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_TIME_LIMIT), allow_hyphen_values = true,
+        requires = "scene", help_heading = "Jobs")]
     pub(crate) time: Option<Duration>,
 
     /// Slurm partition [default: the cluster's]

@@ -8,7 +8,7 @@ use compaction::select::Strategy;
 use raysieve::render::renderer::{BackendChoice, Renderer, Settings, SortHits};
 use raysieve_scene::Scene;
 
-use super::values::{duration, sort_hits, strategy, timeout};
+use super::values::{MIN_INTERVAL, MIN_TIMEOUT, duration_from, sort_hits, strategy};
 use crate::headless::with_progress_line;
 
 /// The options of a render that do not change the image: those of [`Device`], `--compaction` and `--sort-hits`.
@@ -50,12 +50,14 @@ pub(super) struct Device {
     /// ends with an error, even if other GPUs work. The limit grows to 100 times the expected duration of the wave, but
     /// at most to 1 s per million rays, which is also the limit of the first wave. Also applies to each step of opening
     /// a GPU [default: 30s]
-    #[arg(long, alias = "patience", value_name = "TIME", value_parser = timeout, help_heading = "Rendering")]
+    #[arg(long, alias = "patience", value_name = "TIME", value_parser = duration_from(MIN_TIMEOUT), allow_hyphen_values = true,
+        help_heading = "Rendering")]
     timeout: Option<Duration>,
 
     /// Minimum time, such as 2s, between copies of the film from several GPUs to host memory; when a GPU fails, at most
     /// the work since the last copy is repeated [default: 2s, or longer for a large film]
-    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Rendering")]
+    #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_INTERVAL), allow_hyphen_values = true,
+        help_heading = "Rendering")]
     keep_every: Option<Duration>,
 }
 

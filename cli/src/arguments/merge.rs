@@ -48,7 +48,8 @@ pub(crate) struct Merge {
     pub(crate) allow_gaps: bool,
 
     /// Samples that the parts must contain together, no fewer and no more, such as 0..64 [default: any]
-    #[arg(long, value_name = "A..B", value_parser = closed_sample_range, conflicts_with = "allow_gaps")]
+    #[arg(long, value_name = "A..B", value_parser = closed_sample_range, allow_hyphen_values = true,
+        conflicts_with = "allow_gaps")]
     samples: Option<Range<SamplePosition>>,
 
     /// Refuse parts whose scene does not have this scene_hash [default: that of the first part]

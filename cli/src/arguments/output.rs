@@ -23,7 +23,7 @@ pub(super) struct LookArguments {
 
     /// Exposure of the window, the page and the PNG in stops, -32 to 32; one more stop doubles the brightness [default:
     /// the scene's; 0 for merge]
-    #[arg(long, value_name = "STOPS", value_parser = exposure, allow_negative_numbers = true,
+    #[arg(long, value_name = "STOPS", value_parser = exposure,
         help_heading = "Output")]
     exposure: Option<f32>,
 

@@ -207,30 +207,35 @@ pub(super) fn percentage(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a percentage above 0% and up to 100%, such as 10%".to_owned())
 }
 
-/// Parses a duration from 0 to 365 days: a number with the unit `ms`, `s`, `m` (minutes) or `h`, such as `30s`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+/// Returns a parser of durations from `min` to 365 days: a number with the unit `ms`, `s`, `m` (minutes) or `h`, such
+/// as `30s`.
+pub(super) fn duration_from(
+    min: Duration,
+) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        duration(text)
+            .filter(|duration| (min..=MAX_DURATION).contains(duration))
+            .ok_or_else(|| format!("expected a time from {min:?} to a year, such as 30s, 5m or 2h"))
+    }
+}
+
+/// Parses a number with the unit `ms`, `s`, `m` (minutes) or `h`. Returns `None` for other text.
+fn duration(text: &str) -> Option<Duration> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let of_unit = |(unit, seconds): (&str, f64)| {
         Some(text.strip_suffix(unit)?.parse::<f64>().ok()? * seconds)
     };
-    let seconds = units.into_iter().find_map(of_unit);
+    let seconds = units.into_iter().find_map(of_unit)?;
     // `parse` also accepts "inf", "nan" and "-0", and `try_from_secs_f64` refuses the first two.
-    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    duration
-        .filter(|duration| *duration <= MAX_DURATION)
-        .ok_or_else(|| "expected a time up to a year, such as 30s, 5m or 2h".to_owned())
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Parses a timeout for GPUs, such as `30s`, from [`MIN_TIMEOUT`] to 365 days.
-pub(super) fn timeout(text: &str) -> Result<Duration, String> {
-    let timeout = duration(text).ok();
-    timeout
-        .filter(|timeout| *timeout >= MIN_TIMEOUT)
-        .ok_or_else(|| "expected a time from 100ms to a year, such as 30s or 2m".to_owned())
-}
-
+/// Minimum value of `--every` and `--keep-every`.
+pub(super) const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// Minimum value of `--timeout`. A busy machine can delay a working GPU by this much.
-const MIN_TIMEOUT: Duration = Duration::from_millis(100);
+pub(super) const MIN_TIMEOUT: Duration = Duration::from_millis(100);
+/// Minimum value of `--time`, because Slurm's limits are whole seconds.
+pub(super) const MIN_TIME_LIMIT: Duration = Duration::from_secs(1);
 /// Maximum of all durations on the command line: 365 days.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 

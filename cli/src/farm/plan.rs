@@ -143,7 +143,7 @@ impl Plan {
             engine: arguments.engine,
             gpus_per_task: arguments.gpus_per_task,
             cpus_per_task: arguments.cpus_per_task,
-            time_seconds: arguments.time.map(|time| time.as_secs().max(1)),
+            time_seconds: arguments.time.map(|time| time.as_secs()),
             sbatch: arguments.sbatch_options(),
             container: container(arguments)?,
         };

@@ -58,7 +58,7 @@ const LONG: [&str; 10] = [
     "--spp",
     "192",
     "--every",
-    "0s",
+    "1ms",
     "--checkpoint",
     "so-far.exr",
 ];
@@ -166,7 +166,7 @@ fn temporary_files_of_killed_processes_are_removed() {
             "--spp",
             "1000",
             "--every",
-            "0s",
+            "1ms",
             "--checkpoint",
             "c.exr",
             "-o",
@@ -461,7 +461,7 @@ fn full_disk_loses_the_checkpoint_but_not_the_render() {
         "--spp",
         "64",
         "--every",
-        "0s",
+        "1ms",
     ]);
     let output = command
         .args(["-o", "../a.exr", "--checkpoint", "c.exr"])
@@ -512,7 +512,7 @@ fn file_size_limit_is_reported_on_one_line() {
         .arg(program())
         .arg(scene("spheres.ron"))
         .args(["--backend", "cpu", "--size", "64x48", "--spp", "3"])
-        .args(["-o", "a.exr", "--checkpoint", "c.exr", "--every", "0s"])
+        .args(["-o", "a.exr", "--checkpoint", "c.exr", "--every", "1ms"])
         .output()
         .expect("a shell");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

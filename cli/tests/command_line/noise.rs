@@ -67,8 +67,11 @@ fn adaptive_render_stops_at_its_target() {
     // The layer contains the film's sample counts.
     let pixel_stats = part.pixel_stats.as_ref().expect("pixel statistics");
     let image = image_of(&folder.join("a.exr"));
-    assert_eq!(image, pixel_stats.taken);
-    assert_eq!(pixel_stats.taken.iter().max(), Some(&(highest as u32)));
+    assert_eq!(image, pixel_stats.sample_counts);
+    assert_eq!(
+        pixel_stats.sample_counts.iter().max(),
+        Some(&(highest as u32))
+    );
 }
 
 /// Returns the values of the layer `samples` of an EXR.

@@ -13,6 +13,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         help_describes_every_option_and_every_example_parses,
         version_is_the_version_of_the_package,
+        help_that_cannot_be_printed_is_an_error,
         wrong_usage_is_reported_on_one_line,
         unreadable_scene_is_reported_on_one_line,
         cuda_without_a_gpu_suggests_the_cpu,
@@ -116,6 +117,16 @@ fn version_is_the_version_of_the_package() {
     );
 }
 
+/// Linux has a device that is always full.
+fn help_that_cannot_be_printed_is_an_error() {
+    let folder = folder();
+    for option in ["--help", "-h", "--version"] {
+        let full = fs::File::create("/dev/full").unwrap();
+        let output = raysieve(folder.path()).arg(option).stdout(full).output();
+        assert_refused(&output.unwrap(), 1, &["standard output", "not written"]);
+    }
+}
+
 fn wrong_usage_is_reported_on_one_line() {
     let wrong: &[(&[&str], &[&str])] = &[
         (&[], &["SCENE", "--help"]),
@@ -157,8 +168,29 @@ fn wrong_usage_is_reported_on_one_line() {
         ),
         (&["a.ron", "--spp", "4", "--spp", "5"], &["--spp"]),
         (&["a.ron", "--spp"], &["--spp"]),
-        (&["a.ron", "--seed", "-1"], &["-1"]),
+        (&["a.ron", "--seed", "-1"], &["--seed", "'-1'", "must be 0"]),
+        (&["a.ron", "--spp", "-1"], &["--spp", "'-1'", "must be 1"]),
+        (&["bench", "--rounds", "-1"], &["'-1'", "must be 1 to 1000"]),
+        (&["a.ron", "--size", "-1"], &["--size", "'-1'", "1920x1080"]),
+        (
+            &["a.ron", "--samples", "-1..4"],
+            &["'-1..4'", "such as 0..16"],
+        ),
         (&["a.ron", "--timeout", "0s"], &["--timeout", "from 100ms"]),
+        (&["a.ron", "--timeout", "-1s"], &["'-1s'", "from 100ms"]),
+        (&["a.ron", "--keep-every", "0s"], &["'0s'", "from 1ms"]),
+        (
+            &["a.ron", "--checkpoint", "c.exr", "--every", "0s"],
+            &["'0s'", "from 1ms"],
+        ),
+        (
+            &["farm", "a.ron", "-o", "a.exr", "--every", "0s"],
+            &["'0s'", "from 1ms"],
+        ),
+        (
+            &["farm", "a.ron", "-o", "a.exr", "--time", "0s"],
+            &["'0s'", "from 1s"],
+        ),
         (
             &["a.ron", "--max-bounces", "4294967296"],
             &["--max-bounces", "4294967296"],

@@ -243,7 +243,7 @@ fn different_clocks_do_not_matter() {
                 "--checkpoint",
                 file,
                 "--every",
-                "0s",
+                "1ms",
                 "-o",
                 file,
             ],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Key, Order, key::declare, sort::Call, workspace::Views};
+use super::{Key, Order, key::declare, sort::SortCall, workspace::Views};
 use crate::{
     CountWord, Result,
     arguments::is_wide,
@@ -143,7 +143,7 @@ impl Onesweep {
     pub(super) fn launch(
         &self,
         stream: &Arc<CudaStream>,
-        mut call: Call<'_>,
+        mut call: SortCall<'_>,
         mut tables: Views<'_>,
     ) -> Result<()> {
         let (begin, end) = (call.bits.start, call.bits.end);
@@ -177,7 +177,7 @@ impl Onesweep {
     fn pass(
         &self,
         stream: &Arc<CudaStream>,
-        call: &mut Call<'_>,
+        call: &mut SortCall<'_>,
         tables: &mut Views<'_>,
         pass: u32,
         after: u32,

@@ -65,23 +65,23 @@ enum Kernels {
 }
 
 /// The checked arguments of a sort, as passed to the strategy.
-pub(super) struct Call<'a> {
+pub(super) struct SortCall<'a> {
     pub(super) bits: Range<u32>,
     pub(super) item_count: ItemCount<'a>,
-    pub(super) keys: Column<'a>,
-    pub(super) values: Column<'a>,
+    pub(super) keys: SortBuffers<'a>,
+    pub(super) values: SortBuffers<'a>,
 }
 
 /// The input, output and scratch buffers of the keys, or of the values, as bytes. Passes alternate between output and
 /// scratch.
-pub(super) struct Column<'a> {
+pub(super) struct SortBuffers<'a> {
     pub(super) input: CudaView<'a, u8>,
     out: CudaViewMut<'a, u8>,
     /// The scratch buffer. The last pass writes the output, the one before it this buffer, and so on.
     between: CudaViewMut<'a, u8>,
 }
 
-impl<'a> Column<'a> {
+impl<'a> SortBuffers<'a> {
     fn new<T: Shared>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
@@ -221,11 +221,11 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let kernels = self.kernels(0)?;
         let [absent, absent_out, between] = parts.absent;
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
-        let call = Call {
+        let call = SortCall {
             bits: self.bits.clone(),
             item_count,
-            keys: Column::new(keys, out, parts.keys)?,
-            values: Column::new(&absent, &mut absent_out, between)?,
+            keys: SortBuffers::new(keys, out, parts.keys)?,
+            values: SortBuffers::new(&absent, &mut absent_out, between)?,
         };
         kernels.launch::<K>(stream, call, parts.tables)
     }
@@ -288,11 +288,11 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         }
         check_aligned(values, values_out)?;
         let kernels = self.kernels(size_of::<V>())?;
-        let call = Call {
+        let call = SortCall {
             bits: self.bits.clone(),
             item_count,
-            keys: Column::new(keys, keys_out, parts.keys)?,
-            values: Column::new(values, values_out, parts.values)?,
+            keys: SortBuffers::new(keys, keys_out, parts.keys)?,
+            values: SortBuffers::new(values, values_out, parts.values)?,
         };
         kernels.launch::<K>(stream, call, parts.tables)
     }
@@ -390,7 +390,7 @@ impl Kernels {
     fn launch<K: Key>(
         &self,
         stream: &Arc<CudaStream>,
-        call: Call<'_>,
+        call: SortCall<'_>,
         tables: Views<'_>,
     ) -> Result<()> {
         match self {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Key, Order, key::declare, key_bits, sort::Call, workspace::Views};
+use super::{Key, Order, key::declare, key_bits, sort::SortCall, workspace::Views};
 use crate::{
     CountWord, Error, Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
@@ -91,7 +91,7 @@ impl Split {
     pub(super) fn launch<K: Key>(
         &self,
         stream: &Arc<CudaStream>,
-        mut call: Call<'_>,
+        mut call: SortCall<'_>,
         mut tables: Views<'_>,
     ) -> Result<()> {
         let items = call.item_count.capacity;
@@ -135,7 +135,7 @@ impl Split {
     fn pass(
         &self,
         stream: &Arc<CudaStream>,
-        call: &mut Call<'_>,
+        call: &mut SortCall<'_>,
         tables: &mut Views<'_>,
         bit: u32,
         first: bool,

@@ -4,7 +4,7 @@ use cudarc::driver::{CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS,
-    passes::{Call, Work},
+    passes::{ScanCall, Work},
     workspace::levels,
 };
 use crate::{
@@ -52,7 +52,7 @@ enum Sweeps<T: Item> {
 
 /// The input and output of one level of a scan by `block-sums` or `raking`.
 struct Level<'a, T> {
-    call: &'a Call<'a, T>,
+    call: &'a ScanCall<'a, T>,
     /// Number of the level. Level 0 scans the input items, and each further level the tile totals of the level before
     /// it.
     number: u32,

@@ -19,14 +19,14 @@ use crate::{
 };
 
 /// The checked inputs of a scan call.
-pub(super) struct Call<'a, T> {
+pub(super) struct ScanCall<'a, T> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) items: CudaView<'a, T>,
     pub(super) item_count: ItemCount<'a>,
     pub(super) inclusive: bool,
 }
 
-impl<T> Call<'_, T> {
+impl<T> ScanCall<'_, T> {
     /// Returns the kernel arguments `(count, counted, capacity)`. `counted` is 1 if `count` contains the number of
     /// items, clamped to `capacity`, and 0 if there are exactly `capacity`.
     pub(super) fn count_args(&self) -> (CudaView<'_, u32>, u32, u64) {
@@ -38,7 +38,7 @@ impl<T> Call<'_, T> {
 
 /// The inputs, the output and the scratch memory of a scan call.
 pub(super) struct Work<'a, T> {
-    pub(super) call: &'a Call<'a, T>,
+    pub(super) call: &'a ScanCall<'a, T>,
     pub(super) out: CudaViewMut<'a, T>,
     /// Device memory of the workspace for intermediate items between launches.
     pub(super) scratch: CudaViewMut<'a, T>,
@@ -66,13 +66,13 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
 /// The loaded kernels of one scan strategy.
 #[derive(Debug)]
 pub(super) struct Passes<T: Item> {
-    pub(super) method: Method<T>,
+    pub(super) method: ScanMethod<T>,
     check_count: Kernel<CheckCount>,
 }
 
 /// The kernels of a strategy, with those of `look-back` for short and, if supported, for long inputs.
 #[derive(Debug)]
-pub(super) enum Method<T: Item> {
+pub(super) enum ScanMethod<T: Item> {
     HillisSteele(HillisSteele<T>),
     Blelloch(Blelloch<T>),
     Levels(Levels<T>),
@@ -88,12 +88,12 @@ impl<T: Item> Passes<T> {
     ) -> Result<Self> {
         let module = &compiler.load(context, &super::source::<T, W>(operator))?;
         let method = match strategy {
-            Strategy::HillisSteele => Method::HillisSteele(HillisSteele::new(module)?),
-            Strategy::Blelloch => Method::Blelloch(Blelloch::new(module)?),
-            Strategy::BlellochCompact => Method::Blelloch(Blelloch::compact(module)?),
-            Strategy::BlockSums => Method::Levels(Levels::block_sums(module)?),
-            Strategy::Raking => Method::Levels(Levels::raking(module)?),
-            Strategy::LookBack => Method::LookBack(
+            Strategy::HillisSteele => ScanMethod::HillisSteele(HillisSteele::new(module)?),
+            Strategy::Blelloch => ScanMethod::Blelloch(Blelloch::new(module)?),
+            Strategy::BlellochCompact => ScanMethod::Blelloch(Blelloch::compact(module)?),
+            Strategy::BlockSums => ScanMethod::Levels(Levels::block_sums(module)?),
+            Strategy::Raking => ScanMethod::Levels(Levels::raking(module)?),
+            Strategy::LookBack => ScanMethod::LookBack(
                 module.kernel("scan_look_back")?,
                 LookAhead::new::<W>(compiler, context, operator)?,
             ),
@@ -107,13 +107,13 @@ impl<T: Item> Passes<T> {
     /// Enqueues all launches of a call on its stream.
     pub(super) fn launch(
         &self,
-        call: &Call<'_, T>,
+        call: &ScanCall<'_, T>,
         out: &mut CudaViewMut<'_, T>,
         scratch: &mut CudaSlice<T>,
         states: &mut CudaSlice<u64>,
     ) -> Result<()> {
         let is_empty = call.item_count.capacity == 0;
-        let checks_itself = matches!(self.method, Method::LookBack(..)) && !is_empty;
+        let checks_itself = matches!(self.method, ScanMethod::LookBack(..)) && !is_empty;
         if !call.item_count.is_given && !checks_itself {
             let (count, _, capacity) = call.count_args();
             let args = (count, capacity, states.as_view_mut());
@@ -129,10 +129,10 @@ impl<T: Item> Passes<T> {
             scratch: scratch.as_view_mut(),
         };
         match &self.method {
-            Method::HillisSteele(passes) => passes.launch(&mut work),
-            Method::Blelloch(passes) => passes.launch(&mut work),
-            Method::Levels(passes) => passes.launch(&mut work),
-            Method::LookBack(kernel, look_ahead) => {
+            ScanMethod::HillisSteele(passes) => passes.launch(&mut work),
+            ScanMethod::Blelloch(passes) => passes.launch(&mut work),
+            ScanMethod::Levels(passes) => passes.launch(&mut work),
+            ScanMethod::LookBack(kernel, look_ahead) => {
                 let tiles = call
                     .item_count
                     .capacity

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, Select, TILE_ITEMS, check_items,
-    method::{self, Call, Extent, FillHolesInPlace, FindHoles},
+    method::{self, Extent, FillHolesInPlace, FindHoles, SelectCall},
     strategy::Strategy,
     workspace::Workspace,
 };
@@ -47,7 +47,7 @@ fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
 
 /// The loaded kernels with which a strategy works in place.
 #[derive(Debug)]
-pub(super) enum Method<W: CountWord> {
+pub(super) enum InPlaceMethod<W: CountWord> {
     LookBack {
         kernel: Kernel<InPlace<W>>,
         tile_items: u32,
@@ -59,7 +59,7 @@ pub(super) enum Method<W: CountWord> {
     Off(Kernel<InPlace<W>>),
 }
 
-impl<W: CountWord> Method<W> {
+impl<W: CountWord> InPlaceMethod<W> {
     pub(super) fn load<T: Shared>(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
@@ -79,7 +79,7 @@ impl<W: CountWord> Method<W> {
         })
     }
 
-    fn launch(&self, mut call: Call<'_, W>, items: &mut CudaViewMut<'_, u8>) -> Result<()> {
+    fn launch(&self, mut call: SelectCall<'_, W>, items: &mut CudaViewMut<'_, u8>) -> Result<()> {
         if let Self::HoleFilling { find, .. } = self {
             call.find_holes(find)?;
         }
@@ -91,7 +91,7 @@ impl<W: CountWord> Method<W> {
 
     fn launch_portion(
         &self,
-        call: &mut Call<'_, W>,
+        call: &mut SelectCall<'_, W>,
         extent: Extent,
         items: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
@@ -210,8 +210,8 @@ impl Select {
         Ok(vec![source::<T, W>(strategy)?])
     }
 
-    fn in_place_method<T: Shared, W: CountWord>(&self) -> Result<Arc<Method<W>>> {
+    fn in_place_method<T: Shared, W: CountWord>(&self) -> Result<Arc<InPlaceMethod<W>>> {
         self.in_place
-            .get::<T, _>(|| Method::load::<T>(&self.compiler, &self.context, self.strategy))
+            .get::<T, _>(|| InPlaceMethod::load::<T>(&self.compiler, &self.context, self.strategy))
     }
 }

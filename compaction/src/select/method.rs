@@ -213,7 +213,7 @@ pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
 }
 
 /// The checked arguments of a [`Select`](super::Select) call, as passed to its launches.
-pub(super) struct Call<'a, W: CountWord> {
+pub(super) struct SelectCall<'a, W: CountWord> {
     pub(super) stream: &'a Arc<CudaStream>,
     pub(super) flags: CudaView<'a, u8>,
     pub(super) count: CudaView<'a, W>,
@@ -226,7 +226,7 @@ pub(super) struct Call<'a, W: CountWord> {
     pub(super) scratch: CudaViewMut<'a, u64>,
 }
 
-impl<W: CountWord> Call<'_, W> {
+impl<W: CountWord> SelectCall<'_, W> {
     /// Yields the ranges of items of the call's launches.
     pub(super) fn extents(&self) -> impl Iterator<Item = Extent> + Clone + use<W> {
         Extent::all(self.capacity, self.is_given, self.portion)
@@ -399,7 +399,7 @@ impl<W: CountWord> Method<W> {
     /// Enqueues the strategy's launches on the stream, one portion of the items after the other.
     pub(super) fn launch(
         &self,
-        mut call: Call<'_, W>,
+        mut call: SelectCall<'_, W>,
         items: &CudaView<'_, u8>,
         out: &mut CudaViewMut<'_, u8>,
     ) -> Result<()> {
@@ -414,7 +414,7 @@ impl<W: CountWord> Method<W> {
 
     fn launch_portion(
         &self,
-        call: &mut Call<'_, W>,
+        call: &mut SelectCall<'_, W>,
         extent: Extent,
         items: &CudaView<'_, u8>,
         out: &mut CudaViewMut<'_, u8>,
@@ -454,7 +454,7 @@ impl<W: CountWord> Method<W> {
 /// Enqueues a launch of one kernel that selects from a range of items.
 fn single<W: CountWord>(
     kernel: &Kernel<Keep<W>>,
-    call: &mut Call<'_, W>,
+    call: &mut SelectCall<'_, W>,
     (extent, tile_items): (Extent, u32),
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
@@ -477,7 +477,7 @@ type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, 
 /// Enqueues the three launches of `sequences` over a range of items.
 fn sequences<W: CountWord>(
     (count, scan, moving): Passes<'_, CountGroups<W>, ScanSequences<W>, MoveGroups<W>>,
-    call: &mut Call<'_, W>,
+    call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
@@ -506,7 +506,7 @@ fn sequences<W: CountWord>(
 /// Enqueues the three launches of `scan-scatter` over a range of items.
 fn scan_scatter<W: CountWord>(
     (scan, scan_sums, scatter): Passes<'_, ScanSections<W>, ScanGroups<W>, MoveByRank<W>>,
-    call: &mut Call<'_, W>,
+    call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
@@ -541,7 +541,7 @@ fn scan_scatter<W: CountWord>(
 /// Enqueues the second launch of `hole-filling` over a range of items.
 fn fill_holes<W: CountWord>(
     kernel: &Kernel<FillHoles<W>>,
-    call: &mut Call<'_, W>,
+    call: &mut SelectCall<'_, W>,
     extent: Extent,
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,

@@ -17,7 +17,7 @@ use glam::{DAffine3, Vec2, Vec3, Vec4};
 
 use self::{
     mtl::Libraries,
-    statements::{Corner, Statement},
+    statements::{FaceCorner, Statement},
 };
 use crate::{
     builder::geometry::{self, MeshBuilder, check_finite},
@@ -220,7 +220,7 @@ impl ObjBuilder {
 
     /// Triangulates a face and adds it to the mesh of the current material. Fails if it has fewer than three corners,
     /// an index is invalid, or memory does not suffice.
-    fn face(&mut self, corners: &[Corner]) -> Result<(), String> {
+    fn face(&mut self, corners: &[FaceCorner]) -> Result<(), String> {
         self.faces += 1;
         if corners.len() < 3 {
             return Err(format!(

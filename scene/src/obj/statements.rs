@@ -20,7 +20,7 @@ pub(crate) enum Statement<'l> {
     /// `vt`: a texture coordinate; v grows upwards.
     Uv(Vec2),
     /// `f`: the corners of a polygon; there may be fewer than three.
-    Face(&'l [Corner<'l>]),
+    Face(&'l [FaceCorner<'l>]),
     /// `usemtl`: the name of the material of the faces that follow.
     Material(&'l str),
     /// `mtllib`: one or more names of MTL files, as one string separated by spaces.
@@ -31,7 +31,7 @@ pub(crate) enum Statement<'l> {
 
 /// A corner of a face: a vertex, with an optional normal and texture coordinate.
 #[derive(Clone, Copy)]
-pub(crate) struct Corner<'l> {
+pub(crate) struct FaceCorner<'l> {
     /// Zero-based index of a vertex that precedes the face.
     pub(crate) vertex: usize,
     /// Index of the texture coordinate as text of the file, not yet validated; `None` if the corner has none.
@@ -40,7 +40,7 @@ pub(crate) struct Corner<'l> {
     pub(crate) normal: Option<&'l str>,
 }
 
-impl Corner<'_> {
+impl FaceCorner<'_> {
     /// Returns the zero-based index of the corner's normal, or `None` if the corner has none.
     ///
     /// `count` is the number of normals read so far. Fails if the text in the file is not a valid index below `count`.
@@ -159,7 +159,7 @@ fn read_statement(
                     ),
                 })?;
                 let mut given = || parts.next().filter(|part| !part.is_empty());
-                corners.push(Corner {
+                corners.push(FaceCorner {
                     vertex,
                     uv: given(),
                     normal: given(),

@@ -16,8 +16,8 @@ pub(crate) struct MaterialsText<'a>(pub(crate) Vec<(Raw<'a>, Raw<'a>)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
+        struct MaterialEntries;
+        impl<'de> Visitor<'de> for MaterialEntries {
             type Value = Vec<(Raw<'de>, Raw<'de>)>;
 
             fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
@@ -41,7 +41,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for MaterialsText<'a> {
                 }
             }
         }
-        deserializer.deserialize_map(Entries).map(MaterialsText)
+        deserializer
+            .deserialize_map(MaterialEntries)
+            .map(MaterialsText)
     }
 }
 

@@ -73,7 +73,7 @@ impl SunSky {
     /// Returns the texels per row, and the radiances row by row from the top: W·sr⁻¹·m⁻² weighted by the eye, linear
     /// sRGB.
     pub(crate) fn radiances(&self) -> (u32, Vec<Vec3>) {
-        let model = [0, 1, 2].map(|channel| Channel::new(self, channel));
+        let model = [0, 1, 2].map(|channel| SkyChannel::new(self, channel));
         let to_sun = self.to_sun();
         let mut radiances = vec![Vec3::ZERO; WIDTH * HEIGHT];
         let mut lit = self.irradiance() * to_sun.y;
@@ -99,7 +99,7 @@ impl SunSky {
 }
 
 /// Coefficients of the sky's radiance in one colour channel for a given day.
-struct Channel {
+struct SkyChannel {
     /// Coefficients A to I of the sky model's distribution function.
     shape: [f64; 9],
     /// Mean radiance of the channel, by which the distribution function is multiplied.
@@ -120,10 +120,10 @@ const RADIANCES: [&[u8]; 3] = [
     include_bytes!("../../assets/hosek_wilkie/radiances-b.f32"),
 ];
 
-impl Channel {
+impl SkyChannel {
     /// Interpolates the coefficients of a channel (0 to 2) for a day: linearly by albedo and turbidity, by a Bézier
     /// curve for the elevation.
-    fn new(day: &SunSky, channel: usize) -> Channel {
+    fn new(day: &SunSky, channel: usize) -> SkyChannel {
         let number = |data: &[u8], index: usize| -> f64 {
             let bytes = data.as_chunks::<4>().0[index];
             f64::from(f32::from_le_bytes(bytes))
@@ -149,7 +149,7 @@ impl Channel {
             let mix = |white| (1.0 - part) * curve(white, lower) + part * curve(white, upper);
             (1.0 - albedo) * mix(0) + albedo * mix(1)
         };
-        Channel {
+        SkyChannel {
             shape: std::array::from_fn(|index| at(SHAPES[channel], 9, index)),
             radiance: at(RADIANCES[channel], 1, 0),
         }

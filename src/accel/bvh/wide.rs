@@ -29,10 +29,10 @@ use crate::{
 const MAX_FLAT: usize = 64;
 
 /// A scene of triangles and spheres, prepared for SIMD traversal.
-pub struct SimdScene(Shape);
+pub struct SimdScene(SceneForm);
 
 /// The form of the scene: a list, or a tree for 8 or 16 lanes.
-enum Shape {
+enum SceneForm {
     Flat(SimdLevel, Flat),
     Eight(V3, WideTree<V3>),
     Sixteen(V4, WideTree<V4>),
@@ -59,7 +59,7 @@ impl SimdScene {
     /// Prepares primitives as a list, whatever their number. `None` if there are instances among them.
     pub fn list(vectors: SimdLevel, primitives: &[Primitive]) -> Option<SimdScene> {
         let flat = Flat::new(primitives)?;
-        Some(SimdScene(Shape::Flat(vectors, flat)))
+        Some(SimdScene(SceneForm::Flat(vectors, flat)))
     }
 
     /// Prepares triangles and spheres as a tree, whatever their number. `None` if a node of `nodes` comes before its
@@ -71,9 +71,11 @@ impl SimdScene {
         extent: f32,
     ) -> Option<SimdScene> {
         Some(SimdScene(match vectors {
-            SimdLevel::Eight(simd) => Shape::Eight(simd, WideTree::new(nodes, primitives, extent)?),
+            SimdLevel::Eight(simd) => {
+                SceneForm::Eight(simd, WideTree::new(nodes, primitives, extent)?)
+            }
             SimdLevel::Sixteen(simd) => {
-                Shape::Sixteen(simd, WideTree::new(nodes, primitives, extent)?)
+                SceneForm::Sixteen(simd, WideTree::new(nodes, primitives, extent)?)
             }
         }))
     }
@@ -114,19 +116,19 @@ impl SimdScene {
         report: impl FnMut(usize, Q::Output),
     ) {
         match &self.0 {
-            Shape::Flat(SimdLevel::Eight(simd), flat) => simd.vectorize(
+            SceneForm::Flat(SimdLevel::Eight(simd), flat) => simd.vectorize(
                 #[inline(always)]
                 || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
-            Shape::Flat(SimdLevel::Sixteen(simd), flat) => simd.vectorize(
+            SceneForm::Flat(SimdLevel::Sixteen(simd), flat) => simd.vectorize(
                 #[inline(always)]
                 || flat.each::<Q, _>(*simd, rays, ray_indices, report),
             ),
-            Shape::Eight(simd, tree) => simd.vectorize(
+            SceneForm::Eight(simd, tree) => simd.vectorize(
                 #[inline(always)]
                 || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),
-            Shape::Sixteen(simd, tree) => simd.vectorize(
+            SceneForm::Sixteen(simd, tree) => simd.vectorize(
                 #[inline(always)]
                 || tree.each::<Q>(*simd, primitives, rays, ray_indices, report),
             ),

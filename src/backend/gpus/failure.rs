@@ -151,7 +151,7 @@ impl Gpus {
         let film = self.safe.film.as_deref();
         let moved = Sum::new(home, on, &waves, film, self.timeout).and_then(|mut sum| {
             if let Some(round) = &self.safe.round {
-                sum.begin_rounds(on, round)?;
+                sum.begin_adaptive(on, round)?;
             }
             Ok(sum)
         });

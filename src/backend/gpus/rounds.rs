@@ -39,14 +39,14 @@ impl Begun {
     /// from those at its start.
     fn pixel_stats(&self, done: u64) -> PixelStats {
         PixelStats {
-            taken: self.taken(done),
+            sample_counts: self.sample_counts(done),
             ..self.pixel_stats.clone()
         }
     }
 
     /// Returns the number of samples of each pixel after `done` pairs. It is computed from the list, without a GPU.
-    fn taken(&self, done: u64) -> Vec<u32> {
-        let mut taken = self.pixel_stats.taken.clone();
+    fn sample_counts(&self, done: u64) -> Vec<u32> {
+        let mut taken = self.pixel_stats.sample_counts.clone();
         count(&self.list, self.reached(done), &mut taken);
         taken
     }
@@ -58,8 +58,8 @@ impl Begun {
 }
 
 impl Gpus {
-    /// See [`Backend::begin_rounds`](super::super::Backend::begin_rounds).
-    pub(in crate::backend) fn begin_rounds(
+    /// See [`Backend::begin_adaptive`](super::super::Backend::begin_adaptive).
+    pub(in crate::backend) fn begin_adaptive(
         &mut self,
         rounds: &Schedule,
         list: &[u32],
@@ -73,22 +73,22 @@ impl Gpus {
         });
         self.safe.round = Some(begun.clone());
         (self.done, self.safe.done) = (rounds.done(), rounds.done());
-        let ready = self.with_sum(|sum, on| sum.begin_rounds(on, &begun));
+        let ready = self.with_sum(|sum, on| sum.begin_adaptive(on, &begun));
         if ready.is_err() && !self.all_failed {
             // The GPU has too little memory for adaptive sampling.
             self.safe.round = None;
-            self.sum.end_rounds();
+            self.sum.end_adaptive();
         }
         ready?;
         self.send_list();
         self.make_good()
     }
 
-    /// See [`Backend::end_rounds`](super::super::Backend::end_rounds).
-    pub(in crate::backend) fn end_rounds(&mut self) -> Result<(), Error> {
+    /// See [`Backend::end_adaptive`](super::super::Backend::end_adaptive).
+    pub(in crate::backend) fn end_adaptive(&mut self) -> Result<(), Error> {
         self.safe.round = None;
-        self.sum.end_rounds();
-        self.each(Wave::end_rounds)
+        self.sum.end_adaptive();
+        self.each(Wave::end_adaptive)
     }
 
     /// See [`Backend::test_convergence`](super::super::Backend::test_convergence).
@@ -107,8 +107,10 @@ impl Gpus {
             sum.test_convergence(round, &mut film, &mut next)
         })?;
         next.first_sample = round.after;
-        next.pixel_stats.taken.clone_from(&begun.pixel_stats.taken);
-        count(&begun.list, whole, &mut next.pixel_stats.taken);
+        next.pixel_stats
+            .sample_counts
+            .clone_from(&begun.pixel_stats.sample_counts);
+        count(&begun.list, whole, &mut next.pixel_stats.sample_counts);
         drop(begun);
         let film_before = self.safe.film.replace(film).unwrap_or_default();
         let before = self.safe.round.replace(Arc::new(next));
@@ -132,9 +134,9 @@ impl Gpus {
     }
 
     /// Returns the number of samples of each pixel during adaptive sampling, otherwise `None`.
-    pub(in crate::backend) fn taken(&self) -> Option<Vec<u32>> {
+    pub(in crate::backend) fn sample_counts(&self) -> Option<Vec<u32>> {
         let begun = self.safe.round.as_ref()?;
-        Some(begun.taken(self.on_film()))
+        Some(begun.sample_counts(self.on_film()))
     }
 
     /// Returns the progress of the round during adaptive sampling, otherwise `None`.

@@ -13,18 +13,18 @@ use crate::{
         pixel_noise::{ConvergenceTest, PixelNoise},
         schedule::RoundResult,
     },
-    stages::wave::{CudaRounds, CudaWave},
+    stages::wave::{CudaAdaptiveState, CudaWave},
     stages::{CountArguments, RoundProgress, count_on_cuda, test_convergence_on_cuda},
 };
 
 /// The device memory and kernels that test the pixels of the sum for convergence.
 pub(super) struct ConvergenceState {
-    pub(super) rounds: CudaRounds,
+    pub(super) rounds: CudaAdaptiveState,
     count: Kernel<CountArguments>,
     /// Indices of the pixels that are sampled in the round: the first `rounds.listed`.
     list: CudaSlice<u32>,
     /// Number of samples of each pixel, as [`Sum::count`] left it.
-    pub(super) taken: CudaSlice<u32>,
+    pub(super) sample_counts: CudaSlice<u32>,
     /// Transfer of the noise statistics of all pixels to the host.
     histories: Readback<PixelNoise>,
     /// Transfer of the new list, the pixels that have not converged, to the host.
@@ -33,7 +33,7 @@ pub(super) struct ConvergenceState {
 
 impl Sum {
     /// Begins adaptive sampling on the sum with the pixels in this state. `on` is the wave of the sum's GPU.
-    pub(in crate::backend) fn begin_rounds(
+    pub(in crate::backend) fn begin_adaptive(
         &mut self,
         on: &CudaWave,
         begun: &Begun,
@@ -45,16 +45,16 @@ impl Sum {
                 overwrite(&self.stream, &begun.list, &mut convergence.list)?;
                 overwrite(
                     &self.stream,
-                    &begun.pixel_stats.taken,
-                    &mut convergence.taken,
+                    &begun.pixel_stats.sample_counts,
+                    &mut convergence.sample_counts,
                 )?;
                 convergence
             }
             None => ConvergenceState {
-                rounds: on.new_rounds(&self.stream, pixel_count, listed)?,
+                rounds: on.new_adaptive_state(&self.stream, pixel_count, listed)?,
                 count: on.new_counter()?,
                 list: upload(&self.stream, &begun.list)?,
-                taken: upload(&self.stream, &begun.pixel_stats.taken)?,
+                sample_counts: upload(&self.stream, &begun.pixel_stats.sample_counts)?,
                 histories: Readback::new(self.stream.context(), pixel_count)?,
                 left: Readback::new(self.stream.context(), listed)?,
             },
@@ -66,7 +66,7 @@ impl Sum {
     }
 
     /// Ends adaptive sampling on the sum, and frees its memory.
-    pub(in crate::backend) fn end_rounds(&mut self) {
+    pub(in crate::backend) fn end_adaptive(&mut self) {
         self.convergence = None;
     }
 
@@ -94,7 +94,7 @@ impl Sum {
         let sums = self.kept.wait_for(timeout)?;
         copy(sums, film);
         // For pixels on the list these are the sums at this test. The sums of all others have not changed since theirs.
-        copy(&sums[..sums.len() - 1], &mut next.pixel_stats.marks);
+        copy(&sums[..sums.len() - 1], &mut next.pixel_stats.sums_at_test);
         let histories = convergence.histories.wait_for(timeout)?;
         copy(histories, &mut next.pixel_stats.histories);
         copy(convergence.left.wait_for(timeout)?, &mut next.list);
@@ -108,14 +108,20 @@ impl Sum {
             count,
             list,
             rounds,
-            taken,
+            sample_counts,
             ..
         }) = &mut self.convergence
         else {
             return Ok(());
         };
         let list = list.slice(..rounds.listed as usize);
-        count_on_cuda(count, &self.stream, list, reached, taken.as_view_mut())
+        count_on_cuda(
+            count,
+            &self.stream,
+            list,
+            reached,
+            sample_counts.as_view_mut(),
+        )
     }
 }
 

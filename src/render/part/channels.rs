@@ -100,7 +100,7 @@ fn named<'a>(
 /// Returns the channels of the noise estimates; none without adaptive sampling.
 pub(super) fn pixel_stats_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
     part.pixel_stats.iter().flat_map(|pixel_stats| {
-        let gained = part.film.sums.iter().zip(&pixel_stats.marks);
+        let gained = part.film.sums.iter().zip(&pixel_stats.sums_at_test);
         let gained: Vec<u64> = gained.map(|(sum, mark)| sum.wrapping_sub(*mark)).collect();
         let half = |channel: usize, shift: u32| half(&gained, channel, shift);
         let histories = pixel_stats.histories.iter();
@@ -119,7 +119,7 @@ pub(super) fn pixel_stats_channels(part: &Part) -> impl Iterator<Item = AnyChann
             half(2, 0),
             half(1, 0),
             half(0, 0),
-            FlatSamples::U32(pixel_stats.taken.clone()),
+            FlatSamples::U32(pixel_stats.sample_counts.clone()),
             FlatSamples::F32(histories.map(|history| history.variance).collect()),
         ];
         named(PIXEL_STATS_CHANNELS.iter().zip(samples))

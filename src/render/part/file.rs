@@ -387,11 +387,11 @@ fn content<R: Read + Seek>(
         };
         let (.., error, good, high_b, high_g, high_r, low_b, low_g, low_r, taken, variance) = pixel;
         let gained = [(high_r, low_r), (high_g, low_g), (high_b, low_b)].map(whole);
-        let marks = &mut pixel_stats.marks.as_chunks_mut::<3>().0[at];
+        let marks = &mut pixel_stats.sums_at_test.as_chunks_mut::<3>().0[at];
         for ((mark, sum), gained) in marks.iter_mut().zip(sums).zip(gained) {
             *mark = sum.wrapping_sub(gained);
         }
-        pixel_stats.taken[at] = taken;
+        pixel_stats.sample_counts[at] = taken;
         pixel_stats.histories[at] = PixelNoise {
             variance,
             error,

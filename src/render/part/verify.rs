@@ -125,7 +125,10 @@ impl PartFile {
         let noise = |pixel_stats: &Option<PixelStats>, pixel: u32| {
             let pixel_stats = pixel_stats.as_ref()?;
             let pixel = pixel as usize;
-            Some((pixel_stats.taken[pixel], pixel_stats.histories[pixel]))
+            Some((
+                pixel_stats.sample_counts[pixel],
+                pixel_stats.histories[pixel],
+            ))
         };
         let looks_right = |pixel: u32| bits(shown(pixel)) == bits(expected.pixel(pixel));
         let differs = |pixel: &&u32| {

@@ -57,7 +57,7 @@ impl Renderer {
     /// Waits for the running waves, and returns the number of samples of each pixel, row by row from the top.
     pub fn sample_counts(&mut self) -> Result<Vec<u32>, Error> {
         if self.rounds.is_some() {
-            return self.taken();
+            return self.adaptive_sample_counts();
         }
         let taken = self.samples_done();
         let pixels = 0..self.pixel_count();
@@ -67,15 +67,15 @@ impl Renderer {
     /// Waits for the running waves, and returns the number of samples of one pixel.
     pub fn samples_of(&mut self, pixel: u32) -> Result<u32, Error> {
         if self.rounds.is_some() {
-            return Ok(self.taken()?[pixel as usize]);
+            return Ok(self.adaptive_sample_counts()?[pixel as usize]);
         }
         Ok(self.samples_done().of_pixel(pixel))
     }
 
     /// Waits for the running waves, and returns the sample counts of adaptive sampling.
-    fn taken(&mut self) -> Result<Vec<u32>, Error> {
+    fn adaptive_sample_counts(&mut self) -> Result<Vec<u32>, Error> {
         self.finish_oldest()?;
-        let taken = self.backend.taken();
+        let taken = self.backend.sample_counts();
         self.record_counts(taken)
     }
 
@@ -113,10 +113,10 @@ impl Renderer {
     }
 
     /// Begins adaptive sampling on a black film, or ends it if it was active before and is no longer asked for.
-    pub(super) fn begin_rounds(&mut self, was_adaptive: bool) -> Result<(), Error> {
+    pub(super) fn begin_adaptive(&mut self, was_adaptive: bool) -> Result<(), Error> {
         let begun = match &self.rounds {
-            Some(rounds) => self.backend.begin_rounds(rounds, &self.list(), None),
-            None if was_adaptive => self.backend.end_rounds(),
+            Some(rounds) => self.backend.begin_adaptive(rounds, &self.list(), None),
+            None if was_adaptive => self.backend.end_adaptive(),
             None => Ok(()),
         };
         self.record_counts(begun)
@@ -131,7 +131,9 @@ impl Renderer {
         };
         let list = pixel_stats.unfinished(&self.list());
         let rounds = self.first_round(goal).resumed(noise.round, pixel_stats);
-        let begun = self.backend.begin_rounds(&rounds, &list, Some(pixel_stats));
+        let begun = self
+            .backend
+            .begin_adaptive(&rounds, &list, Some(pixel_stats));
         self.rounds = Some(rounds);
         self.record_counts(begun)
     }
@@ -166,9 +168,9 @@ impl Renderer {
         self.set_goal(Some(goal))?;
         let first = Schedule::samples_before(noise.round);
         let left = pixel_stats.unfinished(&self.list());
-        let pairs = left
-            .iter()
-            .map(|&pixel| u64::from(pixel_stats.taken[pixel as usize]).saturating_sub(first));
+        let pairs = left.iter().map(|&pixel| {
+            u64::from(pixel_stats.sample_counts[pixel as usize]).saturating_sub(first)
+        });
         let pairs = pairs.sum();
         if let Some(rounds) = &mut self.rounds {
             rounds.stop_at(noise.round, pairs);
@@ -247,7 +249,7 @@ impl Renderer {
             dark: rounds.goal.brightness_offset,
             estimated: rounds.error(),
             unconverged_pixels: rounds.listed(),
-            mean_samples: rounds.taken() as f64 / f64::from(self.pixel_count()),
+            mean_samples: rounds.sample_count() as f64 / f64::from(self.pixel_count()),
             max_samples: rounds.max_samples(),
             round: rounds.number(),
             pixel_stats_hash: String::new(),

@@ -62,7 +62,7 @@ impl Renderer {
         if done < self.pixel_count().into() || !self.can_preview() {
             return;
         }
-        let kept = self.backend.remember(done);
+        let kept = self.backend.snapshot_film(done);
         if let Err(error) = self.record_counts(kept) {
             self.keeps_earlier = false;
             self.notes.push(format!("no more previews: {error}"));

@@ -23,7 +23,7 @@ impl Renderer {
         let camera = Camera::new(&self.view, width, height);
         let begun = self.backend.set_camera(camera, self.range.start);
         self.record_counts(begun)?;
-        self.begin_rounds(was_adaptive)
+        self.begin_adaptive(was_adaptive)
     }
 
     /// Selects the samples to render, clears the film and begins again.
@@ -106,7 +106,7 @@ impl Renderer {
     }
 
     /// Checks that the render can continue from a part with this header. The error is the reason why not, as text.
-    pub fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
+    pub(crate) fn check_resume(&self, header: &PartHeader) -> Result<(), String> {
         if let Some(difference) = header.identity.difference(&self.identity()) {
             return Err(difference);
         }

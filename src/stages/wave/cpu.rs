@@ -24,7 +24,7 @@ use crate::{
 /// Buffers are indexed by path unless their description says by queue entry.
 pub struct CpuWave {
     /// The scene that the paths are traced in.
-    pub world: Arc<RenderScene>,
+    pub scene: Arc<RenderScene>,
     /// The camera that creates the first rays.
     pub camera: Camera,
     /// The film that samples are added to. All waves of a render share it.
@@ -70,7 +70,7 @@ pub struct CpuWave {
     pub flags: Vec<u8>,
     /// The numbers of rays in each bounce, see [`counts`] for the indices.
     pub counts: Vec<u32>,
-    /// Copies of the film at lower sample counts, for `denoise`; empty unless `remember` was called.
+    /// Copies of the film at lower sample counts, for `denoise`; empty unless `snapshot_film` was called.
     pub(crate) film_snapshots: FilmSnapshots<Vec<u64>>,
     /// The runs of stages that have ended, each with the time of its end.
     pub(super) stage_ends: Vec<(Stage, Instant)>,
@@ -98,7 +98,7 @@ impl CpuWave {
 
     /// Allocates buffers for waves of up to `capacity` paths.
     pub fn new(
-        world: Arc<RenderScene>,
+        scene: Arc<RenderScene>,
         camera: Camera,
         film: Arc<Film>,
         max_bounces: u32,
@@ -106,9 +106,9 @@ impl CpuWave {
         strategy: Strategy,
     ) -> CpuWave {
         let capacity = capacity as usize;
-        let instances = if world.is_plain() { 0 } else { capacity };
+        let instances = if scene.is_plain() { 0 } else { capacity };
         CpuWave {
-            world,
+            scene,
             camera,
             film,
             strategy,
@@ -188,7 +188,7 @@ impl CpuWave {
     /// Returns the number of queue entries at the point of the loop where `counts[count]` paths are live; see
     /// [`counts`] for the indices. With the strategy `off` that is the number of all paths, because the queue never
     /// gets shorter.
-    pub fn queue_length(&self, count: usize) -> usize {
+    pub(crate) fn queue_length(&self, count: usize) -> usize {
         let entries = if self.strategy == Strategy::Off {
             self.span.path_count
         } else {

@@ -16,7 +16,7 @@ use super::{
     bounce_estimate::BounceEstimate,
     clock, counts,
     in_flight::{Shape, WavesInFlight},
-    rounds::CudaRounds,
+    rounds::CudaAdaptiveState,
     sort_tuner::{SortHits, SortTuner, Timed},
     timeout::WaveTimeout,
     wave_size::{Pace, WaveSize},
@@ -61,7 +61,7 @@ pub struct CudaWave {
     /// The film that samples are added to, with the sample count of each pixel during adaptive sampling.
     pub film: CudaFilm,
     /// The buffers and kernels of the convergence test; `None` without adaptive sampling, and if another GPU tests.
-    pub rounds: Option<CudaRounds>,
+    pub rounds: Option<CudaAdaptiveState>,
     /// The (pixel, sample) pairs of the wave that began last.
     pub span: Span,
     /// The buffers of the paths.
@@ -82,7 +82,7 @@ pub struct CudaWave {
     /// The kernels and buffers of previews; `None` before they are needed.
     pub denoiser: Option<Denoiser>,
     pub(super) loader: KernelLoader,
-    schedule: Schedule,
+    schedule: WaveSchedule,
     in_flight: WavesInFlight,
     /// Whether a wait for the GPU has exceeded its time limit.
     hangs: bool,
@@ -113,7 +113,7 @@ impl KernelLoader {
 
 /// The adaptive decisions about the next waves: their size, the bounces that get large grids, whether hits are sorted,
 /// and the timeout.
-struct Schedule {
+struct WaveSchedule {
     /// Number of multiprocessors of the GPU.
     multiprocessors: u32,
     /// Maximum number of paths that the buffers hold.
@@ -140,7 +140,7 @@ impl CudaWave {
     /// If the GPU cannot be opened, a kernel cannot be loaded, or the GPU's memory does not suffice.
     pub fn new(
         ordinal: usize,
-        world: &RenderScene,
+        scene: &RenderScene,
         camera: Camera,
         max_bounces: u32,
         capacity: u32,
@@ -148,14 +148,14 @@ impl CudaWave {
     ) -> Result<CudaWave, Error> {
         let watch = CallRegister::default();
         let camera = (camera, max_bounces);
-        CudaWave::new_watched(ordinal, world, camera, capacity, strategy, &watch)
+        CudaWave::new_watched(ordinal, scene, camera, capacity, strategy, &watch)
     }
 
     /// Creates a wave like [`CudaWave::new`], and registers driver calls that may never return with `watch`, so that
     /// another thread can detect a hang. The tuple is the camera and `max_bounces`.
     pub(crate) fn new_watched(
         ordinal: usize,
-        world: &RenderScene,
+        scene: &RenderScene,
         (camera, max_bounces): (Camera, u32),
         capacity: u32,
         strategy: Strategy,
@@ -169,7 +169,7 @@ impl CudaWave {
             .new_stream()
             .map_err(compaction::Error::driver("create a stream"))?;
         let compiler = Compiler::new().shipped(SHIPPED).watched(watch);
-        let variant = KernelVariant::of(world);
+        let variant = KernelVariant::of(scene);
         let paths = capacity as usize;
         let (kernels, compactor) = rayon::join(
             || Kernels::new(&compiler, &context, variant),
@@ -178,7 +178,7 @@ impl CudaWave {
         let (kernels, compactor) = (kernels?, compactor?);
         let upload = || {
             Ok(CudaWave {
-                scene: CudaScene::new(&stream, world)?,
+                scene: CudaScene::new(&stream, scene)?,
                 camera: CudaCamera {
                     host: camera,
                     device: upload(&stream, &[camera])?,
@@ -199,14 +199,14 @@ impl CudaWave {
                 sorts_hits: false,
                 image_readback: None,
                 denoiser: None,
-                schedule: Schedule {
+                schedule: WaveSchedule {
                     multiprocessors: multiprocessors.unsigned_abs(),
                     capacity,
                     size: None,
                     pace: Pace::default(),
                     bounce_estimate: BounceEstimate::all_bounces(max_bounces),
                     busy_bounces: max_bounces + 1,
-                    sort_tuner: SortTuner::new(SortHits::Off, world.kind_count(), strategy),
+                    sort_tuner: SortTuner::new(SortHits::Off, scene.kind_count(), strategy),
                     timeout: WaveTimeout::new(max_bounces),
                 },
                 loader: KernelLoader {
@@ -236,7 +236,7 @@ impl CudaWave {
     }
 
     /// Sets the minimum timeout of a wave. A GPU that exceeds the timeout counts as hung.
-    pub fn with_min_timeout(mut self, min: Duration) -> CudaWave {
+    pub(crate) fn with_min_timeout(mut self, min: Duration) -> CudaWave {
         self.schedule.timeout.set_min(min);
         self
     }
@@ -276,7 +276,7 @@ impl CudaWave {
     /// Adapts the size of the next waves to the time that a wave of `paths` paths took, and enlarges the buffers if
     /// needed. If the GPU's memory does not suffice, waves stay at the capacity of the buffers.
     fn adapt_size(&mut self, paths: u32, report: &Report) {
-        let Schedule {
+        let WaveSchedule {
             capacity,
             pace,
             size: Some(size),
@@ -445,7 +445,7 @@ impl CudaWave {
 
     /// Returns the grid of a kernel that processes the queue of a bounce. Its threads loop over the queue, because only
     /// the GPU knows the queue's length. The grid is small if few paths are expected.
-    pub fn queue_grid(&self, bounce: u32) -> Launch {
+    pub(crate) fn queue_grid(&self, bounce: u32) -> Launch {
         let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
         Launch::blocks(blocks, BLOCK_THREADS)
     }
@@ -460,7 +460,7 @@ impl CudaWave {
     }
 
     /// Returns whether many paths are expected in this bounce of the wave that began last, so that large grids pay.
-    pub fn expects_many_paths(&self, bounce: u32) -> bool {
+    pub(crate) fn expects_many_paths(&self, bounce: u32) -> bool {
         bounce < self.schedule.busy_bounces
     }
 
@@ -484,7 +484,7 @@ impl CudaWave {
     /// Returns where `self.counts` holds the number of queue entries at the point of the loop where `counts[count]`
     /// paths are live, as a range of length 1. With the strategy `off` that is the number of all paths, because the
     /// queue never gets shorter.
-    pub fn queue_length(&self, count: usize) -> Range<usize> {
+    pub(crate) fn queue_length(&self, count: usize) -> Range<usize> {
         let index = if self.compactor.strategy() == Strategy::Off {
             counts::rays(0)
         } else {
@@ -580,7 +580,7 @@ impl CudaWave {
     }
 
     /// Replaces the film by a copy of `film`, and drops the CUDA graphs.
-    pub fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
+    pub(crate) fn set_film(&mut self, film: &FilmSums) -> Result<(), Error> {
         self.drop_film_snapshots();
         self.film.sums = upload(&self.stream, &film.sums)?;
         self.film.rejected = upload(&self.stream, &[film.rejected])?;
@@ -589,7 +589,7 @@ impl CudaWave {
     }
 
     /// Sets the sums and the number of rejected samples of the film to 0. The sample counts of pixels stay.
-    pub fn clear_film(&mut self) -> Result<(), Error> {
+    pub(crate) fn clear_film(&mut self) -> Result<(), Error> {
         let cannot_clear = compaction::Error::driver("clear the film");
         self.stream
             .memset_zeros(&mut self.film.sums)

@@ -18,7 +18,7 @@ use std::{sync::Arc, time::Instant};
 use compaction::{cuda::Graph, select::Strategy};
 pub use cpu::CpuWave;
 pub use cuda::CudaWave;
-pub use rounds::CudaRounds;
+pub use rounds::CudaAdaptiveState;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
 
@@ -212,7 +212,7 @@ impl Wave {
 
     /// Replaces the film, and drops its snapshots for previews. On the CPU the wave adds samples to `film` itself from
     /// now on; on a GPU it adds them to a copy of the sums.
-    pub fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
+    pub(crate) fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.film = film.clone();

@@ -24,7 +24,7 @@ use crate::{
 
 /// The buffers and kernels of the stage `test_convergence` on a GPU. The film, not this struct, holds the sample counts
 /// of the pixels, and the paths hold the list of pixels.
-pub struct CudaRounds {
+pub struct CudaAdaptiveState {
     /// The kernel that tests the pixels.
     pub(crate) test_convergence: Kernel<ConvergenceArguments>,
     /// The film's fixed-point sums at each pixel's last convergence test, three channels per pixel of the image; 0
@@ -49,7 +49,7 @@ pub struct CudaRounds {
     pub(crate) workspace: Workspace,
 }
 
-impl CudaRounds {
+impl CudaAdaptiveState {
     /// Loads the kernels, and allocates buffers for an image of `pixel_count` pixels and a list of `listed` pixels.
     fn new(
         compiler: &Compiler,
@@ -57,9 +57,9 @@ impl CudaRounds {
         stream: &Arc<CudaStream>,
         pixel_count: usize,
         listed: usize,
-    ) -> Result<CudaRounds, Error> {
+    ) -> Result<CudaAdaptiveState, Error> {
         let strategy = Strategy::LookBack;
-        Ok(CudaRounds {
+        Ok(CudaAdaptiveState {
             test_convergence: compiler
                 .load(context, &test_convergence_source())?
                 .kernel("test_convergence")?,
@@ -89,7 +89,7 @@ impl CudaRounds {
     ) -> Result<(), Error> {
         self.listed = self.unconverged.len() as u32;
         if let Some(stats) = pixel_stats {
-            overwrite(stream, &stats.marks, &mut self.sums_at_test)?;
+            overwrite(stream, &stats.sums_at_test, &mut self.sums_at_test)?;
             overwrite(stream, &stats.histories, &mut self.histories)?;
             return Ok(());
         }
@@ -108,8 +108,8 @@ fn cannot_clear() -> impl FnOnce(DriverError) -> compaction::Error {
 }
 
 impl CudaWave {
-    /// Begins adaptive sampling; see [`Wave::begin_rounds`].
-    fn begin_rounds(
+    /// Begins adaptive sampling; see [`Wave::begin_adaptive`].
+    fn begin_adaptive(
         &mut self,
         list: &[u32],
         pixel_stats: Option<&PixelStats>,
@@ -118,13 +118,13 @@ impl CudaWave {
         let stream = self.stream.clone();
         let mut rounds = match self.rounds.take() {
             Some(rounds) if rounds.fits(pixel_count, list.len()) => rounds,
-            _ => self.new_rounds(&stream, pixel_count, list.len())?,
+            _ => self.new_adaptive_state(&stream, pixel_count, list.len())?,
         };
         rounds.set_pixel_stats(&stream, pixel_stats)?;
         self.rounds = Some(rounds);
         self.set_list(list)?;
         match pixel_stats {
-            Some(stats) => overwrite(&stream, &stats.taken, &mut self.film.taken)?,
+            Some(stats) => overwrite(&stream, &stats.sample_counts, &mut self.film.taken)?,
             None => stream
                 .memset_zeros(&mut self.film.taken)
                 .map_err(cannot_clear())?,
@@ -141,16 +141,16 @@ impl CudaWave {
 
     /// Loads the kernels of `test_convergence`, and allocates buffers for an image of `pixel_count` pixels and a list
     /// of `listed` pixels.
-    pub(crate) fn new_rounds(
+    pub(crate) fn new_adaptive_state(
         &self,
         stream: &Arc<CudaStream>,
         pixel_count: usize,
         listed: usize,
-    ) -> Result<CudaRounds, Error> {
+    ) -> Result<CudaAdaptiveState, Error> {
         let KernelLoader {
             compiler, context, ..
         } = &self.loader;
-        CudaRounds::new(compiler, context, stream, pixel_count, listed)
+        CudaAdaptiveState::new(compiler, context, stream, pixel_count, listed)
     }
 
     /// Sets the list of the pixels that the next round samples. Use it if another GPU tests convergence. Waits for the
@@ -174,7 +174,7 @@ impl CudaWave {
     }
 
     /// Ends adaptive sampling, and frees its buffers.
-    fn end_rounds(&mut self) -> Result<(), Error> {
+    fn end_adaptive(&mut self) -> Result<(), Error> {
         self.rounds = None;
         self.drop_graphs();
         self.film.taken = zeroed(&self.stream, 1)?;
@@ -188,8 +188,8 @@ impl CudaWave {
             return Ok(None);
         };
         Ok(Some(PixelStats {
-            taken: download(&self.stream, &self.film.taken)?,
-            marks: download(&self.stream, &rounds.sums_at_test)?,
+            sample_counts: download(&self.stream, &self.film.taken)?,
+            sums_at_test: download(&self.stream, &rounds.sums_at_test)?,
             histories: download(&self.stream, &rounds.histories)?,
         }))
     }
@@ -200,7 +200,7 @@ impl Wave {
     ///
     /// `pixel_stats` holds the statistics of all pixels of the image; `None` means that no pixel has a sample. If the
     /// film already counts the samples of each pixel, its counts must equal those of the statistics.
-    pub fn begin_rounds(
+    pub fn begin_adaptive(
         &mut self,
         list: &Arc<[u32]>,
         pixel_stats: Option<&PixelStats>,
@@ -209,24 +209,25 @@ impl Wave {
             Wave::Cpu(cpu) => {
                 let without_samples = || PixelStats::new(cpu.camera.pixel_count());
                 let pixel_stats = pixel_stats.cloned().unwrap_or_else(without_samples);
-                cpu.film.count_from(pixel_stats.taken.iter().copied());
+                cpu.film
+                    .count_from(pixel_stats.sample_counts.iter().copied());
                 cpu.list = list.clone();
                 cpu.pixel_stats = Some(Box::new(pixel_stats));
             }
-            Wave::Cuda(cuda) => cuda.begin_rounds(list, pixel_stats)?,
+            Wave::Cuda(cuda) => cuda.begin_adaptive(list, pixel_stats)?,
         }
         Ok(())
     }
 
     /// Ends adaptive sampling. The caller must replace the film after this, because the old one counts the samples of
     /// each pixel.
-    pub(crate) fn end_rounds(&mut self) -> Result<(), Error> {
+    pub(crate) fn end_adaptive(&mut self) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.list = Arc::default();
                 cpu.pixel_stats = None;
             }
-            Wave::Cuda(cuda) => cuda.end_rounds()?,
+            Wave::Cuda(cuda) => cuda.end_adaptive()?,
         }
         Ok(())
     }
@@ -240,7 +241,7 @@ impl Wave {
                 pixel_stats
                     .map(|stats| {
                         Ok(PixelStats {
-                            taken: self.taken()?,
+                            sample_counts: self.sample_counts()?,
                             ..stats.clone()
                         })
                     })
@@ -252,10 +253,10 @@ impl Wave {
 
     /// Waits for all waves in flight, without a time limit, and returns the number of samples of each pixel. Call it
     /// only during adaptive sampling, because otherwise samples are not counted.
-    pub(crate) fn taken(&self) -> Result<Vec<u32>, Error> {
+    pub(crate) fn sample_counts(&self) -> Result<Vec<u32>, Error> {
         match self {
             Wave::Cpu(cpu) => {
-                let taken = cpu.film.taken().unwrap_or_default().iter();
+                let taken = cpu.film.sample_counts().unwrap_or_default().iter();
                 Ok(taken.map(|taken| taken.load(Relaxed)).collect())
             }
             Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.film.taken)?),

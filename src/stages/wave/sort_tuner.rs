@@ -71,12 +71,12 @@ pub struct SortTuner {
     gain: Option<f64>,
     /// Number of trials that have begun for the current view.
     trials: u32,
-    state: State,
+    state: TunerState,
 }
 
 /// The progress of the measurement for the current camera view.
 #[derive(Clone, Debug)]
-enum State {
+enum TunerState {
     /// No trial yet, because the size of waves may still change.
     Steadying {
         /// Number of paths of each of the last waves.
@@ -97,9 +97,9 @@ enum State {
     Settled,
 }
 
-impl State {
+impl TunerState {
     /// The state before the first wave of a view.
-    const UNSTEADY: State = State::Steadying {
+    const UNSTEADY: TunerState = TunerState::Steadying {
         paths: 0,
         milliseconds: 0.0,
     };
@@ -115,7 +115,7 @@ impl SortTuner {
             sorts: choice == SortHits::On,
             gain: None,
             trials: 0,
-            state: State::UNSTEADY,
+            state: TunerState::UNSTEADY,
         }
     }
 
@@ -146,20 +146,20 @@ impl SortTuner {
     /// Allows a new trial, because the view or the strategy has changed. The last result is used until then.
     pub fn reset(&mut self) {
         self.trials = 0;
-        self.state = State::UNSTEADY;
+        self.state = TunerState::UNSTEADY;
     }
 
     /// Ends sorting and trials until [`SortTuner::reset`]. Call it when the buffers for sorting cannot be allocated.
-    pub fn give_up(&mut self) {
+    pub(crate) fn give_up(&mut self) {
         self.sorts = false;
-        self.state = State::Settled;
+        self.state = TunerState::Settled;
     }
 
     /// Begins a wave, and returns whether this wave sorts its hits.
     pub fn begin(&mut self) -> bool {
         let may_sort = self.may_sort();
         match &mut self.state {
-            State::Trying { begun, .. } if may_sort => {
+            TunerState::Trying { begun, .. } if may_sort => {
                 *begun += 1;
                 // Two waves of each kind in turn, because two waves are in flight at a time, each with its own graph.
                 (*begun - 1) % 4 < 2
@@ -174,7 +174,7 @@ impl SortTuner {
             return;
         }
         match &mut self.state {
-            State::Steadying {
+            TunerState::Steadying {
                 paths,
                 milliseconds,
             } => {
@@ -187,17 +187,19 @@ impl SortTuner {
                 }
                 self.trials += 1;
                 self.state = if self.trials > MAX_TRIALS {
-                    State::Settled
+                    TunerState::Settled
                 } else {
-                    State::Trying {
+                    TunerState::Trying {
                         paths: wave.paths,
                         begun: 0,
                         times: [Vec::new(), Vec::new()],
                     }
                 };
             }
-            State::Trying { paths, .. } if *paths != wave.paths => self.state = State::UNSTEADY,
-            State::Trying { times, .. } => {
+            TunerState::Trying { paths, .. } if *paths != wave.paths => {
+                self.state = TunerState::UNSTEADY
+            }
+            TunerState::Trying { times, .. } => {
                 if wave.repeats {
                     times[usize::from(wave.sorts_hits)].push(wave.milliseconds);
                 }
@@ -206,16 +208,16 @@ impl SortTuner {
                     let gain = plain / sorted.max(1e-6);
                     self.sorts = gain > 1.0;
                     self.gain = Some(gain);
-                    self.state = State::Settled;
+                    self.state = TunerState::Settled;
                 }
             }
-            State::Settled => {}
+            TunerState::Settled => {}
         }
     }
 
     /// Returns whether any wave may sort its hits before the view, the user's setting or the strategy changes.
-    pub fn may_sort(&self) -> bool {
-        self.sorts() || self.is_automatic() && matches!(self.state, State::Trying { .. })
+    pub(crate) fn may_sort(&self) -> bool {
+        self.sorts() || self.is_automatic() && matches!(self.state, TunerState::Trying { .. })
     }
 
     /// Returns whether waves outside of trials sort their hits.

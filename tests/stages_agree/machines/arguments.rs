@@ -89,26 +89,26 @@ fn structure<'a, P: Param>(
 }
 
 /// Passes a scene with these parameters of its lights.
-pub(super) fn scene_argument<'a>(world: &'a RenderScene, params: &'a LightParams) -> Argument<'a> {
+pub(super) fn scene_argument<'a>(scene: &'a RenderScene, params: &'a LightParams) -> Argument<'a> {
     structure::<DeviceScene>([
-        ("nodes", list(&world.nodes)),
-        ("primitives", list(&world.primitives)),
-        ("instances", list(&world.instances)),
-        ("corners", list(&world.corners)),
-        ("vertices", list(&world.vertices)),
-        ("materials", list(&world.materials)),
-        ("maps", list(&world.maps)),
-        ("textures", list(&world.textures)),
-        ("texels", list(&world.texels)),
-        ("energy", list(&world.energy)),
-        ("lights", list(&world.lights)),
-        ("light_nodes", list(&world.light_nodes)),
-        ("light_places", list(&world.light_places)),
-        ("lamps", list(&world.lamps)),
-        ("environment_rows", list(&world.environment_rows)),
-        ("environment_texels", list(&world.environment_texels)),
+        ("nodes", list(&scene.nodes)),
+        ("primitives", list(&scene.primitives)),
+        ("instances", list(&scene.instances)),
+        ("corners", list(&scene.corners)),
+        ("vertices", list(&scene.vertices)),
+        ("materials", list(&scene.materials)),
+        ("maps", list(&scene.maps)),
+        ("textures", list(&scene.textures)),
+        ("texels", list(&scene.texels)),
+        ("energy", list(&scene.energy)),
+        ("lights", list(&scene.lights)),
+        ("light_nodes", list(&scene.light_nodes)),
+        ("light_places", list(&scene.light_places)),
+        ("lamps", list(&scene.lamps)),
+        ("environment_rows", list(&scene.environment_rows)),
+        ("environment_texels", list(&scene.environment_texels)),
         ("light_params", value(params)),
-        ("environment", value(&world.environment)),
+        ("environment", value(&scene.environment)),
     ])
 }
 

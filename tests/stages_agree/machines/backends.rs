@@ -11,7 +11,7 @@ use raysieve::{
     film::{Film, FilmSums},
     picture::Picture,
     stages::wave::{CpuWave, CudaWave, Wave},
-    stages::{Preview, denoise, gather, gather_on_cuda, remember, resolve},
+    stages::{Preview, denoise, gather, gather_on_cuda, resolve, snapshot_film},
     wavefront::Step,
 };
 
@@ -26,7 +26,7 @@ impl Cpu {
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
         let film = Arc::new(Film::new(setting.camera.pixel_count()));
         Cpu(Wave::Cpu(Box::new(CpuWave::new(
-            setting.world.clone(),
+            setting.scene.clone(),
             setting.camera,
             film,
             setting.max_bounces,
@@ -132,7 +132,7 @@ fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f
     let mut preview = Preview::default();
     assert!(!denoise(wave, film.1, &mut preview).unwrap());
     put(wave, first.0);
-    remember(wave, first.1).unwrap();
+    snapshot_film(wave, first.1).unwrap();
     put(wave, film.0);
     assert!(denoise(wave, film.1, &mut preview).unwrap());
     listed_channels(&preview.picture)
@@ -156,10 +156,10 @@ pub(crate) struct Cuda(pub(crate) Wave);
 impl Cuda {
     /// Creates a wave for this many paths.
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cuda {
-        let (world, camera) = (&setting.world, setting.camera);
+        let (scene, camera) = (&setting.scene, setting.camera);
         let wave = CudaWave::new(
             0,
-            world,
+            scene,
             camera,
             setting.max_bounces,
             paths,

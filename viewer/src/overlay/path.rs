@@ -7,7 +7,7 @@ use super::{
     fitted::Fitted,
 };
 use crate::{chart, session::InspectedPath};
-use raysieve::inspect::path_record::{PathRecord, SegmentKind, Vertex};
+use raysieve::inspect::path_record::{PathRecord, PathVertex, SegmentKind};
 
 /// Colour of a path's segments between two vertices.
 const PATH: Colour = colour(chart::PATH);
@@ -121,7 +121,7 @@ fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
 }
 
 /// Returns the description of one vertex, given with its bounce number.
-fn line((bounce, vertex): (usize, &Vertex)) -> Line {
+fn line((bounce, vertex): (usize, &PathVertex)) -> Line {
     let what = match &vertex.hit {
         Some(hit) if hit.front => hit.material.clone(),
         Some(hit) => format!("{}, back face", hit.material),

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{Materials, Path, Status, ViewerRequest},
+    messages::{MaterialList, Path, Status, ViewerRequest},
     notifier::Notifier,
 };
 use crate::{
@@ -324,7 +324,7 @@ impl Broadcaster {
         }
         sent.listed = Some((scene.clone(), chosen));
         let materials = session.listed_materials().collect();
-        if let Ok(text) = serde_json::to_string(&Materials { materials, chosen }) {
+        if let Ok(text) = serde_json::to_string(&MaterialList { materials, chosen }) {
             self.materials.send_replace(text.into());
         }
     }

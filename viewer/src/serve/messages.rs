@@ -156,7 +156,7 @@ impl<'a> Path<'a> {
 ///
 /// Sent when the scene has been loaded or edited, and when the selected material has changed.
 #[derive(Serialize)]
-pub(super) struct Materials<'a> {
+pub(super) struct MaterialList<'a> {
     pub(super) materials: Vec<MaterialInfo<'a>>,
     /// Index of the selected material in the scene; `None` if no material is selected.
     pub(super) chosen: Option<usize>,

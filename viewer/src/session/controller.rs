@@ -89,7 +89,7 @@ enum Gesture {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Motion {
     /// Orbits the camera about the target by half a turn per unit. In fly mode, turns the camera in place instead, by
-    /// its horizontal angle of view per unit (90 degrees if orthographic).
+    /// the angle of view along the picture's shorter side per unit (90 degrees if orthographic).
     Turn(f32, f32),
     /// Pans: moves camera and target sideways, so that the target follows the pointer. See [`Orbit::pan`] for the
     /// limit.
@@ -268,8 +268,11 @@ impl Session {
         // The scene follows the pointer, so the camera moves the other way; the pointer's y axis points down.
         match motion {
             Motion::Turn(right, down) if self.flying => {
-                self.orbit
-                    .look_around(clamp_pointer_motion(right), clamp_pointer_motion(down));
+                self.orbit.look_around(
+                    clamp_pointer_motion(right),
+                    clamp_pointer_motion(down),
+                    self.size,
+                );
             }
             Motion::Turn(right, down) => {
                 self.orbit.turn(

@@ -63,7 +63,7 @@ pub(super) struct Loader(Sender<LoadRequest>);
 
 /// A request to the loader thread.
 enum LoadRequest {
-    /// Loads the scene again if one of its files has changed, because a watched folder has.
+    /// Loads scenes again whose files have changed, because a watched folder has.
     CheckFiles,
     /// Loads this scene or model file, which a user opened.
     Open(PathBuf),
@@ -99,8 +99,9 @@ impl Loader {
         let notifications = sender.clone();
         let notify_change = move |_| drop(notifications.send(LoadRequest::CheckFiles));
         let watcher = watches.then(|| new_debouncer(DEBOUNCE_TIME, notify_change));
-        let work = Work {
+        let state = LoaderState {
             files: scene.files.clone(),
+            unopened: None,
             read: scene.clone(),
             edited: scene.clone(),
             trees: trees.map(|trees| (scene.clone(), trees)),
@@ -113,7 +114,7 @@ impl Loader {
             on_event,
         };
         let thread = thread::Builder::new().name("load".to_owned());
-        thread.spawn(move || work.run(&requests))?;
+        thread.spawn(move || state.run(&requests))?;
         Ok(Self(sender))
     }
 
@@ -143,7 +144,7 @@ impl Drop for Loader {
 }
 
 /// The state of the loader thread.
-struct Work<T: Fn(RenderEvent)> {
+struct LoaderState<T: Fn(RenderEvent)> {
     /// Scene as last loaded or saved, without later material edits.
     read: Arc<Scene>,
     /// Scene `read` with the latest requested material edits.
@@ -152,8 +153,11 @@ struct Work<T: Fn(RenderEvent)> {
     scene: Arc<Scene>,
     /// Scene whose acceleration structures are cached, and these structures. Material edits reuse them.
     trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
-    /// Files of the scene. A change of one of them causes a reload.
+    /// Files of the displayed scene. A change of one of them causes a reload.
     files: Vec<SceneFile>,
+    /// Path of the scene or model that a user opened last, and its files, while it is being loaded and after it could
+    /// not be displayed. A change of one of them opens it again. `None` if it is displayed.
+    unopened: Option<(PathBuf, Vec<SceneFile>)>,
     /// Command-line overrides, which are applied to each loaded scene.
     changes: SettingOverrides,
     /// Target error of each new renderer; see [`Renderer::set_noise`].
@@ -167,7 +171,7 @@ struct Work<T: Fn(RenderEvent)> {
     on_event: T,
 }
 
-impl<T: Fn(RenderEvent)> Work<T> {
+impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
@@ -182,16 +186,12 @@ impl<T: Fn(RenderEvent)> Work<T> {
                 };
                 if !matches!(next, LoadRequest::CheckFiles) {
                     request = next;
-                } else if self.have_files_changed() {
+                } else if self.have_files_changed() || self.have_unopened_files_changed() {
                     request = LoadRequest::CheckFiles;
                 }
             }
             match request {
-                LoadRequest::CheckFiles if self.have_files_changed() => {
-                    let path = self.read.path.clone();
-                    self.load(&path, LoadReason::Changed);
-                }
-                LoadRequest::CheckFiles => {}
+                LoadRequest::CheckFiles => self.load_changed(),
                 LoadRequest::Open(path) => self.load(&path, LoadReason::Opened),
                 LoadRequest::Edit(scene, read) if Arc::ptr_eq(&read, &self.read) => {
                     self.edit(scene)
@@ -226,9 +226,29 @@ impl<T: Fn(RenderEvent)> Work<T> {
         Ok((Box::new(renderer), trees))
     }
 
-    /// Returns whether a file of the scene has changed since it was read.
+    /// Returns whether a file of the displayed scene has changed since it was read.
     fn have_files_changed(&self) -> bool {
         self.files.iter().any(SceneFile::has_changed)
+    }
+
+    /// Returns whether a file of the scene that could not be opened has changed since it was read.
+    fn have_unopened_files_changed(&self) -> bool {
+        let mut files = self.unopened.iter().flat_map(|(_, files)| files);
+        files.any(SceneFile::has_changed)
+    }
+
+    /// Loads the displayed scene again if one of its files has changed, and opens again the scene that could not be
+    /// opened if one of its files has.
+    fn load_changed(&mut self) {
+        if self.have_files_changed() {
+            let path = self.read.path.clone();
+            self.load(&path, LoadReason::Changed);
+        }
+        if self.have_unopened_files_changed()
+            && let Some((path, _)) = self.unopened.clone()
+        {
+            self.load(&path, LoadReason::Opened);
+        }
     }
 
     /// Prepares a renderer for an edited scene, and sends both or a message with the error.
@@ -249,26 +269,32 @@ impl<T: Fn(RenderEvent)> Work<T> {
         }
     }
 
-    /// Loads a scene or model file, and sends the scene or the error. Once the scene has been read, its files are
-    /// watched; if reading fails, the files watched before stay watched.
+    /// Loads a scene or model file, and sends the scene or the error. The files of an opened scene and those of the
+    /// displayed one are watched until the opened one replaces it.
     fn load(&mut self, path: &Path, reason: LoadReason) {
         let opened = reason == LoadReason::Opened;
         let (scene, files) = Scene::load_with_files(path);
-        if opened && scene.is_err() {
-            // Opening failed: the current scene stays, and its files stay watched.
+        if opened {
+            self.unopened = Some((path.to_owned(), files));
         } else {
             // A parse error may hide further files, so files known from before stay watched.
             let is_old = |old: &SceneFile| !files.iter().any(|file| file.path == old.path);
             let behind = scene.is_err().then(|| self.files.drain(..).filter(is_old));
             let behind: Vec<_> = behind.into_iter().flatten().collect();
             self.files = files.into_iter().chain(behind).collect();
-            self.watch();
         }
+        self.watch();
         let loaded = scene
             .map_err(Error::from)
             .and_then(|scene| self.loaded(scene, reason));
         match loaded {
             Ok(loaded) => {
+                if let Some((_, files)) = self.unopened.take_if(|(of, _)| of == path)
+                    && opened
+                {
+                    self.files = files;
+                    self.watch();
+                }
                 self.scene = loaded.scene.clone();
                 self.edited = loaded.scene.clone();
                 self.read = loaded.read.clone();
@@ -314,7 +340,8 @@ impl<T: Fn(RenderEvent)> Work<T> {
         })
     }
 
-    /// Watches exactly the folders that contain the scene's files. Sends a message for each existing folder that cannot
+    /// Watches exactly the folders that contain the files of the displayed scene and of one that could not be opened.
+    /// Sends a message for each existing folder that cannot
     /// be watched, or if watching is impossible. Does nothing if the user disabled watching.
     fn watch(&mut self) {
         let watcher = match &mut self.watcher {
@@ -325,7 +352,9 @@ impl<T: Fn(RenderEvent)> Work<T> {
                 return (self.on_event)(RenderEvent::Message(line));
             }
         };
-        let wanted: BTreeSet<PathBuf> = self.files.iter().flat_map(folders).collect();
+        let unopened = self.unopened.iter().flat_map(|(_, files)| files);
+        let files = self.files.iter().chain(unopened);
+        let wanted: BTreeSet<PathBuf> = files.flat_map(folders).collect();
         for gone in self.watched.difference(&wanted) {
             // The folder may have been removed, and its watch with it.
             let _ = watcher.unwatch(gone);

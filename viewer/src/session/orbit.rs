@@ -149,12 +149,15 @@ impl Orbit {
         self.camera.target += moved;
     }
 
-    /// Turns the camera in place, so that the picture's content moves by `right` and `down`. Both are multiples of the
-    /// horizontal angle of view, or of 90 degrees for an orthographic camera. The elevation is clamped as in
-    /// [`Self::turn`].
-    pub(super) fn look_around(&mut self, right: f32, down: f32) {
-        let seen = match self.camera.projection {
-            Projection::Perspective { fov_degrees } => fov_degrees.to_radians(),
+    /// Turns the camera in place, so that the content of a picture of this size moves by `right` and `down`. Both are
+    /// multiples of the angle of view along the picture's shorter side, or of 90 degrees for an orthographic camera. The
+    /// elevation is clamped as in [`Self::turn`].
+    pub(super) fn look_around(&mut self, right: f32, down: f32, (width, height): (u32, u32)) {
+        let seen = match self.camera((width, height)).projection {
+            Projection::Perspective { fov_degrees } => {
+                let half_width = libm::tanf(fov_degrees.to_radians() / 2.0);
+                2.0 * libm::atanf(half_width * width.min(height) as f32 / width as f32)
+            }
             Projection::Orthographic { .. } => std::f32::consts::FRAC_PI_2,
         };
         // Swapping camera and target reuses `turn`, which turns the camera about the target.

@@ -112,7 +112,7 @@ impl RenderThread {
                 };
                 renderer.keep_for_previews();
                 let stats = renderer.stats();
-                let work = Work {
+                let work = RenderThreadState {
                     renderer,
                     stats,
                     recorder: Recorder::default(),
@@ -206,7 +206,7 @@ impl<T: Default> ImagePool<T> {
 }
 
 /// The state of the render thread: the renderer, its statistics and the options of the frames.
-struct Work<T: Fn(RenderEvent)> {
+struct RenderThreadState<T: Fn(RenderEvent)> {
     renderer: Box<Renderer>,
     /// Statistics after the last wave.
     stats: Stats,
@@ -253,7 +253,7 @@ const SMOOTH: Duration = Duration::from_millis(33);
 /// Maximum divisor of the picture's width and height for a preview.
 const MAX_REDUCTION: f64 = 8.0;
 
-impl<T: Fn(RenderEvent)> Work<T> {
+impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
         let error = self.serve_commands().err();

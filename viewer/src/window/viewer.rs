@@ -19,6 +19,7 @@ use winit::{
 use super::{Wake, save::save, screen::Screen, settings::Settings, view::View};
 use crate::{
     Error,
+    error::report,
     overlay::{fitted::Fitted, format},
     session::{
         self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion,
@@ -377,16 +378,25 @@ impl Viewer {
     /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
     ///
     /// # Errors
-    /// The error of a picture that could not be saved, or [`Error::Window`] if the render thread or a save panicked.
+    /// [`Error::Window`] if the render thread panicked. If the render has not failed, the error of the first picture
+    /// that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(self) -> Result<Ended, Error> {
         self.save_settings();
         drop(self.screen);
         let ended = self.session.finish();
-        let saved: Vec<_> = self.saves.into_iter().map(joined).collect();
-        saved
+        let failed_saves: Vec<Error> = self
+            .saves
             .into_iter()
-            .try_for_each(|save| save.map(drop))
-            .and(ended)
+            .filter_map(|save| joined(save).err())
+            .collect();
+        let mut failed_saves = failed_saves.into_iter();
+        // The error of the render tells how to continue it, so that of a picture does not replace it.
+        let ended = match ended {
+            Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),
+            failed => failed,
+        };
+        failed_saves.for_each(|error| report(&error.line()));
+        ended
     }
 
     /// Saves the window's settings if they differ from those loaded at the start. A failure is reported to standard

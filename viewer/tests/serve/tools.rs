@@ -125,6 +125,17 @@ fn materials_can_be_edited_undone_and_saved() {
     ));
 }
 
+/// Returns the three numbers that follow `label` in `text`, separated by commas and closed by a parenthesis.
+fn vector_after(text: &str, label: &str) -> [f64; 3] {
+    let (_, rest) = text.split_once(label).expect("the label");
+    let (numbers, _) = rest.split_once(')').expect("a closing parenthesis");
+    let numbers: Vec<f64> = numbers
+        .split(", ")
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    numbers.try_into().expect("three numbers")
+}
+
 fn a_camera_flies_and_focuses() {
     let program = Program::start(&["--spp", "16"]);
     let mut viewer = Viewer::join(&program);
@@ -137,15 +148,19 @@ fn a_camera_flies_and_focuses() {
         viewer.send(r#"{"act":"home"}"#);
         viewer.wait_for_still(|picture| *picture == home);
     }
-    // In fly mode, dragging looks around.
-    viewer.send(r#"{"turn":[0.25,0]}"#);
+    // In fly mode, dragging looks around. The picture's height corresponds to its vertical angle of view.
+    viewer.send(r#"{"turn":[0.25,-0.5]}"#);
     viewer.wait_for_still(|picture| difference(picture, &home) > ALIKE);
     viewer.send(r#"{"act":"print-camera"}"#);
-    assert!(
-        viewer
-            .wait_for_message("camera:")
-            .contains("origin: (0, 1, 5)")
-    );
+    let printed = viewer.wait_for_message("camera:");
+    let [right, up, back] = vector_after(&printed, "target: (");
+    assert_eq!(vector_after(&printed, "origin: ("), [0.0, 1.0, 5.0]);
+    let vertical_angle = 2.0 * (20_f64.to_radians().tan() * 120.0 / 160.0).atan();
+    let (forward, rise) = (5.0 - back, up - 1.0);
+    let yaw = right.atan2(forward).abs();
+    let pitch = (-0.5_f64 / 5.0).atan() - rise.atan2(right.hypot(forward));
+    assert!((yaw - 0.25 * vertical_angle).abs() < 1e-3, "{printed}");
+    assert!((pitch - 0.5 * vertical_angle).abs() < 1e-3, "{printed}");
     viewer.send(r#"{"act":"home"}"#);
     viewer.send(r#"{"act":"fly"}"#);
     viewer.wait_for_status(|status| status["flying"] == false);

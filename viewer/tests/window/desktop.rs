@@ -219,13 +219,19 @@ impl Desktop {
 
     /// Overwrites the scene file.
     pub(crate) fn write_scene(&self, text: &str) {
-        fs::write(self.folder.path().join("scene.ron"), text).expect("the scene is written");
+        self.write_file("scene.ron", text);
+    }
+
+    /// Writes a file of this name next to the scene, and returns its path.
+    pub(crate) fn write_file(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).expect("the file is written");
+        path
     }
 
     /// Writes a file of this name, and drops it onto the window.
     pub(crate) fn drop_file(&self, name: &str, text: &str) {
-        let path = self.folder.path().join(name);
-        fs::write(&path, text).expect("it is written");
+        let path = self.write_file(name, text);
         let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
         let window = self.window.parse().expect("the window's number");
         drop_uris(&self.display, window, &uri);

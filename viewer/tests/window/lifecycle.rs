@@ -16,6 +16,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         keys_held_for_another_window_are_ignored,
         pause_stops_and_restart_restarts_the_render,
         a_dropped_file_is_opened,
+        a_file_that_cannot_be_opened_is_watched_beside_the_displayed_scene,
         the_render_follows_the_size_of_the_window,
         a_size_option_keeps_the_size_and_fits_the_picture,
         window_settings_are_saved,
@@ -159,6 +160,33 @@ fn a_dropped_file_is_opened() {
         "{}",
         desktop.errors()
     );
+}
+
+fn a_file_that_cannot_be_opened_is_watched_beside_the_displayed_scene() {
+    let desktop = Desktop::open(SCENE, &["--spp", "300"]);
+    desktop.until_title("scene.ron");
+    // The scene can be read, but with 300 samples per pixel its light would overflow the film.
+    let bright = SCENE.replace("(0.4, 0.5, 0.6)", "(1e7, 1e7, 1e7)");
+    let refusals = || {
+        let errors = desktop.errors();
+        errors
+            .lines()
+            .filter(|line| line.contains("spp 300"))
+            .count()
+    };
+    desktop.drop_file("the other.ron", &bright);
+    eventually("the scene is refused", || (refusals() == 1).then_some(()));
+
+    desktop.write_scene("gone");
+    eventually("the displayed scene is still watched", || {
+        desktop.errors().contains("scene.ron:").then_some(())
+    });
+    desktop.write_file("the other.ron", &(bright + "\n"));
+    eventually("the other is tried again", || {
+        (refusals() == 2).then_some(())
+    });
+    desktop.write_file("the other.ron", SCENE);
+    desktop.until_title("the other.ron");
 }
 
 fn the_render_follows_the_size_of_the_window() {
