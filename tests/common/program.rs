@@ -13,7 +13,7 @@ use std::{
     ffi::OsStr,
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use libtest_mimic::Trial;
@@ -134,6 +134,15 @@ pub(crate) fn assert_refused(output: &Output, exit_code: i32, expected: &[&str])
     for part in expected {
         assert!(error.contains(part), "{error:?} should contain {part:?}");
     }
+}
+
+/// Sends a signal, such as `INT`, to a running program.
+#[track_caller]
+pub(crate) fn signal(child: &Child, name: &str) {
+    // The shell has `kill` on systems without such a program.
+    let kill = format!("kill -{name} {}", child.id());
+    let status = Command::new("sh").args(["-c", &kill]).status();
+    assert!(status.expect("a shell").success(), "{kill}");
 }
 
 /// Returns the names in a folder, sorted.

@@ -300,6 +300,21 @@ fn compare(
     }
 }
 
+/// Prepares a scene at 40×30 pixels with 5 samples per pixel, and the paths of its whole render.
+fn small_render(scene: Scene) -> (Scene, Setting, Span) {
+    let scene = sized(scene, 40, 30, 5);
+    let (width, height) = scene.size;
+    let setting = setting(&scene, width, height);
+    let span = Span {
+        width,
+        pixel_count: width * height,
+        path_count: width * height * scene.spp,
+        seed: scene.seed,
+        ..Span::default()
+    };
+    (scene, setting, span)
+}
+
 /// Compares the film of a render by host-compiled stages with that of the CPU backend.
 fn loop_agrees(compiler: &HostCompiler) {
     for scene in [
@@ -313,16 +328,8 @@ fn loop_agrees(compiler: &HostCompiler) {
         alpha_tested_garden(),
         emissive_garden(),
     ] {
-        let scene = sized(scene, 40, 30, 5);
+        let (scene, setting, span) = small_render(scene);
         let (width, height) = scene.size;
-        let setting = setting(&scene, width, height);
-        let span = Span {
-            width,
-            pixel_count: width * height,
-            path_count: width * height * scene.spp,
-            seed: scene.seed,
-            ..Span::default()
-        };
         let mut host = Host::new(compiler, &setting);
         let black = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
         let film = steps(setting.max_bounces).fold(black, |before, step| host.run(step, &before));
@@ -359,16 +366,8 @@ fn megakernel_agrees(compiler: &HostCompiler) {
         alpha_tested_garden(),
         emissive_garden(),
     ] {
-        let scene = sized(scene, 40, 30, 5);
+        let (scene, setting, span) = small_render(scene);
         let (width, height) = scene.size;
-        let setting = setting(&scene, width, height);
-        let span = Span {
-            width,
-            pixel_count: width * height,
-            path_count: width * height * scene.spp,
-            seed: scene.seed,
-            ..Span::default()
-        };
         let mut film = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());
         Host::new(compiler, &setting).megakernel(&mut film);
         let (_, stats) = render(&scene, &on_cpu());

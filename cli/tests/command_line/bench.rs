@@ -14,8 +14,8 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::{
-    add_tests, assert_done, assert_refused, files::statistics, folder, interrupt::signal, names,
-    raysieve, run, scene, stderr, stdout,
+    add_tests, assert_done, assert_refused, files::statistics, folder, names, raysieve, run, scene,
+    signal, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {

@@ -15,7 +15,7 @@ use crate::{
     add_tests, assert_done, assert_refused,
     files::statistics,
     folder,
-    interrupt::{end, is_writing, signal, small_disk, start},
+    interrupt::{interrupt, is_writing, small_disk, start},
     mounting, names, program, raysieve, scene, small_render, stderr, stdout,
     without_gpu_and_display,
 };
@@ -257,9 +257,7 @@ fn temporary_files_of_running_processes_are_kept() {
 fn interrupted_render_continues_from_its_checkpoint() {
     let folder = folder();
     let child = start(folder.path(), &RARELY_KEPT);
-    signal(&child, "INT");
-    let (code, messages) = end(child);
-    assert_eq!(code, Some(130), "{messages}");
+    let messages = interrupt(child, "INT");
     assert!(
         messages.contains("the same command continues from c.exr"),
         "{messages}"
@@ -270,9 +268,7 @@ fn interrupted_render_continues_from_its_checkpoint() {
         .samples;
 
     let child = start(folder.path(), &RARELY_KEPT);
-    signal(&child, "TERM");
-    let (code, messages) = end(child);
-    assert_eq!(code, Some(130), "{messages}");
+    let messages = interrupt(child, "TERM");
     assert!(
         messages.contains(&format!(
             "checkpoint: c.exr, continuing after samples {first}\n"
@@ -409,9 +405,7 @@ fn checkpoint_of_another_program_is_not_overwritten() {
     let folder = folder();
     let child = start(folder.path(), &RARELY_KEPT);
     fs::write(folder.path().join("c.exr"), "mine").expect("a file");
-    signal(&child, "INT");
-    let (code, messages) = end(child);
-    assert_eq!(code, Some(130), "{messages}");
+    let messages = interrupt(child, "INT");
     assert!(
         messages.starts_with("checkpoint: c.exr: not written: another program"),
         "{messages}"

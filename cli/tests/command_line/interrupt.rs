@@ -12,7 +12,7 @@ use std::{
 use libtest_mimic::Trial;
 
 use crate::{
-    add_tests, assert_refused, disk, folder, mounting, names, program, raysieve, scene,
+    add_tests, assert_refused, disk, folder, mounting, names, program, raysieve, scene, signal,
     without_gpu_and_display,
 };
 
@@ -53,16 +53,14 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
     child
 }
 
-/// Sends a signal, such as `INT`, to the program.
-pub(crate) fn signal(child: &Child, name: &str) {
-    let kill = format!("kill -{name} {}", child.id());
-    assert!(
-        Command::new("sh")
-            .args(["-c", &kill])
-            .status()
-            .expect("a shell")
-            .success()
-    );
+/// Sends a signal to the program, and waits until it ends as interrupted. Returns its standard error without the first
+/// line.
+#[track_caller]
+pub(crate) fn interrupt(child: Child, name: &str) -> String {
+    signal(&child, name);
+    let (code, messages) = end(child);
+    assert_eq!(code, Some(130), "{messages}");
+    messages
 }
 
 /// Waits for the program. Returns its exit code, and its standard error without the first line.
@@ -92,9 +90,7 @@ fn interrupted_render_writes_the_image_and_reports_its_samples() {
             folder.path(),
             &["--size", "32x24", "-o", "a.exr", "--stats", "a.json"],
         );
-        signal(&child, name);
-        let (code, messages) = end(child);
-        assert_eq!(code, Some(130), "{messages}");
+        let messages = interrupt(child, name);
         let picture = image::open(folder.path().join("a.exr"))
             .expect("the picture opens")
             .into_rgb32f();
@@ -154,9 +150,7 @@ fn signals_in_quick_succession_count_as_one() {
         let folder = folder();
         let child = start(folder.path(), &["--size", "512x512", "-o", "a.exr"]);
         signal(&child, "INT");
-        signal(&child, "INT");
-        let (code, messages) = end(child);
-        assert_eq!(code, Some(130), "{messages}");
+        interrupt(child, "INT");
         assert_eq!(names(folder.path()), ["a.exr"]);
     }
 }

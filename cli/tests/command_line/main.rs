@@ -19,7 +19,7 @@ mod usage;
 use libtest_mimic::Arguments;
 use program::{
     add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
-    scene, small_render, stderr, stdout, without_gpu_and_display,
+    scene, signal, small_render, stderr, stdout, without_gpu_and_display,
 };
 
 fn main() {

@@ -6,8 +6,8 @@ use libtest_mimic::Trial;
 
 use crate::{
     add_tests, folder,
-    interrupt::{end, signal, start},
-    program, scene, without_gpu_and_display,
+    interrupt::{end, start},
+    program, scene, signal, without_gpu_and_display,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {

@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::{Duration, Instant, SystemTime},
 };
@@ -15,7 +15,7 @@ use crate::{
     add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
     scene,
     scripts::{SCENE, assert_bits, scene_folder},
-    stderr, stdout,
+    signal, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -288,17 +288,6 @@ fn long_part(folder: &Path) -> Child {
         .unwrap()
 }
 
-pub(crate) fn signal(child: &Child, name: &str) {
-    let pid = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args([name, &pid])
-            .status()
-            .unwrap()
-            .success()
-    );
-}
-
 /// Simulates a node that Slurm has lost, and that still renders after its part was given to another node.
 fn two_jobs_of_one_part_never_lose_samples() {
     let folder = folder();
@@ -309,7 +298,7 @@ fn two_jobs_of_one_part_never_lose_samples() {
         assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint");
         thread::sleep(Duration::from_millis(20));
     }
-    signal(&silent, "-STOP");
+    signal(&silent, "STOP");
     let other = long_part(folder.path()).wait_with_output().unwrap();
     assert!(other.status.success(), "{}", stderr(&other));
     assert!(
@@ -319,9 +308,9 @@ fn two_jobs_of_one_part_never_lose_samples() {
     );
     let whole = Part::read(&file).unwrap();
     assert_eq!(whole.header.samples.to_string(), "0..2500");
-    signal(&silent, "-CONT");
+    signal(&silent, "CONT");
     thread::sleep(Duration::from_millis(500));
-    signal(&silent, "-TERM");
+    signal(&silent, "TERM");
     let silent = silent.wait_with_output().unwrap();
     assert_eq!(silent.status.code(), Some(130), "{}", stderr(&silent));
     assert!(Part::read(&file).unwrap() == whole, "{}", stderr(&silent));

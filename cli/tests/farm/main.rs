@@ -12,7 +12,7 @@ mod submission;
 use libtest_mimic::Arguments;
 use program::{
     add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
-    scene, stderr, stdout,
+    scene, signal, stderr, stdout,
 };
 
 fn main() {

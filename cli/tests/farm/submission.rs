@@ -12,11 +12,9 @@ use std::{
 use libtest_mimic::Trial;
 
 use crate::{
-    add_tests, assert_done, assert_refused,
-    faults::signal,
-    raysieve,
+    add_tests, assert_done, assert_refused, raysieve,
     scripts::{farm, scene_folder},
-    stderr, stdout,
+    signal, stderr, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -92,7 +90,7 @@ fn interrupted_submission_is_cancelled() {
     // The first job is already stored in the folder.
     let jobs = fs::read_to_string(folder.join("out.farm/jobs.json")).unwrap();
     assert!(jobs.contains("\"job\": \"1\""), "{jobs}");
-    signal(&child, "-INT");
+    signal(&child, "INT");
     thread::sleep(Duration::from_millis(100));
     fs::remove_file(folder.join("called.slow")).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -465,7 +465,8 @@ impl Compiled {
                     let number = number
                         .and_then(|before| before.rsplit(|c: char| !c.is_ascii_digit()).next());
                     if let Some(number) = number.and_then(|number| number.parse().ok()) {
-                        *value = number;
+                        // Functions that a kernel calls have lines of their own.
+                        *value = (*value).max(number);
                     }
                 };
                 read(" registers", &mut usage.registers);

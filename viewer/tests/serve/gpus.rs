@@ -2,13 +2,7 @@
 
 use compaction::cuda::devices;
 use libtest_mimic::Trial;
-use raysieve::{
-    render::{
-        part::Part,
-        renderer::{BackendChoice, Renderer, Settings},
-    },
-    scene::Scene,
-};
+use raysieve::render::part::Part;
 
 use crate::{program::add_tests, server::Program, viewer::Viewer};
 
@@ -101,16 +95,7 @@ fn an_adaptive_page_shows_each_gpu() {
     let mut viewer = Viewer::join(&program);
     viewer.send(r#"{"debug-view":"samples"}"#);
     let status = viewer.wait_for_status(|status| status["state"] == "done");
-    let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
-    scene.set_size((24, 16));
-    scene.spp = 144;
-    let on_cpu = Settings {
-        backend: BackendChoice::Cpu,
-        ..Settings::default()
-    };
-    let mut renderer = Renderer::new(&scene, &on_cpu).unwrap();
-    renderer.set_noise(Some(0.1)).unwrap();
-    while renderer.advance().unwrap() {}
+    let (_, mut renderer) = program.render_to_noise((24, 16), 144);
     let expected = renderer.stats();
     let expected_noise = serde_json::to_string(&expected.noise).unwrap();
     let expected_noise: serde_json::Value = serde_json::from_str(&expected_noise).unwrap();

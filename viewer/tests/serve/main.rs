@@ -9,6 +9,8 @@ mod gpus;
 mod live;
 #[path = "../../../tests/common/program.rs"]
 mod program;
+#[path = "../common/scene.rs"]
+mod scene;
 mod server;
 mod tools;
 mod viewer;

@@ -4,30 +4,24 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
     net::{Ipv4Addr, SocketAddr, TcpStream},
-    process::{Child, ChildStderr, Command, Stdio},
+    process::{Child, ChildStderr, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use raysieve::{
+    render::renderer::{BackendChoice, Renderer, Settings},
+    scene::Scene,
+};
 use tempfile::TempDir;
 
-use crate::program::{folder, raysieve};
+use crate::{
+    program::{folder, raysieve, signal},
+    scene::scene_of_size,
+};
 
-/// A scene lit from all sides, so that few samples suffice.
-pub(crate) const SCENE: &str = r#"(
-    size: (160, 120), spp: 4, max_bounces: 2,
-    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
-    sky: (0.4, 0.5, 0.6),
-    materials: {
-        "red": Diffuse(albedo: (0.7, 0.2, 0.1)),
-        "white": Diffuse(albedo: (0.7, 0.7, 0.7)),
-    },
-    objects: [
-        Sphere(center: (-0.6, 0.8, 0), radius: 0.8, material: "red"),
-        Box(center: (1, 0.4, 0), half_size: (0.3, 0.4, 0.3), rotate_y: 20, material: "white"),
-        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "white"),
-    ],
-)"#;
+/// The text of the scene file.
+pub(crate) const SCENE: &str = scene_of_size!("(160, 120)");
 
 /// Arguments for a render with more samples than any test waits for.
 pub(crate) const ENDLESS: [&str; 2] = ["--spp", "10000000"];
@@ -157,6 +151,21 @@ impl Program {
         Answer::read(&bytes)
     }
 
+    /// Renders the scene file in this process on the CPU, at this size, to an error of 0.1 and at most `spp` samples.
+    pub(crate) fn render_to_noise(&self, size: (u32, u32), spp: u32) -> (Scene, Renderer) {
+        let mut scene = Scene::load(&self.folder.path().join("scene.ron")).unwrap();
+        scene.set_size(size);
+        scene.spp = spp;
+        let on_cpu = Settings {
+            backend: BackendChoice::Cpu,
+            ..Settings::default()
+        };
+        let mut renderer = Renderer::new(&scene, &on_cpu).unwrap();
+        renderer.set_noise(Some(0.1)).unwrap();
+        while renderer.advance().unwrap() {}
+        (scene, renderer)
+    }
+
     /// Returns the resident memory of the program in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -178,14 +187,7 @@ impl Program {
 
     /// Interrupts the program like Ctrl-C. Returns its exit code, standard error and standard output.
     pub(crate) fn interrupt(&mut self) -> (Option<i32>, String, String) {
-        let kill = format!("kill -INT {}", self.child.id());
-        assert!(
-            Command::new("sh")
-                .args(["-c", &kill])
-                .status()
-                .unwrap()
-                .success()
-        );
+        signal(&self.child, "INT");
         let start = Instant::now();
         while self.is_running() {
             assert!(start.elapsed() < TIMEOUT, "the program did not end");

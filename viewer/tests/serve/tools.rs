@@ -3,11 +3,7 @@
 use std::fs;
 
 use libtest_mimic::Trial;
-use raysieve::{
-    inspect::path_record::Inspector,
-    render::renderer::{BackendChoice, Renderer, Settings},
-    scene::Scene,
-};
+use raysieve::inspect::path_record::Inspector;
 use serde_json::Value;
 use tungstenite::protocol::frame::coding::CloseCode;
 
@@ -229,16 +225,7 @@ fn a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling() {
     let program = Program::start(&to_noise);
     let mut viewer = Viewer::join(&program);
     viewer.wait_for_status(|status| status["state"] == "done");
-    let mut scene = Scene::load(&program.folder.path().join("scene.ron")).unwrap();
-    scene.set_size((40, 30));
-    scene.spp = 400;
-    let on_cpu = Settings {
-        backend: BackendChoice::Cpu,
-        ..Settings::default()
-    };
-    let mut renderer = Renderer::new(&scene, &on_cpu).unwrap();
-    renderer.set_noise(Some(0.1)).unwrap();
-    while renderer.advance().unwrap() {}
+    let (scene, mut renderer) = program.render_to_noise((40, 30), 400);
     let counts = renderer.sample_counts().unwrap();
     let inspector = Inspector::new(&scene).unwrap();
     let mut numbers: Vec<u32> = counts.clone();

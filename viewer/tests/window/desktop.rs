@@ -12,23 +12,10 @@ use std::{
 
 use image::RgbImage;
 
-use crate::{drop::drop_uris, program::program};
+use crate::{drop::drop_uris, program::program, scene::scene_of_size};
 
-/// A scene lit from all sides, so that few samples suffice.
-pub(crate) const SCENE: &str = r#"(
-    size: (480, 360), spp: 4, max_bounces: 2,
-    camera: (origin: (0, 1, 5), target: (0, 0.5, 0), fov: 40),
-    sky: (0.4, 0.5, 0.6),
-    materials: {
-        "red": Diffuse(albedo: (0.7, 0.2, 0.1)),
-        "white": Diffuse(albedo: (0.7, 0.7, 0.7)),
-    },
-    objects: [
-        Sphere(center: (-0.6, 0.8, 0), radius: 0.8, material: "red"),
-        Box(center: (1, 0.4, 0), half_size: (0.3, 0.4, 0.3), rotate_y: 20, material: "white"),
-        Quad(corner: (-3, 0, 3), edge_u: (6, 0, 0), edge_v: (0, 0, -6), material: "white"),
-    ],
-)"#;
+/// The text of the scene file.
+pub(crate) const SCENE: &str = scene_of_size!("(480, 360)");
 
 /// Required programs, each with the Debian package that contains it.
 const TOOLS: [(&str, &str); 5] = [

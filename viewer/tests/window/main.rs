@@ -8,6 +8,8 @@ mod drop;
 mod lifecycle;
 #[path = "../../../tests/common/program.rs"]
 mod program;
+#[path = "../common/scene.rs"]
+mod scene;
 
 use libtest_mimic::Arguments;
 
