@@ -341,8 +341,8 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     }
 
     /// Watches exactly the folders that contain the files of the displayed scene and of one that could not be opened.
-    /// Sends a message for each existing folder that cannot
-    /// be watched, or if watching is impossible. Does nothing if the user disabled watching.
+    /// Sends a message for each existing folder that cannot be watched, or if watching is impossible. Does nothing if
+    /// the user disabled watching.
     fn watch(&mut self) {
         let watcher = match &mut self.watcher {
             None => return,
