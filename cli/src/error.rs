@@ -62,7 +62,8 @@ pub(crate) enum Error {
     /// system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
-    /// The scene cannot be read or saved, or an output file cannot be written or has an unusable path.
+    /// The scene cannot be read or saved or is invalid, a render setting such as its size is out of range, or an output
+    /// file cannot be written or has an unusable path.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
     /// The render failed.

@@ -105,8 +105,8 @@ impl Progress {
         self.bar.finish_and_clear();
     }
 
-    /// Returns the line that replaces the bar if standard error is not a terminal: samples, progress, remaining time
-    /// and noise.
+    /// Returns the line that replaces the bar if standard error is not a terminal: samples and, as far as they are
+    /// known, progress, remaining time and noise.
     fn line(&self, renderer: &Renderer, stats: &Stats) -> String {
         let left = self.start.map_or(String::new(), |start| {
             progress_text(start, renderer.progress())

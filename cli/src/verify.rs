@@ -24,7 +24,7 @@ use crate::{
 ///
 /// # Errors
 /// [`Error::VerificationFailed`] with the first pixel that differs, or with the damage if the file is damaged. Other
-/// errors mean that the comparison was not possible.
+/// errors mean that the comparison was not possible, or that its result could not be printed.
 pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
     let path = &arguments.picture;
     let failed = |problem| Error::VerificationFailed {

@@ -258,7 +258,7 @@ impl Queue {
         of_arrays.map(|(_, &task)| task)
     }
 
-    /// Returns whether any task of the queue is waiting or running.
+    /// Returns whether any task of the farm's jobs was waiting or running when the queue was read.
     pub(super) fn is_alive(&self) -> bool {
         let alive = |task: &Task| matches!(task, Task::Waits | Task::Runs);
         self.tasks.values().any(alive)

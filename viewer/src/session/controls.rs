@@ -80,8 +80,8 @@ pub(crate) enum Change {
     Denoise,
 }
 
-/// An action that affects one viewer only: it switches the overlay, saves the picture, shows the list of keys, or
-/// quits.
+/// An action that affects one viewer only: changes how much of the statistics is shown, saves the picture, shows or
+/// hides the list of keys (the window turns its pages first), or quits (window only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {

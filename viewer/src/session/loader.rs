@@ -70,8 +70,8 @@ enum LoadRequest {
     /// Prepares a renderer for the first scene, which is the second with edited materials. Ignored unless the second is
     /// the scene last loaded or saved.
     Edit(Arc<Scene>, Arc<Scene>),
-    /// Reports that the first scene, which is the second with edited materials, has been saved to its file. Ignored
-    /// unless the second is the scene last loaded or saved.
+    /// Tells the loader that the first scene, which is the second with edited materials, has been saved to its file, so
+    /// that its materials count as unedited. Ignored unless the second is the scene last loaded or saved.
     Saved(Arc<Scene>, Arc<Scene>),
     /// Ends the thread.
     End,
@@ -130,7 +130,7 @@ impl Loader {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
 
-    /// Reports that `scene`, which is `read` with edited materials, has been saved to the scene file. From then on its
+    /// Tells the loader that `scene`, which is `read` with edited materials, has been saved to the scene file. From then on its
     /// materials count as unedited.
     pub(super) fn saved(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Saved(scene, read));

@@ -193,7 +193,7 @@ impl<T: Default> ImagePool<T> {
             .0
             .iter_mut()
             .position(|image| Arc::get_mut(image).is_some());
-        free.map_or_else(Arc::default, |at| self.0.swap_remove(at))
+        free.map_or_else(Arc::default, |at| self.0.remove(at))
     }
 
     /// Adds an image to the pool, and removes the oldest beyond `MAX_PICTURES`.

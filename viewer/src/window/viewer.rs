@@ -260,8 +260,8 @@ impl Viewer {
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Handles a new size of the window: resizes the surface. If the picture follows the window, it is rendered in the
-    /// new size once the size has not changed for 200 ms.
+    /// Handles a new size of the window: resizes the surface, unless the size is empty. If the picture follows the
+    /// window, it is rendered in the new size at the latest when the size has not changed for 200 ms.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
         self.resize_due = Some(Instant::now() + SETTLE_TIME);
