@@ -77,25 +77,37 @@ pub(crate) fn adaptive_renders_leave_out_gpus_that_fail(&count: &usize) {
     }
 }
 
+/// Maximum number of renders until a GPU reaches the launch that fails.
+const MAX_RENDERS: u32 = 20;
+
 /// Renders while GPUs fail, and checks that the film, the statistics and the notes are right.
 fn render_with_failures(case: &str) {
     let scene = &scenes()[0];
     let expected = expected_of(scene);
     let all: Vec<usize> = (0..compaction::cuda::devices().unwrap().len()).collect();
     let mut renderer = to_noise(scene, &on(&all, Some(WAVE)));
-    let mut steps = 0;
-    while step(&mut renderer) {
-        steps += 1;
-        if steps % 5 == 0 {
-            let part = renderer.part().unwrap();
-            assert_counts(&part.header.stats, &part);
-            assert_eq!(renderer.picture().unwrap(), part.picture());
+    let mut renders = 0;
+    let (stats, failed) = loop {
+        let mut steps = 0;
+        while step(&mut renderer) {
+            steps += 1;
+            if steps % 5 == 0 {
+                let part = renderer.part().unwrap();
+                assert_counts(&part.header.stats, &part);
+                assert_eq!(renderer.picture().unwrap(), part.picture());
+            }
         }
-    }
-    let stats = renderer.finish().unwrap();
-    assert_same(&stats, &expected, case);
-    let failed = stats.devices.iter().filter(|gpu| gpu.failed).count();
-    assert_eq!(failed, case.split(',').count(), "{case}: {steps} steps");
+        let stats = renderer.finish().unwrap();
+        assert_same(&stats, &expected, case);
+        let failed = stats.devices.iter().filter(|gpu| gpu.failed).count();
+        renders += 1;
+        // The GPUs share the work as they find time for it, so that one may reach its last launch only in a later render.
+        if failed > 0 || renders == MAX_RENDERS {
+            break (stats, failed);
+        }
+        renderer.restart().unwrap();
+    };
+    assert_eq!(failed, case.split(',').count(), "{case}: {renders} renders");
     let notes = renderer.take_notes();
     println!("{notes:?}");
     assert_eq!(notes.len(), failed);
