@@ -83,7 +83,7 @@ pub(crate) struct Backend {
     pub(crate) reason: Option<String>,
 }
 
-/// How the waves of a backend share films.
+/// The way in which the waves of a backend share films.
 enum Engine {
     /// Waves on one film: one per CPU thread, or a single one on a GPU.
     Waves(Waves),

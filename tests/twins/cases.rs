@@ -1,4 +1,4 @@
-//! One test case for every function that exists in Rust and in CUDA C++.
+//! Test cases, one for every function that exists in Rust and in CUDA C++.
 
 mod bsdf;
 mod bvh;
