@@ -160,19 +160,7 @@ pub fn nearer_instance_hit(
     let primitive = &primitives[position as usize];
     let leaves = position == ray.from_primitive && instance == from;
     let (distance, u, v) = hit_primitive(primitive, origin, ray.direction, shear, leaves);
-    let ahead = distance > 0.0 && distance <= best.hit.distance;
-    if !ahead {
-        return;
-    }
-    let tie = distance == best.hit.distance && best.hit.primitive != NO_PRIMITIVE;
-    if tie {
-        let (ours, others) = (instance.wrapping_add(1), best.instance.wrapping_add(1));
-        let other = &primitives[best.hit.primitive as usize];
-        if ours > others || (ours == others && primitive.number > other.number) {
-            return;
-        }
-    }
-    *best = InstanceHit {
+    let found = InstanceHit {
         hit: Hit {
             distance,
             primitive: position,
@@ -181,6 +169,67 @@ pub fn nearer_instance_hit(
         },
         instance,
     };
+    if distance > 0.0 && is_nearer(primitives, &found, best) {
+        *best = found;
+    }
+}
+
+/// Returns whether a hit in front of the ray is nearer than `best`, or wins by the rules for ties of
+/// [`nearer_instance_hit`].
+#[inline(always)]
+pub(crate) fn is_nearer(primitives: &[Primitive], found: &InstanceHit, best: &InstanceHit) -> bool {
+    if found.hit.distance != best.hit.distance || best.hit.primitive == NO_PRIMITIVE {
+        return found.hit.distance <= best.hit.distance;
+    }
+    let number = |hit: &InstanceHit| primitives[hit.hit.primitive as usize].number;
+    let rank = |hit: &InstanceHit| (hit.instance.wrapping_add(1), number(hit));
+    rank(found) <= rank(best)
+}
+
+/// A test of the opacity of surfaces, which decides which intersections of a ray count.
+pub trait OpacityTest {
+    /// Whether some intersections may fail the test.
+    const IS_NEEDED: bool;
+
+    /// Returns whether a ray's intersection with a surface counts. `key` is the hash of the ray's random numbers.
+    fn accepts(&self, ray: &Ray, found: &InstanceHit, key: u32) -> bool;
+
+    /// Replaces `best` by the ray's hit with one primitive if that counts and is nearer, by the rules of
+    /// [`nearer_instance_hit`], whose tuple and `from` it takes.
+    fn nearer_hit(
+        &self,
+        at: (u32, u32, Vec3),
+        ray: &Ray,
+        from: u32,
+        shear: &Shear,
+        key: u32,
+        best: &mut InstanceHit,
+    );
+}
+
+/// The opacity test of a scene whose surfaces are all opaque. It holds the scene's primitives.
+pub struct Opaque<'a>(pub &'a [Primitive]);
+
+impl OpacityTest for Opaque<'_> {
+    const IS_NEEDED: bool = false;
+
+    #[inline(always)]
+    fn accepts(&self, _: &Ray, _: &InstanceHit, _: u32) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn nearer_hit(
+        &self,
+        at: (u32, u32, Vec3),
+        ray: &Ray,
+        from: u32,
+        shear: &Shear,
+        _: u32,
+        best: &mut InstanceHit,
+    ) {
+        nearer_instance_hit(self.0, at, ray, from, shear, best);
+    }
 }
 
 /// Returns whether one primitive of the scene or of an instance blocks a shadow ray.

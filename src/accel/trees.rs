@@ -14,7 +14,10 @@ use rayon::prelude::*;
 use crate::{
     Error,
     accel::{
-        bvh::{self, INSTANCED_SLACK, Node, STACK_SIZE, Tree, wide::SimdScene},
+        bvh::{
+            self, INSTANCED_SLACK, Node, STACK_SIZE, Tree,
+            wide::{SimdInstancedScene, SimdScene},
+        },
         instance::{
             COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS,
             SECOND_COORDINATES, TANGENTS,
@@ -43,6 +46,9 @@ pub struct SceneBvhs {
     /// The scene prepared for SIMD traversal, see
     /// [`RenderScene::simd_scene`](crate::device::render_scene::RenderScene::simd_scene).
     pub(crate) simd_scene: OnceLock<Option<SimdScene>>,
+    /// The scene prepared for SIMD traversal of instances, see
+    /// [`RenderScene::simd_instanced_scene`](crate::device::render_scene::RenderScene::simd_instanced_scene).
+    pub(crate) simd_instanced_scene: OnceLock<Option<SimdInstancedScene>>,
 }
 
 use crate::scene::limits::BUILDING_BYTES;
@@ -74,6 +80,7 @@ impl SceneBvhs {
             vertices: Arc::default(),
             extent: tree.extent,
             simd_scene: OnceLock::new(),
+            simd_instanced_scene: OnceLock::new(),
         }
     }
 }

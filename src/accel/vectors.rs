@@ -259,10 +259,4 @@ impl<S: Lanes> Mask<S> {
     pub(crate) fn bits(self) -> u32 {
         self.0.bits(self.1)
     }
-
-    /// Returns whether the mask is set in any lane.
-    #[inline(always)]
-    pub(crate) fn any(self) -> bool {
-        self.bits() != 0
-    }
 }

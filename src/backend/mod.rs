@@ -198,7 +198,7 @@ impl Backend {
                 problem,
             })?;
         // Built here, so that it does not count as render time.
-        pool.install(|| scene.simd_scene());
+        pool.install(|| scene.prepare_simd());
         let film = Arc::new(Film::new(camera.pixel_count()));
         let wave = |_| {
             let (scene, film) = (scene.clone(), film.clone());

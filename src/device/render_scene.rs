@@ -7,7 +7,10 @@ use glam::Vec3;
 use crate::{
     Error,
     accel::{
-        bvh::{InstancedScene, Node, wide::SimdScene},
+        bvh::{
+            InstancedScene, Node,
+            wide::{SimdInstancedScene, SimdScene},
+        },
         instance::{Corners, Instance, MeshVertex, instance_surface, instanced_triangle},
         primitive::{Primitive, Surface, surface_at},
         trees::{self, SceneBvhs},
@@ -288,6 +291,23 @@ impl RenderScene {
             )
         };
         self.trees.simd_scene.get_or_init(make).as_ref()
+    }
+
+    /// Returns a scene with instances or partly opaque surfaces in the form for SIMD traversal, built at the first call.
+    ///
+    /// `None` if the processor has no supported vector instructions, or for scenes with neither.
+    pub fn simd_instanced_scene(&self) -> Option<&SimdInstancedScene> {
+        if self.instances.is_empty() && self.stochastic_opacity().is_none() {
+            return None;
+        }
+        let make = || SimdInstancedScene::new(SimdLevel::best()?, &self.instanced_scene());
+        self.trees.simd_instanced_scene.get_or_init(make).as_ref()
+    }
+
+    /// Builds the form for SIMD traversal if the scene has one, so that building does not count as render time.
+    pub fn prepare_simd(&self) {
+        self.simd_scene();
+        self.simd_instanced_scene();
     }
 
     /// Returns the data that traversal reads in scenes with instances.

@@ -11,8 +11,8 @@ use crate::{
     accel::{
         bvh::{InstancedScene, visit_instanced},
         instance::{
-            COORDINATES, Corners, InstanceHit, MeshVertex, NO_INSTANCE, SECOND_COORDINATES,
-            instance_material, nearer_instance_hit, to_object,
+            COORDINATES, Corners, InstanceHit, MeshVertex, NO_INSTANCE, OpacityTest,
+            SECOND_COORDINATES, instance_material, nearer_instance_hit, to_object,
         },
         primitive::{SPHERE, Shear, hit_primitive, shear, sphere_coordinates},
     },
@@ -39,6 +39,28 @@ pub struct StochasticOpacity<'a> {
     pub materials: &'a [Material],
     /// Texture data for the opacity lookup.
     pub atlas: TextureAtlas<'a>,
+}
+
+impl OpacityTest for StochasticOpacity<'_> {
+    const IS_NEEDED: bool = true;
+
+    #[inline]
+    fn accepts(&self, ray: &Ray, found: &InstanceHit, key: u32) -> bool {
+        passes_opacity(self, ray, found, key)
+    }
+
+    #[inline]
+    fn nearer_hit(
+        &self,
+        at: (u32, u32, Vec3),
+        ray: &Ray,
+        from: u32,
+        shear: &Shear,
+        key: u32,
+        best: &mut InstanceHit,
+    ) {
+        nearer_alpha_tested_hit(self, at, ray, from, shear, key, best);
+    }
 }
 
 /// Argument `ray` of [`opacity_hash`]: the path's ray to its next hit.

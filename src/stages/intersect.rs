@@ -6,6 +6,8 @@
 //! variants. A further kernel adds a sky that is not constant, because its code would take registers from the
 //! traversal.
 
+use std::{cell::Cell, ops::Range};
+
 use compaction::cuda::{In, InOut, Source};
 
 use super::{
@@ -14,13 +16,20 @@ use super::{
 };
 use crate::{
     Error,
-    accel::instance::NO_INSTANCE,
+    accel::{
+        bvh::wide::{InstancedRay, SimdInstancedScene},
+        instance::{NO_INSTANCE, OpacityTest, Opaque},
+    },
     device::{
         device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
         path_buffers::PathBuffers,
     },
     path::{NO_PATH, NO_PRIMITIVE},
-    shading::material::ALL_KINDS,
+    sampler::sampler,
+    shading::{
+        material::ALL_KINDS,
+        opacity::{PATH_RAY, opacity_hash},
+    },
     vertex::rays::{escaped_light, nearest_hit},
 };
 
@@ -48,6 +57,14 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             #[inline(always)]
             |path, hit| hits[path] = hit,
         );
+    } else if let Some(simd_scene) = scene.simd_instanced_scene() {
+        match scene.stochastic_opacity() {
+            Some(opacity) => each_instanced(wave, simd_scene, &opacity, entries.clone(), bounce),
+            None => {
+                let opaque = Opaque(&scene.primitives);
+                each_instanced(wave, simd_scene, &opaque, entries.clone(), bounce);
+            }
+        }
     } else if scene.is_plain() {
         for path in live_paths(&wave.queue[entries.clone()]) {
             let (ray, numbers) = (&wave.rays[path], wave.path_sampler(path));
@@ -75,6 +92,51 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             radiance.rgb += escaped_light(&lights, ray, throughput, scattered, bounce);
         }
     }
+}
+
+/// Finds the nearest hits of the live rays among these queue entries by SIMD traversal of instances.
+fn each_instanced(
+    wave: &mut CpuWave,
+    simd_scene: &SimdInstancedScene,
+    opacity: &impl OpacityTest,
+    entries: Range<usize>,
+    bounce: u32,
+) {
+    let scene = wave.scene.clone();
+    let CpuWave {
+        queue,
+        rays,
+        hits,
+        instances,
+        pairs,
+        span,
+        ..
+    } = wave;
+    // A path's instance is read before its ray is traced, and written after.
+    let instances = Cell::from_mut(&mut instances[..]).as_slice_of_cells();
+    let traced = live_paths(&queue[entries]).map(
+        #[inline(always)]
+        |path| {
+            let (pixel, sample) = pairs[path];
+            let ray = InstancedRay {
+                ray: rays[path],
+                from: instances[path].get(),
+                to: NO_INSTANCE,
+                key: opacity_hash(sampler(span.seed, pixel, sample), bounce, PATH_RAY),
+            };
+            (path, ray)
+        },
+    );
+    simd_scene.each_nearest(
+        &scene.instanced_scene(),
+        opacity,
+        traced,
+        #[inline(always)]
+        |path, found| {
+            instances[path].set(found.instance);
+            hits[path] = found.hit;
+        },
+    );
 }
 
 /// Returns the indices of the live paths in a queue, which may have gaps.

@@ -4,6 +4,8 @@
 //! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, scenes
 //! without instances, with instances and with alpha-tested surfaces have kernel variants.
 
+use std::ops::Range;
+
 use compaction::cuda::{In, InOut, Source};
 use glam::Vec3;
 
@@ -13,12 +15,20 @@ use super::{
 };
 use crate::{
     Error,
-    accel::instance::NO_INSTANCE,
+    accel::{
+        bvh::wide::{InstancedRay, SimdInstancedScene},
+        instance::{NO_INSTANCE, OpacityTest, Opaque},
+    },
     device::{
         device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
         path_buffers::PathBuffers,
     },
-    shading::material::ALL_KINDS,
+    path::ShadowRay,
+    sampler::sampler,
+    shading::{
+        material::ALL_KINDS,
+        opacity::{SHADOW_RAY, light_passes_opacity, opacity_hash},
+    },
     vertex::rays::is_blocked,
 };
 
@@ -41,8 +51,8 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         return;
     }
     let entries = 0..wave.queue_length(counts::hits(bounce));
-    let entries = entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0);
     if let Some(simd_scene) = scene.simd_scene() {
+        let entries = entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0);
         let (queue, rays, radiances) = (&wave.queue, &wave.shadow_rays, &mut wave.radiances);
         // Adding a neutral value avoids a branch that would often be mispredicted.
         let add_unless = |entry: usize, blocked: bool| {
@@ -52,7 +62,22 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
         simd_scene.each_occluded(&scene.primitives, rays, entries, add_unless);
         return;
     }
-    for entry in entries {
+    if let Some(simd_scene) = scene.simd_instanced_scene() {
+        match scene.stochastic_opacity() {
+            Some(opacity) => {
+                let passes = |ray: &InstancedRay<ShadowRay>| {
+                    light_passes_opacity(&opacity, &ray.ray, ray.to, ray.key)
+                };
+                each_instanced(wave, simd_scene, (&opacity, passes), entries, bounce);
+            }
+            None => {
+                let opaque = Opaque(&scene.primitives);
+                each_instanced(wave, simd_scene, (&opaque, |_: &_| true), entries, bounce);
+            }
+        }
+        return;
+    }
+    for entry in entries.filter(|&entry| wave.shadow_rays[entry].distance != 0.0) {
         let (ray, path) = (&wave.shadow_rays[entry], wave.queue[entry] as usize);
         let numbers = wave.path_sampler(path);
         let blocked = if scene.is_plain() {
@@ -65,6 +90,61 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
             wave.radiances[path].rgb += ray.light;
         }
     }
+}
+
+/// Traces the shadow rays of these queue entries by SIMD traversal of instances, and adds their light to the paths.
+///
+/// The tuple holds the opacity test, and whether the light's own surface passes it.
+fn each_instanced(
+    wave: &mut CpuWave,
+    simd_scene: &SimdInstancedScene,
+    (opacity, light_passes): (&impl OpacityTest, impl Fn(&InstancedRay<ShadowRay>) -> bool),
+    entries: Range<usize>,
+    bounce: u32,
+) {
+    let scene = wave.scene.clone();
+    let CpuWave {
+        queue,
+        shadow_rays,
+        radiances,
+        instances,
+        light_instances,
+        pairs,
+        span,
+        ..
+    } = wave;
+    let traced = entries.filter_map(
+        #[inline(always)]
+        |entry| {
+            let path = queue[entry] as usize;
+            let ray = shadow_rays[entry];
+            if ray.distance == 0.0 {
+                return None;
+            }
+            let (pixel, sample) = pairs[path];
+            let ray = InstancedRay {
+                ray,
+                from: instances[path],
+                to: light_instances[entry],
+                key: opacity_hash(sampler(span.seed, pixel, sample), bounce, SHADOW_RAY),
+            };
+            light_passes(&ray).then_some((entry, ray))
+        },
+    );
+    simd_scene.each_occluded(
+        &scene.instanced_scene(),
+        opacity,
+        traced,
+        #[inline(always)]
+        |entry, blocked| {
+            let light = if blocked {
+                NEUTRAL
+            } else {
+                shadow_rays[entry].light
+            };
+            radiances[queue[entry] as usize].rgb += light;
+        },
+    );
 }
 
 /// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time to

@@ -1,7 +1,12 @@
 //! Stand-in for SIMD traversal on processors other than x86-64, where it does not exist.
 
 use crate::{
-    accel::{bvh::Node, primitive::Primitive, vectors::SimdLevel},
+    accel::{
+        bvh::{InstancedScene, Node},
+        instance::{InstanceHit, OpacityTest},
+        primitive::Primitive,
+        vectors::SimdLevel,
+    },
     path::{Hit, Ray, ShadowRay},
 };
 
@@ -41,6 +46,51 @@ impl SimdScene {
         _: &[Primitive],
         _: &[ShadowRay],
         _: impl Iterator<Item = usize>,
+        _: impl FnMut(usize, bool),
+    ) {
+        match *self {}
+    }
+}
+
+/// A ray with what traversal of instances and opacity tests need besides it.
+#[derive(Clone, Copy, Debug)]
+pub struct InstancedRay<R> {
+    /// The ray, a [`Ray`] or [`ShadowRay`].
+    pub ray: R,
+    /// Index of the instance that the ray leaves, or `NO_INSTANCE`.
+    pub from: u32,
+    /// Index of the instance that a shadow ray goes to, or `NO_INSTANCE`.
+    pub to: u32,
+    /// Hash on which the ray's opacity tests depend.
+    pub key: u32,
+}
+
+/// Uninhabited: this architecture has no SIMD traversal.
+pub enum SimdInstancedScene {}
+
+impl SimdInstancedScene {
+    /// Returns `None`.
+    pub fn new(_: SimdLevel, _: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
+        None
+    }
+
+    /// Cannot be called.
+    pub fn each_nearest<T: OpacityTest>(
+        &self,
+        _: &InstancedScene<'_>,
+        _: &T,
+        _: impl Iterator<Item = (usize, InstancedRay<Ray>)>,
+        _: impl FnMut(usize, InstanceHit),
+    ) {
+        match *self {}
+    }
+
+    /// Cannot be called.
+    pub fn each_occluded<T: OpacityTest>(
+        &self,
+        _: &InstancedScene<'_>,
+        _: &T,
+        _: impl Iterator<Item = (usize, InstancedRay<ShadowRay>)>,
         _: impl FnMut(usize, bool),
     ) {
         match *self {}

@@ -8,10 +8,13 @@ mod beam;
 mod block;
 mod build;
 mod flat;
+mod instanced;
 mod ray;
 mod search;
 mod tree;
 mod triangles;
+
+pub use self::instanced::{InstancedRay, SimdInstancedScene};
 
 use pulp::x86::{V3, V4};
 

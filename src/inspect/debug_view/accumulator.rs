@@ -55,7 +55,7 @@ impl Accumulator {
         debug_view: DebugView,
     ) -> Accumulator {
         // Prepared before the first pass, because preparing uses all threads and could deadlock within a pass.
-        render_scene.simd_scene();
+        render_scene.prepare_simd();
         Accumulator {
             render_scene,
             camera: Camera::new(camera, size.0, size.1),

@@ -41,7 +41,13 @@ impl Prepared {
     /// Prepares a ray for a scene with this largest absolute coordinate.
     #[inline(always)]
     pub(super) fn new(origin: Vec3, direction: Vec3, extent: f32) -> Prepared {
-        let boxes = box_ray(origin, direction, slack(origin, extent));
+        Prepared::with_slack(origin, direction, slack(origin, extent))
+    }
+
+    /// Prepares a ray for boxes that are enlarged by this distance.
+    #[inline(always)]
+    pub(super) fn with_slack(origin: Vec3, direction: Vec3, slack: f32) -> Prepared {
+        let boxes = box_ray(origin, direction, slack);
         let shear = shear(direction);
         Prepared {
             inverse: boxes.inverse,
@@ -154,13 +160,40 @@ impl<S: Lanes> WideRay<S> {
         Mask(self.simd, self.simd.equal_u32s(packet.positions, position))
     }
 
+    /// Returns the packet's triangles that the ray hits up to `distance`, one bit per lane, and their distances and
+    /// weights.
+    #[inline(always)]
+    pub(super) fn hits_within(
+        &self,
+        packet: &Packet<S>,
+        distance: f32,
+    ) -> Option<(u32, [SimdF32<S>; 3])> {
+        let (hit, found) = self.hit_packet(packet)?;
+        let within = found[0].up_to(self.splat(distance));
+        Some(((hit & within).bits(), found))
+    }
+
+    /// Returns the packet's triangles except `light` that the ray hits before `distance`, as
+    /// [`hits_within`](Self::hits_within).
+    #[inline(always)]
+    pub(super) fn hits_before(
+        &self,
+        packet: &Packet<S>,
+        distance: f32,
+        light: u32,
+    ) -> Option<(u32, [SimdF32<S>; 3])> {
+        let (hit, found) = self.hit_packet(packet)?;
+        let before = found[0].below(self.splat(distance));
+        let is_light = self.are(packet, self.simd.splat_u32s(light));
+        Some(((hit & before & !is_light).bits(), found))
+    }
+
     /// Replaces `best` by the nearest hit with a triangle of the packet, by the rules of `nearer_hit`.
     #[inline(always)]
     pub(super) fn nearer_hits(&self, packet: &Packet<S>, primitives: &[Primitive], best: &mut Hit) {
-        let Some((hit, [distances, us, vs])) = self.hit_packet(packet) else {
+        let Some((mut hit, [distances, us, vs])) = self.hits_within(packet, best.distance) else {
             return;
         };
-        let mut hit = (hit & distances.up_to(self.splat(best.distance))).bits();
         let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
         while hit != 0 {
             let lane = first_lane::<S>(hit);
@@ -186,12 +219,8 @@ impl<S: Lanes> WideRay<S> {
     /// Returns whether any triangle of the packet blocks a shadow ray.
     #[inline(always)]
     pub(super) fn any_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
-        let Some((hit, [along, ..])) = self.hit_packet(packet) else {
-            return false;
-        };
-        let to = self.simd.splat_u32s(ray.to_primitive);
-        let blocks = along.below(self.splat(ray.distance)) & !self.are(packet, to);
-        (hit & blocks).any()
+        let hits = self.hits_before(packet, ray.distance, ray.to_primitive);
+        hits.is_some_and(|(hit, _)| hit != 0)
     }
 }
 

@@ -1,0 +1,498 @@
+//! SIMD traversal of scenes with instances or partly opaque surfaces. It finds the same hits as
+//! [`bvh::nearest_instanced`](crate::accel::bvh::nearest_instanced) and, with opacity tests, as
+//! [`shading::opacity`](crate::shading::opacity).
+//!
+//! One tree covers the triangles, spheres and instances of the scene, and each mesh has a tree in its object space. A
+//! ray that enters an instance's box is transformed to object space and traverses the tree of the instance's mesh.
+
+use std::collections::HashMap;
+
+use glam::Vec3;
+use pulp::x86::{V3, V4};
+
+use super::{
+    ray::{Prepared, WideRay},
+    tree::{OTHERS, Packet, Visit, WideTree, first_lane},
+};
+use crate::{
+    accel::{
+        bvh::{INSTANCED_SLACK, InstancedScene, Node, slack},
+        instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer, to_object},
+        primitive::{INSTANCE, Primitive},
+        vectors::{Lanes, SimdLevel},
+    },
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
+};
+
+/// A ray with what traversal of instances and opacity tests need besides it.
+#[derive(Clone, Copy, Debug)]
+pub struct InstancedRay<R> {
+    /// The ray, a [`Ray`] or [`ShadowRay`].
+    pub ray: R,
+    /// Index of the instance that the ray leaves, or `NO_INSTANCE`.
+    pub from: u32,
+    /// Index of the instance that a shadow ray goes to, or `NO_INSTANCE`.
+    pub to: u32,
+    /// Hash on which the ray's opacity tests depend.
+    pub key: u32,
+}
+
+/// A scene with instances, prepared for SIMD traversal.
+pub struct SimdInstancedScene(Form);
+
+/// The trees of the scene, for 8 or 16 lanes.
+enum Form {
+    Eight(V3, InstancedTrees<V3>),
+    Sixteen(V4, InstancedTrees<V4>),
+}
+
+impl SimdInstancedScene {
+    /// Prepares a scene. `None` if a node comes before its parent.
+    pub fn new(vectors: SimdLevel, scene: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
+        Some(SimdInstancedScene(match vectors {
+            SimdLevel::Eight(simd) => Form::Eight(simd, InstancedTrees::new(scene)?),
+            SimdLevel::Sixteen(simd) => Form::Sixteen(simd, InstancedTrees::new(scene)?),
+        }))
+    }
+
+    /// Finds the nearest hit of each ray that passes the opacity test.
+    ///
+    /// Calls `report` with the number that came with each ray, and its hit.
+    pub fn each_nearest<T: OpacityTest>(
+        &self,
+        scene: &InstancedScene<'_>,
+        opacity: &T,
+        rays: impl Iterator<Item = (usize, InstancedRay<Ray>)>,
+        mut report: impl FnMut(usize, InstanceHit),
+    ) {
+        match &self.0 {
+            Form::Eight(simd, trees) => simd.vectorize(
+                #[inline(always)]
+                || {
+                    let mut stacks = trees.stacks();
+                    for (index, ray) in rays {
+                        report(
+                            index,
+                            trees.nearest(*simd, scene, opacity, &ray, &mut stacks),
+                        );
+                    }
+                },
+            ),
+            Form::Sixteen(simd, trees) => simd.vectorize(
+                #[inline(always)]
+                || {
+                    let mut stacks = trees.stacks();
+                    for (index, ray) in rays {
+                        report(
+                            index,
+                            trees.nearest(*simd, scene, opacity, &ray, &mut stacks),
+                        );
+                    }
+                },
+            ),
+        }
+    }
+
+    /// Finds whether something that passes the opacity test blocks each shadow ray. The light's own surface is not
+    /// tested.
+    ///
+    /// Calls `report` with the number that came with each ray, and the result.
+    pub fn each_occluded<T: OpacityTest>(
+        &self,
+        scene: &InstancedScene<'_>,
+        opacity: &T,
+        rays: impl Iterator<Item = (usize, InstancedRay<ShadowRay>)>,
+        mut report: impl FnMut(usize, bool),
+    ) {
+        match &self.0 {
+            Form::Eight(simd, trees) => simd.vectorize(
+                #[inline(always)]
+                || {
+                    let mut stacks = trees.stacks();
+                    for (index, ray) in rays {
+                        report(
+                            index,
+                            trees.occluded(*simd, scene, opacity, &ray, &mut stacks),
+                        );
+                    }
+                },
+            ),
+            Form::Sixteen(simd, trees) => simd.vectorize(
+                #[inline(always)]
+                || {
+                    let mut stacks = trees.stacks();
+                    for (index, ray) in rays {
+                        report(
+                            index,
+                            trees.occluded(*simd, scene, opacity, &ray, &mut stacks),
+                        );
+                    }
+                },
+            ),
+        }
+    }
+}
+
+/// The tree of a scene and those of its meshes.
+struct InstancedTrees<S: Lanes> {
+    /// The tree over triangles, spheres and instances, in world space.
+    scene: WideTree<S>,
+    /// The trees of the meshes, each in its object space.
+    meshes: Vec<WideTree<S>>,
+    /// Index in `meshes` of each instance's tree.
+    mesh_of_instance: Vec<u32>,
+}
+
+/// Traversal stacks, reused by all rays.
+struct Stacks {
+    /// The stack for the tree of the scene.
+    scene: Vec<u64>,
+    /// The stack for the trees of meshes.
+    mesh: Vec<u64>,
+}
+
+/// A ray in world space or in the object space of an instance.
+struct LocalRay<S: Lanes> {
+    /// The ray in all lanes.
+    wide: WideRay<S>,
+    /// Origin in that space.
+    origin: Vec3,
+    /// Index of the instance, or `NO_INSTANCE` in world space.
+    instance: u32,
+}
+
+/// Primitives that a ray reaches.
+enum Leaf<'a, S: Lanes> {
+    /// A packet of triangles.
+    Triangles(&'a Packet<S>),
+    /// The sphere at this index among the primitives.
+    Sphere(u32),
+}
+
+impl<S: Lanes> InstancedTrees<S> {
+    /// Builds the trees. `None` if a node comes before its parent.
+    fn new(scene: &InstancedScene<'_>) -> Option<InstancedTrees<S>> {
+        let mut roots: Vec<u32> = scene.instances.iter().map(|each| each.root).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let trees: HashMap<u32, u32> = roots.iter().copied().zip(0..).collect();
+        let ends = roots.iter().skip(1).copied();
+        let ends = ends.chain([scene.nodes.len() as u32]);
+        let meshes = roots.iter().zip(ends).map(|(&root, end)| {
+            let nodes = &scene.nodes[root as usize..end as usize];
+            // Child indices count from the root of the mesh's tree.
+            let nodes: Vec<Node> = nodes
+                .iter()
+                .map(|node| Node {
+                    child_base: node.child_base.wrapping_sub(root),
+                    ..*node
+                })
+                .collect();
+            WideTree::new(&nodes, scene.primitives, 0.0)
+        });
+        let top_count = roots
+            .first()
+            .map_or(scene.nodes.len(), |&root| root as usize);
+        Some(InstancedTrees {
+            scene: WideTree::new(&scene.nodes[..top_count], scene.primitives, scene.extent)?,
+            meshes: meshes.collect::<Option<_>>()?,
+            mesh_of_instance: scene
+                .instances
+                .iter()
+                .map(|each| trees[&each.root])
+                .collect(),
+        })
+    }
+
+    /// Allocates the traversal stacks.
+    fn stacks(&self) -> Stacks {
+        let deepest = self.meshes.iter().map(|mesh| mesh.stack_height).max();
+        Stacks {
+            scene: vec![0; self.scene.stack_height + 1],
+            mesh: vec![0; deepest.unwrap_or(0) + 1],
+        }
+    }
+
+    /// Returns the nearest hit of a ray that passes the opacity test.
+    #[inline(always)]
+    fn nearest<T: OpacityTest>(
+        &self,
+        simd: S,
+        scene: &InstancedScene<'_>,
+        opacity: &T,
+        traced: &InstancedRay<Ray>,
+        stacks: &mut Stacks,
+    ) -> InstanceHit {
+        let InstancedRay { ray, from, key, .. } = traced;
+        let mut best = InstanceHit {
+            hit: Hit {
+                distance: f32::MAX,
+                primitive: NO_PRIMITIVE,
+                u: 0.0,
+                v: 0.0,
+            },
+            instance: NO_INSTANCE,
+        };
+        self.visit(
+            simd,
+            scene,
+            (ray.origin, ray.direction),
+            (ray.from_primitive, *from),
+            (f32::MAX, stacks),
+            #[inline(always)]
+            |local, leaf| {
+                match leaf {
+                    Leaf::Triangles(packet) => {
+                        nearer_triangles(
+                            scene.primitives,
+                            opacity,
+                            local,
+                            packet,
+                            (ray, *key),
+                            &mut best,
+                        );
+                    }
+                    Leaf::Sphere(position) => {
+                        let at = (position, local.instance, local.origin);
+                        opacity.nearer_hit(at, ray, *from, &local.wide.shear, *key, &mut best);
+                    }
+                }
+                best.hit.distance
+            },
+        );
+        best
+    }
+
+    /// Returns whether something that passes the opacity test blocks a shadow ray.
+    #[inline(always)]
+    fn occluded<T: OpacityTest>(
+        &self,
+        simd: S,
+        scene: &InstancedScene<'_>,
+        opacity: &T,
+        traced: &InstancedRay<ShadowRay>,
+        stacks: &mut Stacks,
+    ) -> bool {
+        let InstancedRay { ray, from, to, key } = traced;
+        let along = Ray {
+            origin: ray.origin,
+            pdf: 0.0,
+            direction: ray.direction,
+            from_primitive: ray.from_primitive,
+        };
+        let mut blocked = false;
+        self.visit(
+            simd,
+            scene,
+            (ray.origin, ray.direction),
+            (ray.from_primitive, *from),
+            (ray.distance, stacks),
+            #[inline(always)]
+            |local, leaf| {
+                let light = if local.instance == *to {
+                    ray.to_primitive
+                } else {
+                    NO_PRIMITIVE
+                };
+                blocked = match leaf {
+                    Leaf::Triangles(packet) => {
+                        let shadow = (&along, ray.distance, light);
+                        any_blocks(opacity, local, packet, shadow, *key)
+                    }
+                    Leaf::Sphere(position) if position == light => false,
+                    Leaf::Sphere(position) => {
+                        let mut best = InstanceHit {
+                            hit: Hit {
+                                distance: ray.distance,
+                                primitive: NO_PRIMITIVE,
+                                u: 0.0,
+                                v: 0.0,
+                            },
+                            instance: NO_INSTANCE,
+                        };
+                        let at = (position, local.instance, local.origin);
+                        opacity.nearer_hit(at, &along, *from, &local.wide.shear, *key, &mut best);
+                        best.hit.distance < ray.distance
+                    }
+                };
+                if blocked { -1.0 } else { ray.distance }
+            },
+        );
+        blocked
+    }
+
+    /// Traverses the tree of the scene and those of the instances in it, and calls `test` for the triangles and spheres
+    /// whose boxes a ray enters before `distance`.
+    ///
+    /// `left` are the primitive and the instance that the ray leaves. `test` returns the maximum distance from then on;
+    /// a negative one ends the traversal.
+    #[inline(always)]
+    fn visit(
+        &self,
+        simd: S,
+        scene: &InstancedScene<'_>,
+        (origin, direction): (Vec3, Vec3),
+        left: (u32, u32),
+        (distance, stacks): (f32, &mut Stacks),
+        mut test: impl FnMut(&LocalRay<S>, Leaf<'_, S>) -> f32,
+    ) {
+        let slack = slack(origin, scene.extent) * INSTANCED_SLACK;
+        let above = LocalRay::new(simd, (origin, direction), slack, left, NO_INSTANCE);
+        let mut visit = Visit::new(&mut stacks.scene, distance);
+        let mut distance = distance;
+        while self.scene.step(
+            &mut visit,
+            &above.wide,
+            #[inline(always)]
+            |child| {
+                let packet = self.scene.packet(child);
+                if child & OTHERS == 0 {
+                    distance = test(&above, Leaf::Triangles(packet));
+                    return distance;
+                }
+                for lane in 0..packet.count() {
+                    let position = packet.position(lane);
+                    let primitive = &scene.primitives[position as usize];
+                    if primitive.kind != INSTANCE {
+                        distance = test(&above, Leaf::Sphere(position));
+                    } else {
+                        let instance = &scene.instances[primitive.material as usize];
+                        let local = LocalRay::in_instance(
+                            simd,
+                            (origin, direction),
+                            left,
+                            (primitive.material, instance),
+                        );
+                        let mesh = &self.meshes
+                            [self.mesh_of_instance[primitive.material as usize] as usize];
+                        let mut visit = Visit::new(&mut stacks.mesh, distance);
+                        while mesh.step(
+                            &mut visit,
+                            &local.wide,
+                            #[inline(always)]
+                            |child| {
+                                distance = test(&local, Leaf::Triangles(mesh.packet(child)));
+                                distance
+                            },
+                        ) {}
+                    }
+                    if distance < 0.0 {
+                        break;
+                    }
+                }
+                distance
+            },
+        ) {}
+    }
+}
+
+impl<S: Lanes> LocalRay<S> {
+    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`.
+    #[inline(always)]
+    fn new(
+        simd: S,
+        (origin, direction): (Vec3, Vec3),
+        slack: f32,
+        (from_primitive, from): (u32, u32),
+        instance: u32,
+    ) -> LocalRay<S> {
+        let prepared = Prepared::with_slack(origin, direction, slack);
+        let leaves = if instance == from {
+            from_primitive
+        } else {
+            NO_PRIMITIVE
+        };
+        LocalRay {
+            wide: WideRay::new(simd, &prepared, leaves),
+            origin,
+            instance,
+        }
+    }
+
+    /// Transforms a ray to the object space of an instance.
+    #[inline(always)]
+    fn in_instance(
+        simd: S,
+        (origin, direction): (Vec3, Vec3),
+        left: (u32, u32),
+        (index, instance): (u32, &Instance),
+    ) -> LocalRay<S> {
+        let local = to_object(instance, origin - instance.position);
+        let inward = to_object(instance, direction);
+        LocalRay::new(
+            simd,
+            (local, inward),
+            slack(local, instance.extent),
+            left,
+            index,
+        )
+    }
+}
+
+/// Replaces `best` by the nearest hit with a triangle of a packet, by the rules of `nearer_instance_hit`.
+#[inline(always)]
+fn nearer_triangles<S: Lanes, T: OpacityTest>(
+    primitives: &[Primitive],
+    opacity: &T,
+    local: &LocalRay<S>,
+    packet: &Packet<S>,
+    (ray, key): (&Ray, u32),
+    best: &mut InstanceHit,
+) {
+    let Some((mut hit, [distances, us, vs])) = local.wide.hits_within(packet, best.hit.distance)
+    else {
+        return;
+    };
+    let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
+    while hit != 0 {
+        let lane = first_lane::<S>(hit);
+        hit &= hit - 1;
+        let found = InstanceHit {
+            hit: Hit {
+                distance: distances[lane],
+                primitive: packet.position(lane),
+                u: us[lane],
+                v: vs[lane],
+            },
+            instance: local.instance,
+        };
+        if is_nearer(primitives, &found, best) && opacity.accepts(ray, &found, key) {
+            *best = found;
+        }
+    }
+}
+
+/// Returns whether a triangle of a packet blocks a shadow ray of this length, except the light's own triangle.
+#[inline(always)]
+fn any_blocks<S: Lanes, T: OpacityTest>(
+    opacity: &T,
+    local: &LocalRay<S>,
+    packet: &Packet<S>,
+    (ray, length, light): (&Ray, f32, u32),
+    key: u32,
+) -> bool {
+    let Some((mut hit, [distances, us, vs])) = local.wide.hits_before(packet, length, light) else {
+        return false;
+    };
+    if !T::IS_NEEDED {
+        return hit != 0;
+    }
+    let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
+    while hit != 0 {
+        let lane = first_lane::<S>(hit);
+        hit &= hit - 1;
+        let found = InstanceHit {
+            hit: Hit {
+                distance: distances[lane],
+                primitive: packet.position(lane),
+                u: us[lane],
+                v: vs[lane],
+            },
+            instance: local.instance,
+        };
+        if opacity.accepts(ray, &found, key) {
+            return true;
+        }
+    }
+    false
+}
