@@ -20,6 +20,7 @@ struct DeviceScene {
     const Lamp *lamps;
     const EnvironmentRow *environment_rows;
     const EnvironmentTexel *environment_texels;
+    const u32 *environment_guide;
     LightParams light_params;
     Environment environment;
 };
@@ -38,5 +39,6 @@ inline StochasticOpacity stochastic_opacity(const DeviceScene &scene) {
 // Returns all data that light sampling reads.
 inline Lights lights_of(const DeviceScene &scene) {
     return {scene.light_params, scene.primitives, scene.materials, scene.lights, scene.light_nodes, scene.light_places,
-            scene.lamps, scene.environment, scene.environment_rows, scene.environment_texels};
+            scene.lamps, scene.environment, scene.environment_rows, scene.environment_texels,
+            scene.environment_guide};
 }

@@ -1,5 +1,6 @@
 // Environment maps: radiance by direction, and importance sampling of directions. Twin: src/lights/environment.rs.
 #include "math.cuh"
+#include "words.cuh"
 
 struct Environment {
     u32 width;
@@ -30,9 +31,14 @@ inline u32 texel_of(f32 coordinate, u32 count) {
     return (u32)min_f32(max_f32(coordinate, 0.0f), last);
 }
 
-inline u32 row_at(const EnvironmentRow *rows, u32 height, u32 target) {
-    u32 first = 0;
-    u32 last = height - 1;
+inline u32 guide_shift(u32 count) {
+    u32 shift = leading_zeros(count) + 1;
+    return shift > 31 ? 31 : shift;
+}
+
+inline u32 guide_length(u32 count) { return (1u << (32 - guide_shift(count))) + 1; }
+
+inline u32 row_at(const EnvironmentRow *rows, u32 first, u32 last, u32 target) {
     while (first < last) {
         u32 middle = (first + last) / 2;
         if (target < rows[middle].cumulative) {
@@ -44,9 +50,7 @@ inline u32 row_at(const EnvironmentRow *rows, u32 height, u32 target) {
     return first;
 }
 
-inline u32 texel_at(const EnvironmentTexel *texels, u32 start, u32 width, u32 target) {
-    u32 first = 0;
-    u32 last = width - 1;
+inline u32 texel_at(const EnvironmentTexel *texels, u32 start, u32 first, u32 last, u32 target) {
     while (first < last) {
         u32 middle = (first + last) / 2;
         if (target < texels[start + middle].cumulative) {
@@ -66,15 +70,19 @@ inline f32 fraction_between(u64 place, u32 before, u32 after) {
 }
 
 inline Vec3 sample_environment(const Environment &environment, const EnvironmentRow *rows,
-                               const EnvironmentTexel *texels, u32 u, u32 v) {
+                               const EnvironmentTexel *texels, const u32 *guide, u32 u, u32 v) {
     u32 width = environment.width, height = environment.height;
     u64 down = (u64)v * rows[height - 1].cumulative;
-    u32 y = row_at(rows, height, (u32)(down >> 32));
+    u32 target = (u32)(down >> 32);
+    u32 bucket = target >> guide_shift(height);
+    u32 y = row_at(rows, guide[bucket], guide[bucket + 1], target);
     EnvironmentRow row = rows[y];
     u32 above = y > 0 ? rows[y - 1].cumulative : 0;
     u32 start = y * width;
     u64 along = (u64)u * texels[start + width - 1].cumulative;
-    u32 x = texel_at(texels, start, width, (u32)(along >> 32));
+    target = (u32)(along >> 32);
+    bucket = guide_length(height) + y * guide_length(width) + (target >> guide_shift(width));
+    u32 x = texel_at(texels, start, guide[bucket], guide[bucket + 1], target);
     u32 before = x > 0 ? texels[start + x - 1].cumulative : 0;
     u32 after = texels[start + x].cumulative;
     f32 upwards = row.top + (row.bottom - row.top) * fraction_between(down, above, row.cumulative);

@@ -39,6 +39,7 @@ struct Lights {
     Environment environment;
     const EnvironmentRow *rows;
     const EnvironmentTexel *texels;
+    const u32 *guide;
 };
 
 inline u32 choose_light(const Light *lights, u32 light_count, f32 u) {
@@ -99,7 +100,7 @@ inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u
         f32 chance = by_tree ? (f32)width * (1.0f / (f32)PROBABILITY_UNITS) : lamp.chance;
         return sample_lamp(lamp, chance, origin, u, v);
     }
-    Vec3 direction = sample_environment(lights.environment, lights.rows, lights.texels, point_u, point_v);
+    Vec3 direction = sample_environment(lights.environment, lights.rows, lights.texels, lights.guide, point_u, point_v);
     EnvironmentSample seen = environment_at(lights.environment, lights.rows, lights.texels, direction);
     if (seen.pdf == 0.0f) return no_sample();
     return {direction, MAX_F32, seen.pdf * lights.environment.chance, seen.radiance, NO_PRIMITIVE, 0};

@@ -58,6 +58,8 @@ compaction::shared! {
         pub environment_rows: In<EnvironmentRow>,
         /// Texels of the environment map, with their sampling tables.
         pub environment_texels: In<EnvironmentTexel>,
+        /// Search guide of these tables.
+        pub environment_guide: In<u32>,
         /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
         pub light_params: LightParams,
         /// Size, orientation and selection probability of the environment map.
@@ -83,6 +85,7 @@ pub struct CudaScene {
     lamps: CudaSlice<Lamp>,
     environment_rows: CudaSlice<EnvironmentRow>,
     environment_texels: CudaSlice<EnvironmentTexel>,
+    environment_guide: CudaSlice<u32>,
     light_params: LightParams,
     environment: Environment,
 }
@@ -111,6 +114,7 @@ impl CudaScene {
             lamps: upload(stream, &scene.lamps)?,
             environment_rows: upload(stream, &scene.environment_rows)?,
             environment_texels: upload(stream, &scene.environment_texels)?,
+            environment_guide: upload(stream, &scene.environment_guide)?,
             light_params: scene.light_params,
             environment: scene.environment,
         })
@@ -135,6 +139,7 @@ impl CudaScene {
             lamps: self.lamps.as_view(),
             environment_rows: self.environment_rows.as_view(),
             environment_texels: self.environment_texels.as_view(),
+            environment_guide: self.environment_guide.as_view(),
             light_params: self.light_params,
             environment: self.environment,
         }

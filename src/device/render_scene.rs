@@ -78,6 +78,8 @@ pub struct RenderScene {
     pub environment_rows: Vec<EnvironmentRow>,
     /// Texels of the environment map in row-major order, with their sampling tables.
     pub environment_texels: Vec<EnvironmentTexel>,
+    /// Search guide of the environment map's sampling tables.
+    pub environment_guide: Vec<u32>,
     /// Whether some surface is partly opaque.
     alpha_tested: bool,
     /// The geometry, which does not depend on materials and is reused when they change.
@@ -252,6 +254,7 @@ impl RenderScene {
             environment: light_tables.environment,
             environment_rows: light_tables.tables.rows,
             environment_texels: light_tables.tables.texels,
+            environment_guide: light_tables.tables.guide,
             trees,
         })
     }
@@ -270,6 +273,7 @@ impl RenderScene {
             environment: self.environment,
             rows: &self.environment_rows,
             texels: &self.environment_texels,
+            guide: &self.environment_guide,
         }
     }
 

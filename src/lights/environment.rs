@@ -72,11 +72,25 @@ pub fn texel_of(coordinate: f32, count: u32) -> u32 {
     min_f32(max_f32(coordinate, 0.0), last) as u32
 }
 
-/// Returns the row whose interval of cumulative luminance contains `target`, by binary search.
+/// Returns the number of bits by which a random target is shifted to get its bucket in the search guide of a cumulative
+/// table of `count` entries. There are as many buckets as entries, rounded down to a power of two, and at least two.
 #[inline]
-pub fn row_at(rows: &[EnvironmentRow], height: u32, target: u32) -> u32 {
-    let mut first = 0;
-    let mut last = height - 1;
+pub fn guide_shift(count: u32) -> u32 {
+    let shift = count.leading_zeros() + 1;
+    if shift > 31 { 31 } else { shift }
+}
+
+/// Returns the number of words of the search guide of a cumulative table of `count` entries.
+#[inline]
+pub fn guide_length(count: u32) -> u32 {
+    (1 << (32 - guide_shift(count))) + 1
+}
+
+/// Returns the row, between `first` and `last`, whose interval of cumulative luminance contains `target`, by binary
+/// search.
+#[inline]
+pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u32 {
+    let (mut first, mut last) = (first, last);
     while first < last {
         let middle = (first + last) / 2;
         if target < rows[middle as usize].cumulative {
@@ -88,12 +102,17 @@ pub fn row_at(rows: &[EnvironmentRow], height: u32, target: u32) -> u32 {
     first
 }
 
-/// Returns the column whose interval of cumulative luminance contains `target`, in the row whose first texel is
-/// `start`.
+/// Returns the column, between `first` and `last`, whose interval of cumulative luminance contains `target`, in the row
+/// whose first texel is `start`.
 #[inline]
-pub fn texel_at(texels: &[EnvironmentTexel], start: u32, width: u32, target: u32) -> u32 {
-    let mut first = 0;
-    let mut last = width - 1;
+pub fn texel_at(
+    texels: &[EnvironmentTexel],
+    start: u32,
+    first: u32,
+    last: u32,
+    target: u32,
+) -> u32 {
+    let (mut first, mut last) = (first, last);
     while first < last {
         let middle = (first + last) / 2;
         if target < texels[(start + middle) as usize].cumulative {
@@ -114,19 +133,22 @@ pub fn fraction_between(place: u64, before: u32, after: u32) -> f32 {
     min_f32(within / (after - before) as f32, 0.999_999_94)
 }
 
-/// Samples a direction by the luminance of the environment map. `u` and `v` are 32 random bits each. Returns a
-/// direction of length 1.
+/// Samples a direction by the luminance of the environment map. `guide` is that of
+/// [`EnvironmentTables`]. `u` and `v` are 32 random bits each. Returns a direction of length 1.
 #[inline]
 pub fn sample_environment(
     environment: &Environment,
     rows: &[EnvironmentRow],
     texels: &[EnvironmentTexel],
+    guide: &[u32],
     u: u32,
     v: u32,
 ) -> Vec3 {
     let (width, height) = (environment.width, environment.height);
     let down = u64::from(v) * u64::from(rows[(height - 1) as usize].cumulative);
-    let y = row_at(rows, height, (down >> 32) as u32);
+    let target = (down >> 32) as u32;
+    let bucket = (target >> guide_shift(height)) as usize;
+    let y = row_at(rows, guide[bucket], guide[bucket + 1], target);
     let row = rows[y as usize];
     let above = if y > 0 {
         rows[(y - 1) as usize].cumulative
@@ -135,7 +157,10 @@ pub fn sample_environment(
     };
     let start = y * width;
     let along = u64::from(u) * u64::from(texels[(start + width - 1) as usize].cumulative);
-    let x = texel_at(texels, start, width, (along >> 32) as u32);
+    let target = (along >> 32) as u32;
+    let of_row = guide_length(height) + y * guide_length(width);
+    let bucket = (of_row + (target >> guide_shift(width))) as usize;
+    let x = texel_at(texels, start, guide[bucket], guide[bucket + 1], target);
     let before = if x > 0 {
         texels[(start + x - 1) as usize].cumulative
     } else {
@@ -203,6 +228,8 @@ pub struct EnvironmentTables {
     pub rows: Vec<EnvironmentRow>,
     /// Texels of the environment map in row-major order from the top.
     pub texels: Vec<EnvironmentTexel>,
+    /// Search guide of the rows, then those of the texels of each row, see [`environment_guide`].
+    pub guide: Vec<u32>,
     /// Integral of the luminance over all directions: luminance times steradians.
     pub brightness: f64,
 }
@@ -242,7 +269,7 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
     inclusive_in_place(Operator::Sum, &mut cumulative);
     let total = f64::from(cumulative[height - 1]);
     let texel_turn = 2.0 * std::f64::consts::PI / f64::from(width);
-    let rows = (0..height)
+    let rows: Vec<EnvironmentRow> = (0..height)
         .map(|row| {
             let in_row = f64::from(texels[(row + 1) * columns - 1].cumulative);
             let solid_angle = texel_turn * (edge(row) - edge(row + 1));
@@ -260,9 +287,41 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
         })
         .collect();
     EnvironmentTables {
+        guide: environment_guide(&rows, &texels),
         rows,
         texels,
         brightness: sum * texel_turn,
+    }
+}
+
+/// Returns the search guide of the cumulative tables: for each bucket of targets, the first index whose interval a
+/// target of the bucket may lie in. The entry after it bounds the search from above.
+///
+/// Source: H. Chen & Y. Asau, On Generating Random Variates from an Empirical Distribution, 1974.
+pub fn environment_guide(rows: &[EnvironmentRow], texels: &[EnvironmentTexel]) -> Vec<u32> {
+    let mut guide = Vec::new();
+    append_guide(&mut guide, rows.iter().map(|row| row.cumulative));
+    for row in texels.chunks_exact(texels.len() / rows.len()) {
+        append_guide(&mut guide, row.iter().map(|texel| texel.cumulative));
+    }
+    guide
+}
+
+/// Appends the search guide of one cumulative table.
+fn append_guide(guide: &mut Vec<u32>, table: impl ExactSizeIterator<Item = u32> + Clone) {
+    let count = table.len() as u32;
+    let mut first = 0;
+    let mut rest = table.peekable();
+    for bucket in 0..guide_length(count) {
+        let least_target = u64::from(bucket) << guide_shift(count);
+        while first + 1 < count
+            && rest
+                .next_if(|&sum| u64::from(sum) <= least_target)
+                .is_some()
+        {
+            first += 1;
+        }
+        guide.push(first);
     }
 }
 

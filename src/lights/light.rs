@@ -131,6 +131,8 @@ pub struct Lights<'a> {
     pub rows: &'a [EnvironmentRow],
     /// Texels of the environment map in row-major order from the top.
     pub texels: &'a [EnvironmentTexel],
+    /// Search guide of the environment map's sampling tables.
+    pub guide: &'a [u32],
 }
 
 /// Returns the index of the light whose interval of cumulative probability contains `u`, by binary search.
@@ -235,6 +237,7 @@ pub fn sample_light(
         &lights.environment,
         lights.rows,
         lights.texels,
+        lights.guide,
         point_u,
         point_v,
     );

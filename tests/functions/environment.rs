@@ -66,7 +66,14 @@ fn environment_directions_follow_their_density() {
     let mut counts = vec![0_u32; (WIDTH * HEIGHT) as usize];
     for _ in 0..COUNT {
         let (u, v) = (bits(&mut random), bits(&mut random));
-        let direction = sample_environment(&environment, &tables.rows, &tables.texels, u, v);
+        let direction = sample_environment(
+            &environment,
+            &tables.rows,
+            &tables.texels,
+            &tables.guide,
+            u,
+            v,
+        );
         assert!((direction.length() - 1.0).abs() < 1e-6, "{direction}");
         let (x, y) = place(direction.as_dvec3(), 1.0 / 3.0);
         counts[y as usize * WIDTH as usize + x as usize] += 1;

@@ -107,6 +107,7 @@ pub(super) fn scene_argument<'a>(scene: &'a RenderScene, params: &'a LightParams
         ("lamps", list(&scene.lamps)),
         ("environment_rows", list(&scene.environment_rows)),
         ("environment_texels", list(&scene.environment_texels)),
+        ("environment_guide", list(&scene.environment_guide)),
         ("light_params", value(params)),
         ("environment", value(&scene.environment)),
     ])

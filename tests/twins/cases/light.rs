@@ -19,7 +19,12 @@ use raysieve::{
     },
 };
 
-use super::{Case, environment::picture, light_tree::tree_and_point, twin};
+use super::{
+    Case,
+    environment::{Guide, guide, picture},
+    light_tree::tree_and_point,
+    twin,
+};
 use crate::inputs::{Harvest, Inputs};
 
 fn lamp(inputs: &mut Inputs) -> Lamp {
@@ -45,10 +50,12 @@ type Shining = (
     Environment,
     [EnvironmentRow; 2],
     [EnvironmentTexel; 8],
+    Guide,
 );
 
 fn lights_of(inputs: &mut Inputs) -> Shining {
     let (environment, rows, texels) = picture(inputs);
+    let guide = guide(&rows, &texels);
     let (nodes, trails, _) = tree_and_point(inputs);
     let lamps = [lamp(inputs), lamp(inputs)];
     let tree_lights = inputs.one_of(&[0, 3]);
@@ -77,7 +84,16 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
             trail: trails[place % 3],
         }
     });
-    (light_params, table, nodes, lamps, environment, rows, texels)
+    (
+        light_params,
+        table,
+        nodes,
+        lamps,
+        environment,
+        rows,
+        texels,
+        guide,
+    )
 }
 
 /// C++ code that takes the fields of `Shining` and further arguments, and builds `lights`.
@@ -86,12 +102,12 @@ macro_rules! with_shining {
         concat!(
             "+[](LightParams light_params, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
                  calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
-                 calls::Several<EnvironmentTexel, 8> texels, ",
+                 calls::Several<EnvironmentTexel, 8> texels, calls::Several<u32, 13> guide, ",
             $arguments,
             ") {
                 Lights lights = {light_params, (const Primitive *)calls::primitives.data(),
                                  (const Material *)calls::materials.data(), table.items, nodes.items, nullptr,
-                                 lamps.items, environment, rows.items, texels.items};
+                                 lamps.items, environment, rows.items, texels.items, guide.items};
                 ",
             $body,
             "
@@ -101,7 +117,7 @@ macro_rules! with_shining {
 }
 
 pub(super) fn lights(shining: &Shining) -> Lights<'_> {
-    let (light_params, table, nodes, lamps, environment, rows, texels) = shining;
+    let (light_params, table, nodes, lamps, environment, rows, texels, guide) = shining;
     let world = &Harvest::get().world;
     Lights {
         light_params: *light_params,
@@ -114,6 +130,7 @@ pub(super) fn lights(shining: &Shining) -> Lights<'_> {
         environment: *environment,
         rows,
         texels,
+        guide,
     }
 }
 
@@ -219,6 +236,7 @@ pub(super) fn cases() -> Vec<Case> {
                     environment: Environment::default(),
                     rows: &[],
                     texels: &[],
+                    guide: &[],
                 };
                 emitter_area_pdf(&lights, position, origin)
             }
@@ -271,12 +289,12 @@ pub(super) fn cases() -> Vec<Case> {
                 "light",
                 "sample_light",
                 with_shining!(
-                    "Vec3 origin, u32 choice, u32 u, u32 v",
-                    "return sample_light(lights, origin, choice, u, v);"
+                    "Vec3 origin, u32 choice, calls::Several<u32, 2> point",
+                    "return sample_light(lights, origin, choice, point.items[0], point.items[1]);"
                 )
             ),
             |inputs| {
-                let (light_params, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let (light_params, table, nodes, lamps, environment, rows, texels, guide) = lights_of(inputs);
                 (
                     light_params,
                     table,
@@ -285,10 +303,10 @@ pub(super) fn cases() -> Vec<Case> {
                     environment,
                     rows,
                     texels,
+                    guide,
                     inputs.draw(),
                     inputs.draw(),
-                    inputs.draw(),
-                    inputs.draw(),
+                    [inputs.draw::<u32>(), inputs.draw()],
                 )
             },
             |light_params: LightParams,
@@ -298,12 +316,12 @@ pub(super) fn cases() -> Vec<Case> {
              environment: Environment,
              rows: [EnvironmentRow; 2],
              texels: [EnvironmentTexel; 8],
+             guide: Guide,
              origin: Vec3,
              choice: u32,
-             u: u32,
-             v: u32| {
-                let shining = (light_params, table, nodes, lamps, environment, rows, texels);
-                sample_light(&lights(&shining), origin, choice, u, v)
+             point: [u32; 2]| {
+                let shining = (light_params, table, nodes, lamps, environment, rows, texels, guide);
+                sample_light(&lights(&shining), origin, choice, point[0], point[1])
             }
         ),
         twin!(
@@ -323,7 +341,7 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             ),
             |inputs| {
-                let (light_params, table, nodes, lamps, environment, rows, texels) = lights_of(inputs);
+                let (light_params, table, nodes, lamps, environment, rows, texels, guide) = lights_of(inputs);
                 let drawn = inputs.draw();
                 (
                     light_params,
@@ -333,6 +351,7 @@ pub(super) fn cases() -> Vec<Case> {
                     environment,
                     rows,
                     texels,
+                    guide,
                     inputs.one_of(&[lamps[0].direction, lamps[1].direction, drawn, drawn]),
                     inputs.draw(),
                     inputs.draw(),
@@ -345,10 +364,11 @@ pub(super) fn cases() -> Vec<Case> {
              environment: Environment,
              rows: [EnvironmentRow; 2],
              texels: [EnvironmentTexel; 8],
+             guide: Guide,
              direction: Vec3,
              ray_pdf: f32,
              scattered: bool| {
-                let shining = (light_params, table, nodes, lamps, environment, rows, texels);
+                let shining = (light_params, table, nodes, lamps, environment, rows, texels, guide);
                 sky_light(&lights(&shining), direction, ray_pdf, scattered)
             }
         ),
