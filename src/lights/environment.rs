@@ -175,6 +175,41 @@ pub fn sample_environment(
     normalize(Vec3::new(sine * sideways, upwards, -cosine * sideways))
 }
 
+/// Maximum number of samples of [`read_ahead`].
+pub(crate) const READ_AHEAD: usize = 32;
+
+/// Reads what [`sample_environment`] and [`environment_at`] will read for these pairs of random bits `u` and `v`, at most
+/// [`READ_AHEAD`] of them. Each loop makes one read of the chain, so that the reads of different samples overlap.
+///
+/// Returns a number that depends on all reads.
+pub(crate) fn read_ahead(
+    environment: &Environment,
+    rows: &[EnvironmentRow],
+    texels: &[EnvironmentTexel],
+    guide: &[u32],
+    samples: &[(u32, u32)],
+) -> u32 {
+    let (width, height) = (environment.width, environment.height);
+    let mut places = [(0, 0); READ_AHEAD];
+    let places = &mut places[..samples.len()];
+    for (place, &(_, v)) in places.iter_mut().zip(samples) {
+        let down = u64::from(v) * u64::from(rows[(height - 1) as usize].cumulative);
+        let target = (down >> 32) as u32;
+        let bucket = (target >> guide_shift(height)) as usize;
+        place.0 = row_at(rows, guide[bucket], guide[bucket + 1], target);
+        place.1 = texels[(place.0 * width + width - 1) as usize].cumulative;
+    }
+    for (place, &(u, _)) in places.iter_mut().zip(samples) {
+        let target = (u64::from(u) * u64::from(place.1) >> 32) as u32;
+        let of_row = guide_length(height) + place.0 * guide_length(width);
+        place.1 = guide[(of_row + (target >> guide_shift(width))) as usize];
+    }
+    let read = |y: u32, x: u32| texels[(y.min(height - 1) * width + x) as usize].cumulative;
+    places.iter().fold(0, |sum, &(y, x)| {
+        sum ^ read(y, x) ^ read(y.saturating_sub(1), x) ^ read(y + 1, x)
+    })
+}
+
 /// Returns radiance and pdf of the environment map in a direction of length 1.
 #[inline]
 pub fn environment_at(

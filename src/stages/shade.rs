@@ -6,8 +6,12 @@
 //! Method: see [`vertex::shading`](crate::vertex::shading).
 
 mod block;
+mod read_ahead;
 
 use block::Block;
+use read_ahead::{GROUP, read_ahead};
+
+use std::ops::Range;
 
 use compaction::cuda::{In, InOut, Source};
 
@@ -44,18 +48,26 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     let scene = wave.scene.clone();
     // At the last bounce only emission counts.
     if INSTANCED || bounce == wave.max_bounces {
-        each_path(wave, bounce, |wave, entry, path| {
-            shade_entry::<INSTANCED>(wave, &scene, bounce, entry, path);
-        });
+        let entries = wave.queue_length(counts::hits(bounce));
+        for first in (0..entries).step_by(GROUP) {
+            let group = first..entries.min(first + GROUP);
+            if INSTANCED {
+                read_ahead(wave, &scene, bounce, group.clone());
+            }
+            each_path(wave, group, |wave, entry, path| {
+                shade_entry::<INSTANCED>(wave, &scene, bounce, entry, path);
+            });
+        }
         return;
     }
     vectorized(
         #[inline(always)]
         || {
             let mut block = Block::default();
+            let entries = 0..wave.queue_length(counts::hits(bounce));
             each_path(
                 wave,
-                bounce,
+                entries,
                 #[inline(always)]
                 |wave, entry, path| {
                     if !block.try_add(wave, &scene, entry, path) {
@@ -70,11 +82,15 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     );
 }
 
-/// Clears the flag and the shadow ray of each queue entry. Calls `shade` for each live path, with the index of its
+/// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index of its
 /// queue entry and its own index.
 #[inline(always)]
-fn each_path(wave: &mut CpuWave, bounce: u32, mut shade: impl FnMut(&mut CpuWave, usize, usize)) {
-    for entry in 0..wave.queue_length(counts::hits(bounce)) {
+fn each_path(
+    wave: &mut CpuWave,
+    entries: Range<usize>,
+    mut shade: impl FnMut(&mut CpuWave, usize, usize),
+) {
+    for entry in entries {
         let path = wave.queue[entry];
         wave.shadow_rays[entry].distance = 0.0;
         wave.flags[entry] = 0;
