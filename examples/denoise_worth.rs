@@ -2,18 +2,17 @@
 //! [--backend cuda] [--size WxH] [--reference N] [SCENE...]`.
 //!
 //! For each scene and number of samples it prints the errors of the image and of the denoised image, both against a
-//! reference of another seed, and the time of the stage. Error is `noise::mean_difference`. Squared error is |x −
-//! truth|² ÷ (truth² + 1 % of its mean). FLIP is the mean perceptual difference (Andersson et al. 2020) with the
+//! reference of another seed, and the time of the stage. Error is `noise::mean_difference`. Squared error
+//! is `picture::relative_squared_error`. FLIP is the mean perceptual difference (Andersson et al. 2020) with the
 //! scene's exposure and tone curve.
 
 use std::{error::Error, fs, path::PathBuf};
 
 use clap::Parser;
-use glam::Vec3;
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip};
 use raysieve::{
     adaptive::noise_estimate::mean_difference,
-    picture::{Picture, tone},
+    picture::{Picture, relative_squared_error, tone},
     render::{
         output::{Look, write_png},
         renderer::{BackendChoice, Renderer, Settings},
@@ -85,7 +84,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             times.sort_by(f64::total_cmp);
             let pair = |measure: &dyn Fn(&Picture) -> f64| (measure(&picture), measure(&preview));
             let error = pair(&|one| 100.0 * mean_difference(one, &truth));
-            let squared = pair(&|one| squared_error(one, &truth));
+            let squared = pair(&|one| relative_squared_error(one, &truth));
             let seen = pair(&|one| seen_error(one, &truth, &scene));
             println!(
                 "| {name} | {spp} | {:.2} | {:.2} | {:.5} | {:.5} | {:.4} | {:.4} | {:.3} | {:.3} to {:.3} |",
@@ -128,16 +127,6 @@ fn render(
     renderer.keep_for_previews();
     while renderer.advance()? {}
     Ok(renderer)
-}
-
-/// Returns the mean relative squared error of an image.
-fn squared_error(picture: &Picture, truth: &Picture) -> f64 {
-    let square = |light: Vec3| f64::from(light.length_squared());
-    let count = truth.pixels.len() as f64;
-    let mean = truth.pixels.iter().copied().map(square).sum::<f64>() / count;
-    let pixels = picture.pixels.iter().zip(&truth.pixels);
-    let relative = pixels.map(|(&one, &truth)| square(one - truth) / (square(truth) + 0.01 * mean));
-    relative.sum::<f64>() / count
 }
 
 /// Returns the mean FLIP error of an image as displayed.

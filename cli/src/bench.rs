@@ -37,6 +37,12 @@ pub(crate) fn bench(arguments: &Bench) -> Result<Ending, Error> {
     for path in [&arguments.json, &arguments.plot].into_iter().flatten() {
         atomic_file::check_place(path)?;
     }
+    if arguments.reference.is_some() && arguments.scenes.len() != 1 {
+        return Err(Error::Usage(
+            "--reference needs exactly one scene; measure each scene with its own reference"
+                .to_owned(),
+        ));
+    }
     let old = match &arguments.compare {
         Some(path) => Some((path, Results::read(path)?)),
         None => None,

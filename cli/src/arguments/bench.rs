@@ -10,7 +10,7 @@ use raysieve_scene::Scene;
 
 use super::{
     machine::Device,
-    values::{bench_path, chart_path, method, scene_path, size},
+    values::{bench_path, chart_path, method, reference_path, scene_path, size},
 };
 
 /// Measures how much compaction gains: each strategy against rendering without compaction, bounce by bounce
@@ -28,6 +28,8 @@ Examples:
           measures cornell, spheres and mesh of ./scenes, as far as they exist
   raysieve bench scenes/cornell.ron --size 1024x1024 --spp 256 --strategies look-back,off
           measures one scene with two strategies
+  raysieve bench box.ron --reference box.exr --strategies look-back
+          also reports the squared error of the image, and its product with the time
   raysieve bench --json before.json
   raysieve bench --compare before.json
           run before and after a change: exit code 1 if a strategy is slower on a scene
@@ -39,6 +41,12 @@ When a strategy counts as slower:
   a run is three times the median absolute deviation of its frame times, divided by their median:
   two standard deviations of a normal distribution. The noises of both runs are combined as the
   root of the sum of squares. A run of one round counts as free of noise.
+
+Error times seconds:
+  With --reference, the relative mean squared error of the image is the mean over the pixels of
+  |image - reference|^2 / (|reference|^2 + a hundredth of its mean). Its product with the frame time
+  hardly depends on --spp, so that it compares renderers of different speed and noise: half of it
+  means the same quality in half the time. The reference needs far more samples and another seed.
 
 Ctrl-C:
   Stops the measurement. Tables and files contain the completed rounds.
@@ -74,6 +82,11 @@ pub(crate) struct Bench {
     /// Strategies to measure, separated by commas: those of --compaction, sort-hits and megakernel [default: all]
     #[arg(long, value_name = "STRATEGIES", value_delimiter = ',', value_parser = method(), conflicts_with = "from")]
     strategies: Vec<Method>,
+
+    /// Compare the image with this .exr image of the same scene and size, rendered with far more samples and another
+    /// seed, and report error times seconds; for one scene [default: compare with nothing]
+    #[arg(long, value_name = "FILE", value_parser = reference_path(), conflicts_with = "from")]
+    pub(crate) reference: Option<PathBuf>,
 
     #[command(flatten)]
     device: Device,

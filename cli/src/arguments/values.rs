@@ -62,6 +62,14 @@ pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of reference images, which checks the extension: .exr.
+pub(super) fn reference_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "exr"),
+        "expected an .exr image, whose values are linear",
+    )
+}
+
 pub(super) fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),

@@ -47,8 +47,20 @@ pub(super) struct SceneResults {
     pub(super) paths: u64,
     /// Number of rays in a frame, including shadow rays.
     pub(super) rays: u64,
+    /// The comparison with the image of `--reference`, or `None` without that option.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) reference: Option<ReferenceError>,
     /// The times of each strategy, in the order of the tables.
     pub(super) strategies: Vec<Timing>,
+}
+
+/// The error of a scene's image against a reference image. All strategies have the same image.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReferenceError {
+    /// Path of the reference image as the user gave it.
+    pub(super) file: String,
+    /// The relative mean squared error, see [`relative_squared_error`](raysieve::picture::relative_squared_error).
+    pub(super) squared_error: f64,
 }
 
 /// The times of one strategy in one scene.
@@ -172,14 +184,22 @@ impl SceneResults {
             &self.device,
             &self.film_hash,
         ];
+        let reference = self.reference.iter();
         if names
             .chain(words)
+            .chain(reference.clone().map(|reference| &reference.file))
             .any(|word| word.chars().any(char::is_control))
         {
             return Err("a name with control characters".to_owned());
         }
         if self.strategies.is_empty() {
             return Err("no strategy".to_owned());
+        }
+        if reference
+            .map(|reference| reference.squared_error)
+            .any(|error| !(0.0..1e30).contains(&error))
+        {
+            return Err("the squared error is out of range".to_owned());
         }
         self.strategies.iter().try_for_each(Timing::check)
     }

@@ -22,8 +22,15 @@ pub(super) const OFF: &str = "off";
 pub(super) fn scene_section(scene: &SceneResults) -> String {
     let [width, height] = scene.size;
     let rounds = scene.rounds();
+    let reference = scene.reference.as_ref().map_or(String::new(), |reference| {
+        format!(
+            "; relative squared error against {}: {}",
+            reference.file,
+            significant(reference.squared_error)
+        )
+    });
     format!(
-        "\n## {}\n\n{width}x{height}, {} {}, seed {}, at most {} bounces; {}, {}; {} {}; film_hash {}\n\n{}\n{}",
+        "\n## {}\n\n{width}x{height}, {} {}, seed {}, at most {} bounces; {}, {}; {} {}; film_hash {}{reference}\n\n{}\n{}",
         scene.scene,
         grouped(scene.spp.into()),
         samples_per_pixel(scene.spp),
@@ -101,7 +108,7 @@ fn shortest<'a>(timings: impl Iterator<Item = &'a Timing>) -> Option<&'a Timing>
 /// Returns the Markdown table of frame times, with one row per strategy. Times are in milliseconds per frame, and
 /// speeds in millions per second.
 fn frame_table(scene: &SceneResults) -> String {
-    let head = [
+    let mut head = vec![
         ("strategy", Align::Left),
         ("frame, ms", Align::Right),
         ("deviation", Align::Right),
@@ -114,6 +121,9 @@ fn frame_table(scene: &SceneResults) -> String {
         ("first bounce", Align::Right),
         ("shadow", Align::Right),
     ];
+    if scene.reference.is_some() {
+        head.push(("error × s", Align::Right));
+    }
     let off = scene.timing(OFF);
     let rows = scene.strategies.iter().map(|timing| {
         let seconds = timing.median();
@@ -141,7 +151,7 @@ fn frame_table(scene: &SceneResults) -> String {
             .iter()
             .map(|row| row.time(Stage::Shadow))
             .sum();
-        vec![
+        let mut cells = vec![
             timing.strategy.clone(),
             milliseconds(seconds),
             format!("± {}", milliseconds(timing.deviation())),
@@ -153,7 +163,10 @@ fn frame_table(scene: &SceneResults) -> String {
             primary,
             first_bounce,
             rate(shadow_rays as u64, shadow_ms),
-        ]
+        ];
+        let reference = scene.reference.iter();
+        cells.extend(reference.map(|reference| significant(reference.squared_error * seconds)));
+        cells
     });
     markdown(&head, &rows.collect::<Vec<_>>())
 }
@@ -236,6 +249,17 @@ pub(super) fn figure(value: f64) -> String {
         value if value >= 100.0 => format!("{value:.1}"),
         value if value >= 1.0 => format!("{value:.2}"),
         value => format!("{value:.3}"),
+    }
+}
+
+/// Formats a positive number with three significant digits.
+fn significant(value: f64) -> String {
+    match value {
+        value if (1e-3..1e3).contains(&value) => {
+            let decimals = (2.0 - value.log10().floor()).max(0.0);
+            format!("{value:.*}", decimals as usize)
+        }
+        value => format!("{value:.2e}"),
     }
 }
 
