@@ -11,6 +11,7 @@ mod flat;
 mod instanced;
 mod ray;
 mod search;
+mod spheres;
 mod tree;
 mod triangles;
 

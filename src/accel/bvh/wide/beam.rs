@@ -6,6 +6,7 @@ use glam::Vec3;
 use super::{
     block::{RayBlock, RayParts},
     ray::all,
+    spheres::Three,
     tree::{OTHERS, Packet, Probe, Visit, WideNode, WideTree, first_lane},
 };
 use crate::{
@@ -353,7 +354,7 @@ impl<S: Lanes> RayBlock<'_, S> {
 
 /// Returns the minimum over all lanes, per coordinate.
 #[inline(always)]
-fn smallest<S: Lanes>((x, y, z): (SimdF32<S>, SimdF32<S>, SimdF32<S>)) -> Vec3 {
+fn smallest<S: Lanes>([x, y, z]: Three<S>) -> Vec3 {
     let simd = x.0;
     Vec3::new(
         simd.reduce_min_f32s(x.1),
@@ -364,7 +365,7 @@ fn smallest<S: Lanes>((x, y, z): (SimdF32<S>, SimdF32<S>, SimdF32<S>)) -> Vec3 {
 
 /// Returns the maximum over all lanes, per coordinate.
 #[inline(always)]
-fn largest<S: Lanes>((x, y, z): (SimdF32<S>, SimdF32<S>, SimdF32<S>)) -> Vec3 {
+fn largest<S: Lanes>([x, y, z]: Three<S>) -> Vec3 {
     let simd = x.0;
     Vec3::new(
         simd.reduce_max_f32s(x.1),

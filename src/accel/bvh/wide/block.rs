@@ -3,9 +3,11 @@
 use std::mem::offset_of;
 
 use glam::Vec3;
-use pulp::Simd;
 
-use super::triangles::hit_triangles;
+use super::{
+    spheres::{Three, hit_spheres},
+    triangles::hit_triangles,
+};
 use crate::{
     accel::{
         primitive::shear,
@@ -238,36 +240,20 @@ impl<S: Lanes> RayBlock<'_, S> {
         radius: f32,
         leaves: Mask<S>,
     ) -> (Mask<S>, SimdF32<S>) {
-        let (ox, oy, oz) = self.permuted_back(&self.origin);
-        let (x, y, z) = self.permuted_back(&self.direction);
+        let [ox, oy, oz] = self.permuted_back(&self.origin);
         let [cx, cy, cz] = *center;
-        let to_origin = (ox - self.all(cx), oy - self.all(cy), oz - self.all(cz));
-        let along = -dot(to_origin, (x, y, z));
-        let across = (
-            to_origin.0 + x * along,
-            to_origin.1 + y * along,
-            to_origin.2 + z * along,
-        );
-        let (zero, squared) = (self.all(0.0), self.all(radius) * self.all(radius));
-        let discriminant = squared - dot(across, across);
-        let root = discriminant.sqrt();
-        let far = (along - root).where_or(along.below(zero), along + root);
-        let near = (dot(to_origin, to_origin) - squared) / far;
-        let in_order = near.below(far);
-        let first = near.where_or(in_order, far);
-        let second = far.where_or(in_order, near);
-        let met = first.where_or(zero.below(first), second);
-        let distance = far.where_or(leaves, met);
-        (zero.below(distance) & !discriminant.below(zero), distance)
+        let to_origin = [ox - self.all(cx), oy - self.all(cy), oz - self.all(cz)];
+        let direction = self.permuted_back(&self.direction);
+        hit_spheres(to_origin, direction, self.all(radius), leaves)
     }
 
     /// Undoes the permutation of axes of a vector.
     #[inline(always)]
     pub(super) fn permuted_back(&self, [a, b, c]: &[SimdF32<S>; 3]) -> Three<S> {
         match self.axis {
-            0 => (*c, *a, *b),
-            1 => (*b, *c, *a),
-            _ => (*a, *b, *c),
+            0 => [*c, *a, *b],
+            1 => [*b, *c, *a],
+            _ => [*a, *b, *c],
         }
     }
 
@@ -301,13 +287,4 @@ fn permuted_vectors<S: Lanes>(simd: S, axis: usize, [x, y, z]: [S::f32s; 3]) -> 
         1 => [z, x, y],
         _ => [x, y, z],
     }
-}
-
-/// A vector in x, y, z order.
-type Three<S> = (SimdF32<S>, SimdF32<S>, SimdF32<S>);
-
-/// Returns the dot product per lane.
-#[inline(always)]
-fn dot<S: Simd>(a: Three<S>, b: Three<S>) -> SimdF32<S> {
-    a.0 * b.0 + a.1 * b.1 + a.2 * b.2
 }

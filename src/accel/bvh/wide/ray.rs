@@ -4,6 +4,7 @@ use glam::Vec3;
 
 use super::{
     block::AXES,
+    spheres::hit_spheres,
     tree::{Packet, Probe, WideNode, first_lane},
     triangles::hit_triangles,
 };
@@ -13,7 +14,7 @@ use crate::{
         primitive::{Primitive, Shear, shear, turn},
         vectors::{Lanes, Mask, SimdF32},
     },
-    path::{Hit, NO_PRIMITIVE, ShadowRay},
+    path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
 /// A ray prepared for boxes and triangles, not yet copied to all lanes.
@@ -191,29 +192,53 @@ impl<S: Lanes> WideRay<S> {
     /// Replaces `best` by the nearest hit with a triangle of the packet, by the rules of `nearer_hit`.
     #[inline(always)]
     pub(super) fn nearer_hits(&self, packet: &Packet<S>, primitives: &[Primitive], best: &mut Hit) {
-        let Some((mut hit, [distances, us, vs])) = self.hits_within(packet, best.distance) else {
-            return;
-        };
-        let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
-        while hit != 0 {
-            let lane = first_lane::<S>(hit);
-            hit &= hit - 1;
-            let (distance, position) = (distances[lane], packet.position(lane));
-            if distance > best.distance {
-                continue;
-            }
-            let tie = distance == best.distance && best.primitive != NO_PRIMITIVE;
-            let number = |position: u32| primitives[position as usize].number;
-            if tie && number(position) > number(best.primitive) {
-                continue;
-            }
-            *best = Hit {
-                distance,
-                primitive: position,
-                u: us[lane],
-                v: vs[lane],
-            };
+        if let Some((hit, found)) = self.hits_within(packet, best.distance) {
+            take_nearest(packet, hit, found, primitives, best);
         }
+    }
+
+    /// Replaces `best` by the nearest hit with a sphere of the packet, by the rules of `nearer_hit`.
+    #[inline(always)]
+    pub(super) fn nearer_spheres(
+        &self,
+        packet: &Packet<S>,
+        ray: &Ray,
+        primitives: &[Primitive],
+        best: &mut Hit,
+    ) {
+        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
+        let hit = (hit & distances.up_to(self.splat(best.distance))).bits();
+        let found = [distances, self.splat(0.0), self.splat(0.0)];
+        take_nearest(packet, hit, found, primitives, best);
+    }
+
+    /// Returns whether any sphere of the packet blocks a shadow ray.
+    #[inline(always)]
+    pub(super) fn any_sphere_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
+        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
+        let is_light = self.are(packet, self.simd.splat_u32s(ray.to_primitive));
+        (hit & distances.below(self.splat(ray.distance)) & !is_light).bits() != 0
+    }
+
+    /// Intersects a ray, given by its origin and direction, with the spheres of a packet, see [`hit_spheres`].
+    #[inline(always)]
+    fn hit_sphere_packet(
+        &self,
+        packet: &Packet<S>,
+        origin: Vec3,
+        direction: Vec3,
+    ) -> (Mask<S>, SimdF32<S>) {
+        // The first vertex of a sphere is its centre, and the second one holds its radius.
+        let [center, [radius, ..], _] = &packet.corners;
+        let [ox, oy, oz] = all(self.simd, origin);
+        let to_origin = [
+            ox - SimdF32(self.simd, center[0]),
+            oy - SimdF32(self.simd, center[1]),
+            oz - SimdF32(self.simd, center[2]),
+        ];
+        let direction = all(self.simd, direction);
+        let leaves = self.are(packet, self.from);
+        hit_spheres(to_origin, direction, SimdF32(self.simd, *radius), leaves)
     }
 
     /// Returns whether any triangle of the packet blocks a shadow ray.
@@ -221,6 +246,39 @@ impl<S: Lanes> WideRay<S> {
     pub(super) fn any_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
         let hits = self.hits_before(packet, ray.distance, ray.to_primitive);
         hits.is_some_and(|(hit, _)| hit != 0)
+    }
+}
+
+/// Replaces `best` by the nearest hit with a primitive of a packet, by the rules of `nearer_hit`.
+///
+/// `hit` has one bit per primitive that the ray hits within `best.distance`; `found` are distances and weights.
+#[inline(always)]
+fn take_nearest<S: Lanes>(
+    packet: &Packet<S>,
+    mut hit: u32,
+    [distances, us, vs]: [SimdF32<S>; 3],
+    primitives: &[Primitive],
+    best: &mut Hit,
+) {
+    let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
+    while hit != 0 {
+        let lane = first_lane::<S>(hit);
+        hit &= hit - 1;
+        let (distance, position) = (distances[lane], packet.position(lane));
+        if distance > best.distance {
+            continue;
+        }
+        let tie = distance == best.distance && best.primitive != NO_PRIMITIVE;
+        let number = |position: u32| primitives[position as usize].number;
+        if tie && number(position) > number(best.primitive) {
+            continue;
+        }
+        *best = Hit {
+            distance,
+            primitive: position,
+            u: us[lane],
+            v: vs[lane],
+        };
     }
 }
 

@@ -4,13 +4,10 @@ use super::{
     block::{RayBlock, RayParts, RayRecord},
     flat::{Corner, Flat},
     ray::WideRay,
-    tree::{OTHERS, WideTree, numbers},
+    tree::{OTHERS, WideTree},
 };
 use crate::{
-    accel::{
-        primitive::{Primitive, blocks, nearer_hit},
-        vectors::Lanes,
-    },
+    accel::{primitive::Primitive, vectors::Lanes},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
@@ -86,9 +83,7 @@ impl Search for Nearest {
         if child & OTHERS == 0 {
             wide.nearer_hits(packet, primitives, best);
         } else {
-            for &position in numbers(&packet.positions) {
-                nearer_hit(primitives, position, ray, &wide.shear, best);
-            }
+            wide.nearer_spheres(packet, ray, primitives, best);
         }
         best.distance
     }
@@ -133,16 +128,14 @@ impl Search for Occluded {
         child: u32,
         wide: &WideRay<S>,
         ray: &ShadowRay,
-        primitives: &[Primitive],
+        _: &[Primitive],
         blocked: &mut bool,
     ) -> f32 {
         let packet = tree.packet(child);
         *blocked = if child & OTHERS == 0 {
             wide.any_blocks(packet, ray)
         } else {
-            numbers(&packet.positions)
-                .iter()
-                .any(|&position| blocks(primitives, position, ray, &wide.shear))
+            wide.any_sphere_blocks(packet, ray)
         };
         if *blocked { -1.0 } else { ray.distance }
     }
