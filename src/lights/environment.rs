@@ -200,7 +200,7 @@ pub(crate) fn read_ahead(
         place.1 = texels[(place.0 * width + width - 1) as usize].cumulative;
     }
     for (place, &(u, _)) in places.iter_mut().zip(samples) {
-        let target = (u64::from(u) * u64::from(place.1) >> 32) as u32;
+        let target = ((u64::from(u) * u64::from(place.1)) >> 32) as u32;
         let of_row = guide_length(height) + place.0 * guide_length(width);
         place.1 = guide[(of_row + (target >> guide_shift(width))) as usize];
     }

@@ -7,6 +7,7 @@ mod bvh;
 mod camera;
 mod environment;
 mod film;
+mod instances;
 mod light;
 mod light_tree;
 mod material;
