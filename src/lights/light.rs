@@ -183,7 +183,6 @@ pub fn sample_light(
     point_v: u32,
 ) -> LightSample {
     let params = &lights.light_params;
-    let (u, v) = (unit(point_u), unit(point_v));
     let number = choice >> 1;
     let by_tree = number < params.tree_share;
     let mut width = 0;
@@ -209,6 +208,23 @@ pub fn sample_light(
     } else {
         choose_light(lights.table, params.light_count, unit(choice))
     };
+    sample_chosen(lights, (chosen, width, by_tree), origin, point_u, point_v)
+}
+
+/// Samples a point on a chosen light for the reference point `origin`. `point_u` and `point_v` are 32 random bits each.
+///
+/// The tuple holds the light's index in the table, and its probability in units of 1 / [`PROBABILITY_UNITS`] if the light
+/// tree has chosen it, which the last value tells.
+#[inline]
+pub(crate) fn sample_chosen(
+    lights: &Lights,
+    (chosen, width, by_tree): (u32, u32, bool),
+    origin: Vec3,
+    point_u: u32,
+    point_v: u32,
+) -> LightSample {
+    let params = &lights.light_params;
+    let (u, v) = (unit(point_u), unit(point_v));
     let light = lights.table[chosen as usize];
     if light.kind == EMITTER {
         let primitive = &lights.primitives[light.index as usize];

@@ -4,16 +4,15 @@
 //! It shades up to 32 paths at once in loops over arrays, which the compiler vectorises. The loops call the functions
 //! of [`shade_path`](crate::vertex::shading::shade_path) in the same order, so each path gets the same bits.
 
+mod light_samples;
+
 use glam::Vec3;
 
 use crate::{
     accel::primitive::{Primitive, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
-    lights::light::{
-        EMITTER, LIGHT_SAMPLES, Light, LightSample, Lights, choose_light, sample_light,
-        sample_triangle, sample_weight,
-    },
-    math::{INV_PI, clamped, dot, luminance, max_component, offset_point},
+    lights::light::{LIGHT_SAMPLES, sample_weight},
+    math::{INV_PI, clamped, dot, max_component, offset_point},
     path::{Hit, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
     shading::{
@@ -26,10 +25,6 @@ use crate::{
 
 /// Maximum number of paths in a block.
 const PATHS: usize = 32;
-
-/// Maximum number of lights for which a loop over all lights selects that of each path. It needs no branches, unlike
-/// the search in a longer table.
-const FEW_LIGHTS: usize = 8;
 
 /// A number for each path of a block.
 type F32Array = [f32; PATHS];
@@ -45,6 +40,13 @@ struct Vec3Array {
 }
 
 impl Vec3Array {
+    /// Zero vectors.
+    const ZERO: Vec3Array = Vec3Array {
+        x: [0.0; PATHS],
+        y: [0.0; PATHS],
+        z: [0.0; PATHS],
+    };
+
     /// Returns the vector at this index.
     #[inline(always)]
     fn get(&self, index: usize) -> Vec3 {
@@ -301,116 +303,6 @@ impl Block {
         }
     }
 
-    /// Samples a point on a light for each path. If all lights are triangles outside a light tree, the paths are
-    /// processed together, otherwise one by one.
-    #[inline(always)]
-    fn sample_lights(&mut self, lights: &Lights) {
-        let light_params = &lights.light_params;
-        let is_triangle = |light: &Light| {
-            light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
-        };
-        if light_params.tree_lights > 0 || !lights.table.iter().all(is_triangle) {
-            for at in 0..self.count {
-                let sample = sample_light(
-                    lights,
-                    self.ray_origins.get(at),
-                    self.light_choices[at],
-                    self.light_u[at],
-                    self.light_v[at],
-                );
-                self.set_light_sample(at, &sample);
-                self.light_primitives[at] = sample.to_primitive;
-            }
-            return;
-        }
-        if lights.table.len() <= FEW_LIGHTS {
-            self.choose_among_few_lights(lights);
-        } else {
-            for at in 0..self.count {
-                let choice = unit(self.light_choices[at]);
-                let light = choose_light(lights.table, light_params.light_count, choice);
-                let chosen = TriangleLight::new(lights, light);
-                self.light_a.set(at, chosen.primitive.a);
-                self.light_b.set(at, chosen.primitive.b);
-                self.light_c.set(at, chosen.primitive.c);
-                self.light_radiances.set(at, chosen.radiance);
-                self.light_area_pdfs[at] = chosen.area_pdf;
-                self.light_primitives[at] = chosen.primitive_index;
-            }
-        }
-        for at in 0..PATHS {
-            let light = Primitive {
-                a: self.light_a.get(at),
-                b: self.light_b.get(at),
-                c: self.light_c.get(at),
-                kind: TRIANGLE,
-                material: 0,
-                number: 0,
-            };
-            let sample = sample_triangle(
-                &light,
-                self.light_radiances.get(at),
-                self.light_area_pdfs[at],
-                self.ray_origins.get(at),
-                unit(self.light_u[at]),
-                unit(self.light_v[at]),
-            );
-            self.set_light_sample(at, &sample);
-        }
-    }
-
-    /// Chooses the same lights as [`choose_light`], from a table of few triangle lights. It selects by bit masks,
-    /// because branches on the chosen light would often be mispredicted.
-    #[inline(always)]
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "all arrays are walked side by side, as the lanes of vectors"
-    )]
-    fn choose_among_few_lights(&mut self, lights: &Lights) {
-        let mut chosen_lights = [0; PATHS];
-        for light in &lights.table[..lights.light_params.light_count as usize - 1] {
-            for at in 0..PATHS {
-                chosen_lights[at] += u32::from(unit(self.light_choices[at]) >= light.cumulative);
-            }
-        }
-        for light in 0..lights.light_params.light_count {
-            let candidate = TriangleLight::new(lights, light);
-            let mut masks = [0; PATHS];
-            for at in 0..PATHS {
-                masks[at] = u32::from(chosen_lights[at] == light).wrapping_neg();
-            }
-            let candidate_vectors = [
-                (&mut self.light_a, candidate.primitive.a),
-                (&mut self.light_b, candidate.primitive.b),
-                (&mut self.light_c, candidate.primitive.c),
-                (&mut self.light_radiances, candidate.radiance),
-            ];
-            for (Vec3Array { x, y, z }, vector) in candidate_vectors {
-                for at in 0..PATHS {
-                    x[at] = select_by_mask(masks[at], vector.x, x[at]);
-                    y[at] = select_by_mask(masks[at], vector.y, y[at]);
-                    z[at] = select_by_mask(masks[at], vector.z, z[at]);
-                }
-            }
-            for at in 0..PATHS {
-                self.light_area_pdfs[at] =
-                    select_by_mask(masks[at], candidate.area_pdf, self.light_area_pdfs[at]);
-                self.light_primitives[at] ^=
-                    (self.light_primitives[at] ^ candidate.primitive_index) & masks[at];
-            }
-        }
-    }
-
-    /// Stores the light sample of the path at index `at`, except its primitive.
-    #[inline(always)]
-    fn set_light_sample(&mut self, at: usize, sample: &LightSample) {
-        self.light_directions.set(at, sample.direction);
-        self.light_distances[at] = sample.distance;
-        self.light_pdfs[at] = sample.pdf;
-        self.light_radiances.set(at, sample.radiance);
-        self.is_delta_light[at] = sample.is_delta;
-    }
-
     /// Computes the shadow rays and the light that they carry, weighted against BSDF sampling and clamped to
     /// `max_light` per channel.
     #[inline(always)]
@@ -541,40 +433,5 @@ impl Block {
             count += usize::from(is_true);
         }
         (indices, count)
-    }
-}
-
-/// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
-/// turns an `if` into slow masked stores.
-#[inline(always)]
-fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
-    let (selected, other) = (selected.to_bits(), other.to_bits());
-    f32::from_bits(other ^ ((selected ^ other) & mask))
-}
-
-/// An emissive triangle, as an entry of the table of lights.
-struct TriangleLight<'a> {
-    primitive: &'a Primitive,
-    /// Index of the primitive.
-    primitive_index: u32,
-    /// Emitted radiance in linear sRGB.
-    radiance: Vec3,
-    /// Probability density, per area, with which points on the light are sampled.
-    area_pdf: f32,
-}
-
-impl<'a> TriangleLight<'a> {
-    /// Returns the light at index `light` of the table. It must be an emissive triangle.
-    #[inline(always)]
-    fn new(lights: &Lights<'a>, light: u32) -> TriangleLight<'a> {
-        let primitive_index = lights.table[light as usize].index;
-        let primitive = &lights.primitives[primitive_index as usize];
-        let radiance = lights.materials[primitive.material as usize].emission;
-        TriangleLight {
-            primitive,
-            primitive_index,
-            radiance,
-            area_pdf: luminance(radiance) * lights.light_params.inverse_power,
-        }
     }
 }

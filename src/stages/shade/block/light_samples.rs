@@ -1,0 +1,302 @@
+//! Light samples of a block of paths.
+
+use super::{Block, F32Array, PATHS, U32Array, Vec3Array};
+use crate::{
+    accel::primitive::{Primitive, TRIANGLE},
+    lights::{
+        light::{
+            EMITTER, Light, LightSample, Lights, NO_SAMPLE, choose_light, sample_chosen,
+            sample_light, sample_triangle,
+        },
+        light_tree::{LEAF, LightNode, NO_LIGHT, first_width, importance},
+    },
+    math::luminance,
+    sampler::unit,
+};
+
+use glam::Vec3;
+
+/// Maximum number of lights for which a loop over all lights selects that of each path. It needs no branches, unlike
+/// the search in a longer table.
+const FEW_LIGHTS: usize = 8;
+
+/// A node of the light tree for each path of a block.
+struct NodeArray {
+    low: Vec3Array,
+    intensities: F32Array,
+    high: Vec3Array,
+    spreads: F32Array,
+    axes: Vec3Array,
+    links: U32Array,
+}
+
+impl NodeArray {
+    /// Nodes at the origin that emit nothing.
+    const EMPTY: NodeArray = NodeArray {
+        low: Vec3Array::ZERO,
+        intensities: [0.0; PATHS],
+        high: Vec3Array::ZERO,
+        spreads: [0.0; PATHS],
+        axes: Vec3Array::ZERO,
+        links: [0; PATHS],
+    };
+
+    /// Returns the node at this index.
+    #[inline(always)]
+    fn get(&self, index: usize) -> LightNode {
+        LightNode {
+            low: self.low.get(index),
+            intensity: self.intensities[index],
+            high: self.high.get(index),
+            spread: self.spreads[index],
+            axis: self.axes.get(index),
+            link: self.links[index],
+        }
+    }
+
+    /// Replaces the node at this index.
+    #[inline(always)]
+    fn set(&mut self, index: usize, node: &LightNode) {
+        self.low.set(index, node.low);
+        self.intensities[index] = node.intensity;
+        self.high.set(index, node.high);
+        self.spreads[index] = node.spread;
+        self.axes.set(index, node.axis);
+        self.links[index] = node.link;
+    }
+}
+
+/// The light that each path of a block has chosen from the light tree.
+struct ChosenLights {
+    /// Index in the table of lights, or `NO_LIGHT`.
+    lights: U32Array,
+    /// Probability in units of 1 / `PROBABILITY_UNITS`.
+    widths: U32Array,
+}
+
+impl Block {
+    /// Samples a point on a light for each path. If all lights are triangles outside a light tree, the paths are
+    /// processed together, otherwise one by one.
+    #[inline(always)]
+    pub(super) fn sample_lights(&mut self, lights: &Lights) {
+        let light_params = &lights.light_params;
+        let is_triangle = |light: &Light| {
+            light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
+        };
+        if light_params.tree_lights > 0 {
+            let chosen = self.choose_from_tree(lights.nodes, light_params.tree_share);
+            for at in 0..self.count {
+                let origin = self.ray_origins.get(at);
+                let (u, v) = (self.light_u[at], self.light_v[at]);
+                let sample = if self.light_choices[at] >> 1 >= light_params.tree_share {
+                    sample_light(lights, origin, self.light_choices[at], u, v)
+                } else if chosen.lights[at] == NO_LIGHT {
+                    NO_SAMPLE
+                } else {
+                    let chosen = (chosen.lights[at], chosen.widths[at], true);
+                    sample_chosen(lights, chosen, origin, u, v)
+                };
+                self.set_light_sample(at, &sample);
+                self.light_primitives[at] = sample.to_primitive;
+            }
+            return;
+        }
+        if !lights.table.iter().all(is_triangle) {
+            for at in 0..self.count {
+                let sample = sample_light(
+                    lights,
+                    self.ray_origins.get(at),
+                    self.light_choices[at],
+                    self.light_u[at],
+                    self.light_v[at],
+                );
+                self.set_light_sample(at, &sample);
+                self.light_primitives[at] = sample.to_primitive;
+            }
+            return;
+        }
+        if lights.table.len() <= FEW_LIGHTS {
+            self.choose_among_few_lights(lights);
+        } else {
+            for at in 0..self.count {
+                let choice = unit(self.light_choices[at]);
+                let light = choose_light(lights.table, light_params.light_count, choice);
+                let chosen = TriangleLight::new(lights, light);
+                self.light_a.set(at, chosen.primitive.a);
+                self.light_b.set(at, chosen.primitive.b);
+                self.light_c.set(at, chosen.primitive.c);
+                self.light_radiances.set(at, chosen.radiance);
+                self.light_area_pdfs[at] = chosen.area_pdf;
+                self.light_primitives[at] = chosen.primitive_index;
+            }
+        }
+        for at in 0..PATHS {
+            let light = Primitive {
+                a: self.light_a.get(at),
+                b: self.light_b.get(at),
+                c: self.light_c.get(at),
+                kind: TRIANGLE,
+                material: 0,
+                number: 0,
+            };
+            let sample = sample_triangle(
+                &light,
+                self.light_radiances.get(at),
+                self.light_area_pdfs[at],
+                self.ray_origins.get(at),
+                unit(self.light_u[at]),
+                unit(self.light_v[at]),
+            );
+            self.set_light_sample(at, &sample);
+        }
+    }
+
+    /// Chooses a light from the tree for each path, as the scalar
+    /// [`choose_from_tree`](crate::lights::light_tree::choose_from_tree), one level of the tree at a time. `share` is
+    /// the number of random numbers that choose from the tree.
+    #[inline(always)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "all arrays are walked side by side, as the lanes of vectors"
+    )]
+    fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
+        let mut chosen = ChosenLights {
+            lights: [NO_LIGHT; PATHS],
+            widths: [share; PATHS],
+        };
+        let mut places = self.light_choices.map(|choice| choice >> 1);
+        let mut links = [nodes[0].link; PATHS];
+        let mut active = [false; PATHS];
+        for at in 0..self.count {
+            active[at] = places[at] < share;
+        }
+        let [mut first, mut second] = [const { NodeArray::EMPTY }; 2];
+        loop {
+            let mut is_done = true;
+            for at in 0..PATHS {
+                if active[at] && links[at] >= LEAF {
+                    chosen.lights[at] = links[at] - LEAF;
+                    active[at] = false;
+                }
+                if active[at] {
+                    first.set(at, &nodes[links[at] as usize]);
+                    second.set(at, &nodes[links[at] as usize + 1]);
+                    is_done = false;
+                }
+            }
+            if is_done {
+                return chosen;
+            }
+            for at in 0..PATHS {
+                let point = self.ray_origins.get(at);
+                let (of_first, of_second) = (
+                    importance(&first.get(at), point),
+                    importance(&second.get(at), point),
+                );
+                let is_lit = of_first + of_second > 0.0;
+                let before = first_width(of_first, of_second, chosen.widths[at]);
+                let takes_first = places[at] < before;
+                let after = chosen.widths[at].wrapping_sub(before);
+                let width = if takes_first { before } else { after };
+                let place = places[at].wrapping_sub(if takes_first { 0 } else { before });
+                let link = if takes_first {
+                    first.links[at]
+                } else {
+                    second.links[at]
+                };
+                let goes_on = active[at] & is_lit;
+                chosen.widths[at] = if goes_on { width } else { chosen.widths[at] };
+                places[at] = if goes_on { place } else { places[at] };
+                links[at] = if goes_on { link } else { links[at] };
+                active[at] = goes_on;
+            }
+        }
+    }
+
+    /// Chooses the same lights as [`choose_light`], from a table of few triangle lights. It selects by bit masks,
+    /// because branches on the chosen light would often be mispredicted.
+    #[inline(always)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "all arrays are walked side by side, as the lanes of vectors"
+    )]
+    fn choose_among_few_lights(&mut self, lights: &Lights) {
+        let mut chosen_lights = [0; PATHS];
+        for light in &lights.table[..lights.light_params.light_count as usize - 1] {
+            for at in 0..PATHS {
+                chosen_lights[at] += u32::from(unit(self.light_choices[at]) >= light.cumulative);
+            }
+        }
+        for light in 0..lights.light_params.light_count {
+            let candidate = TriangleLight::new(lights, light);
+            let mut masks = [0; PATHS];
+            for at in 0..PATHS {
+                masks[at] = u32::from(chosen_lights[at] == light).wrapping_neg();
+            }
+            let candidate_vectors = [
+                (&mut self.light_a, candidate.primitive.a),
+                (&mut self.light_b, candidate.primitive.b),
+                (&mut self.light_c, candidate.primitive.c),
+                (&mut self.light_radiances, candidate.radiance),
+            ];
+            for (Vec3Array { x, y, z }, vector) in candidate_vectors {
+                for at in 0..PATHS {
+                    x[at] = select_by_mask(masks[at], vector.x, x[at]);
+                    y[at] = select_by_mask(masks[at], vector.y, y[at]);
+                    z[at] = select_by_mask(masks[at], vector.z, z[at]);
+                }
+            }
+            for at in 0..PATHS {
+                self.light_area_pdfs[at] =
+                    select_by_mask(masks[at], candidate.area_pdf, self.light_area_pdfs[at]);
+                self.light_primitives[at] ^=
+                    (self.light_primitives[at] ^ candidate.primitive_index) & masks[at];
+            }
+        }
+    }
+
+    /// Stores the light sample of the path at index `at`, except its primitive.
+    #[inline(always)]
+    fn set_light_sample(&mut self, at: usize, sample: &LightSample) {
+        self.light_directions.set(at, sample.direction);
+        self.light_distances[at] = sample.distance;
+        self.light_pdfs[at] = sample.pdf;
+        self.light_radiances.set(at, sample.radiance);
+        self.is_delta_light[at] = sample.is_delta;
+    }
+}
+
+/// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
+/// turns an `if` into slow masked stores.
+#[inline(always)]
+fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
+    let (selected, other) = (selected.to_bits(), other.to_bits());
+    f32::from_bits(other ^ ((selected ^ other) & mask))
+}
+
+/// An emissive triangle, as an entry of the table of lights.
+struct TriangleLight<'a> {
+    primitive: &'a Primitive,
+    /// Index of the primitive.
+    primitive_index: u32,
+    /// Emitted radiance in linear sRGB.
+    radiance: Vec3,
+    /// Probability density, per area, with which points on the light are sampled.
+    area_pdf: f32,
+}
+
+impl<'a> TriangleLight<'a> {
+    /// Returns the light at index `light` of the table. It must be an emissive triangle.
+    #[inline(always)]
+    fn new(lights: &Lights<'a>, light: u32) -> TriangleLight<'a> {
+        let primitive_index = lights.table[light as usize].index;
+        let primitive = &lights.primitives[primitive_index as usize];
+        let radiance = lights.materials[primitive.material as usize].emission;
+        TriangleLight {
+            primitive,
+            primitive_index,
+            radiance,
+            area_pdf: luminance(radiance) * lights.light_params.inverse_power,
+        }
+    }
+}
