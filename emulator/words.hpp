@@ -316,6 +316,9 @@ inline void ptx_dp4a_u32_u32(unsigned &result, unsigned left, unsigned right, un
     result = sum;
 }
 
+// A GPU rounds the result less exactly.
+inline void ptx_rcp_approx_ftz_f32(float &result, float x) { result = 1.0f / x; }
+
 // Finds the lanes of a warp whose words agree with this lane's in a bit of the mask.
 inline void ptx_and_b32__setp_ne_u32__vote_ballot_sync_b32__not_b32(unsigned &votes, unsigned word, unsigned mask)
 {

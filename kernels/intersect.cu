@@ -1,16 +1,20 @@
 // intersect: finds the nearest hit of every live ray. Stage: src/stages/intersect.rs.
 #include "shared/clock.cuh"
-#include "shared/queue.cuh"
-#include "shared/path_buffers.cuh"
-#include "shared/rays.cuh"
+#include "shared/warp_traversal.cuh"
 
 // Parameters that stay in constant memory save the few bytes that were spilled otherwise.
-// With instances, eight blocks share a multiprocessor: more warps hide more latency than the spilled registers cost.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 8 : 0)
+// Seven blocks share a multiprocessor, or eight without instances: more warps hide more latency than the spilled
+// registers cost.
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 7 : 8)
     KERNEL(const __grid_constant__ DeviceScene scene, const __grid_constant__ PathBuffers paths, u32 bounce,
            const u32 *queue_length, u64 *began) {
     stamp(began);
     u32 count = *queue_length;
+    if (bounce > 0) {
+        trace_queue<false>(scene, paths, bounce, count);
+        return;
+    }
+    // Camera rays that are neighbours in the queue visit the same nodes.
     for (u32 entry = first_entry_apart(count); entry < count; entry += entry_stride()) {
         u32 path = paths.queue[entry];
         if (path == NO_PATH) {

@@ -4,10 +4,17 @@
 #include "shared/path_buffers.cuh"
 #include "shared/shading.cuh"
 
+// Whether the warps of a block begin each path together, so that they find each other's instructions in the cache.
+constexpr bool TOGETHER = SHADE_THREADS > BLOCK_THREADS;
+
 inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 bounce, u32 count, bool scatters,
                         u32 *shadow_ray_count) {
     u32 cast = 0;
-    for (u32 entry = first_entry(); entry < count; entry += entry_stride()) {
+    for (u32 entry = first_entry(); TOGETHER ? entry - threadIdx.x < count : entry < count; entry += entry_stride()) {
+        if (TOGETHER) {
+            __syncthreads();
+            if (entry >= count) continue;
+        }
         u32 path = paths.queue[entry];
         bool goes_on = false, casts = false;
         if (path != NO_PATH) {
@@ -32,9 +39,11 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
     count_in_block(cast, shadow_ray_count);
 }
 
-// Six blocks share a multiprocessor, with at most 80 registers per thread: more warps hide more latency than the spilled
-// registers cost. With instances and without rare features, four blocks are faster.
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0 ? 4 : 6)
+// 768 threads share a multiprocessor, with at most 80 registers each: more warps hide more latency than the spilled
+// registers cost. With instances and without rare features, 512 threads are faster.
+constexpr u32 RESIDENT_THREADS = INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0 ? 512 : 768;
+
+extern "C" __global__ void __launch_bounds__(SHADE_THREADS, RESIDENT_THREADS / SHADE_THREADS)
     KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *queue_length, u32 scatters,
            u32 *shadow_ray_count, u64 *began) {
     stamp(began);

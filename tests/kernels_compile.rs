@@ -28,9 +28,11 @@ const SHIPPING_NVRTC: (i32, i32) = (12, 8);
 const PTX_CAPABILITIES: [u32; 2] = [100, 120];
 /// Maximum number of registers per thread that lets 4 blocks of 128 threads share the 65,536 of a multiprocessor.
 const MAX_REGISTERS: u32 = 128;
-/// Maximum number of registers per thread of BVH traversal without instances, which needs 6 blocks to hide the latency
+/// Maximum number of registers per thread of BVH traversal without instances, which needs 8 blocks to hide the latency
 /// of memory.
-const MAX_REGISTERS_TRAVERSAL: u32 = 80;
+const MAX_REGISTERS_TRAVERSAL: u32 = 64;
+/// Maximum number of bytes per thread that BVH traversal without instances may spill: one word on some GPUs.
+const MAX_SPILL_TRAVERSAL: u32 = 4;
 /// Maximum number of registers per thread of the megakernel, which keeps a whole path; 3 blocks fit.
 const MAX_REGISTERS_MEGAKERNEL: u32 = 168;
 /// Maximum number of bytes per thread that traversal of instances and shading of rare materials may spill.
@@ -298,6 +300,7 @@ fn assert_within_limits(source: &Source, kernels: &[Usage], capability: u32) {
         let case = format!("{} for {capability}: {usage:?}", source.path());
         let max_spill = match usage.kernel.as_str() {
             "select_many_items_look_back" => MAX_SPILL_MANY_ITEMS,
+            "intersect" | "shadow" => MAX_SPILL_TRAVERSAL,
             kernel if spills_for_occupancy(kernel) => MAX_SPILL_FOR_OCCUPANCY,
             _ => 0,
         };

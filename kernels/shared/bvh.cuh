@@ -21,8 +21,8 @@ struct alignas(16) Node {
 };
 
 struct BoxRay {
-    Vec3 entering;
-    Vec3 leaving;
+    Vec3 origin;
+    f32 slack;
     Vec3 inverse;
     u32 octant;
 };
@@ -32,16 +32,14 @@ struct Group {
     u32 bits;
 };
 
-inline f32 step(f32 direction, f32 slack) { return direction < 0.0f ? -slack : slack; }
-
 inline Vec3 inverse(Vec3 direction) {
     f32 largest = max_f32(fabsf(direction.x), max_f32(fabsf(direction.y), fabsf(direction.z)));
     f32 min_magnitude = largest * (1.0f / 1099511627776.0f);
     Vec3 magnitude = {max_f32(fabsf(direction.x), min_magnitude), max_f32(fabsf(direction.y), min_magnitude),
                       max_f32(fabsf(direction.z), min_magnitude)};
-    return {1.0f / (direction.x < 0.0f ? -magnitude.x : magnitude.x),
-            1.0f / (direction.y < 0.0f ? -magnitude.y : magnitude.y),
-            1.0f / (direction.z < 0.0f ? -magnitude.z : magnitude.z)};
+    return {rough_reciprocal(direction.x < 0.0f ? -magnitude.x : magnitude.x),
+            rough_reciprocal(direction.y < 0.0f ? -magnitude.y : magnitude.y),
+            rough_reciprocal(direction.z < 0.0f ? -magnitude.z : magnitude.z)};
 }
 
 inline f32 slack(Vec3 origin, f32 extent) {
@@ -50,16 +48,19 @@ inline f32 slack(Vec3 origin, f32 extent) {
 }
 
 inline BoxRay box_ray(Vec3 origin, Vec3 direction, f32 slack) {
-    Vec3 toward = {step(direction.x, slack), step(direction.y, slack), step(direction.z, slack)};
-    u32 octant = (direction.x >= 0.0f ? 4 : 0) + (direction.y >= 0.0f ? 2 : 0) + (direction.z >= 0.0f ? 1 : 0);
-    return {origin + toward, origin - toward, inverse(direction), octant};
+    Vec3 reciprocal = inverse(direction);
+    u32 octant = (reciprocal.x < 0.0f ? 0 : 4) + (reciprocal.y < 0.0f ? 0 : 2) + (reciprocal.z < 0.0f ? 0 : 1);
+    return {origin, slack, reciprocal, octant};
 }
 
 inline f32 spacing(u32 exponents, u32 axis) { return bits_to_float(((exponents >> (8 * axis)) & 255) << 23); }
 
-inline f32 first_plane(f32 corner, f32 origin, f32 inverse, f32 scale, f32 error) {
-    f32 first = multiply_add(corner - origin, inverse, -scale);
-    return multiply_add(error, 1.0f / 4194304.0f, first);
+inline f32 first_plane(f32 corner, f32 origin, f32 inverse, f32 scale) {
+    return multiply_add(corner - origin, inverse, -scale);
+}
+
+inline f32 margin(f32 scale, f32 slack, f32 inverse) {
+    return multiply_add(fabsf(scale), 1.0f / 4194304.0f, slack * fabsf(inverse));
 }
 
 inline f32 plane(const Bytes8 &numbers, u32 child, f32 scale, f32 first) {
@@ -79,17 +80,22 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     f32 dx = spacing(node.exponents, 0) * 32768.0f * ray.inverse.x;
     f32 dy = spacing(node.exponents, 1) * 32768.0f * ray.inverse.y;
     f32 dz = spacing(node.exponents, 2) * 32768.0f * ray.inverse.z;
-    f32 enter_x = first_plane(node.corner.x, ray.entering.x, ray.inverse.x, dx, -fabsf(dx));
-    f32 enter_y = first_plane(node.corner.y, ray.entering.y, ray.inverse.y, dy, -fabsf(dy));
-    f32 enter_z = first_plane(node.corner.z, ray.entering.z, ray.inverse.z, dz, -fabsf(dz));
-    f32 leave_x = first_plane(node.corner.x, ray.leaving.x, ray.inverse.x, dx, fabsf(dx));
-    f32 leave_y = first_plane(node.corner.y, ray.leaving.y, ray.inverse.y, dy, fabsf(dy));
-    f32 leave_z = first_plane(node.corner.z, ray.leaving.z, ray.inverse.z, dz, fabsf(dz));
+    f32 first_x = first_plane(node.corner.x, ray.origin.x, ray.inverse.x, dx);
+    f32 first_y = first_plane(node.corner.y, ray.origin.y, ray.inverse.y, dy);
+    f32 first_z = first_plane(node.corner.z, ray.origin.z, ray.inverse.z, dz);
+    f32 margin_x = margin(dx, ray.slack, ray.inverse.x);
+    f32 margin_y = margin(dy, ray.slack, ray.inverse.y);
+    f32 margin_z = margin(dz, ray.slack, ray.inverse.z);
+    f32 enter_x = first_x - margin_x, leave_x = first_x + margin_x;
+    f32 enter_y = first_y - margin_y, leave_y = first_y + margin_y;
+    f32 enter_z = first_z - margin_z, leave_z = first_z + margin_z;
     bool back_x = ray.inverse.x < 0.0f, back_y = ray.inverse.y < 0.0f, back_z = ray.inverse.z < 0.0f;
     Bytes8 near_x = back_x ? node.max_x : node.min_x, far_x = back_x ? node.min_x : node.max_x;
     Bytes8 near_y = back_y ? node.max_y : node.min_y, far_y = back_y ? node.min_y : node.max_y;
     Bytes8 near_z = back_z ? node.max_z : node.min_z, far_z = back_z ? node.min_z : node.max_z;
     Bytes8 shift = {shifts(node.meta.low, ray.octant), shifts(node.meta.high, ray.octant)};
+    // An empty slot has no bits in `meta`.
+    Bytes8 unary = {(node.meta.low >> 5) & 0x07070707u, (node.meta.high >> 5) & 0x07070707u};
     u32 bits = 0;
 #pragma unroll
     for (u32 child = 0; child < 8; child++) {
@@ -97,8 +103,8 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
                                       plane(near_z, child, dz, enter_z));
         f32 left = smallest(plane(far_x, child, dx, leave_x), plane(far_y, child, dy, leave_y),
                             plane(far_z, child, dz, leave_z));
-        // An empty slot has no bits in `meta`.
-        if (entered <= left && entered <= distance) bits |= (byte(node.meta, child) >> 5) << byte(shift, child);
+        u32 met = byte(unary, child) << byte(shift, child);
+        bits |= entered <= left && entered <= distance ? met : 0;
     }
     return bits;
 }
@@ -162,12 +168,12 @@ struct InstancedScene {
 
 template <class Test>
 inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direction, f32 distance, Test test) {
-    f32 slack_above = slack(origin, scene.extent) * INSTANCED_SLACK;
     Group stack[STACK_SIZE];
     u32 height = 0;
-    BoxRay boxes = box_ray(origin, direction, slack_above);
-    Shear sheared = shear(direction);
-    Vec3 local = origin;
+    const BoxRay boxes_above = box_ray(origin, direction, slack(origin, scene.extent) * INSTANCED_SLACK);
+    const Shear sheared_above = shear(direction);
+    BoxRay boxes = boxes_above;
+    Shear sheared = sheared_above;
     u32 instance = NO_INSTANCE;
     u32 floor = 0;
     Group group = {0, 1u << 31};
@@ -194,23 +200,22 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
                 if (group.bits >> 24 != 0) stack[height++] = group;
                 instance = scene.primitives[position].material;
                 floor = height;
-                const Instance &mesh_instance = scene.instances[instance];
-                local = to_object(mesh_instance, origin - mesh_instance.position);
+                const Instance mesh_instance = scene.instances[instance];
+                Vec3 local = to_object(mesh_instance, origin - mesh_instance.position);
                 Vec3 inward = to_object(mesh_instance, direction);
                 boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
                 sheared = shear(inward);
                 group = {mesh_instance.root, 1u << 31};
                 waiting = 0;
             } else {
-                distance = test(position, instance, local, sheared);
+                distance = test(position, instance, boxes.origin, sheared);
                 if (distance < 0.0f) return;
             }
         }
         if (group.bits >> 24 == 0) {
             if (instance != NO_INSTANCE && height == floor) {
-                boxes = box_ray(origin, direction, slack_above);
-                sheared = shear(direction);
-                local = origin;
+                boxes = boxes_above;
+                sheared = sheared_above;
                 instance = NO_INSTANCE;
             }
             if (height == 0) return;

@@ -50,20 +50,21 @@ inline u32 first_width(f32 first, f32 second, u32 width) {
 }
 
 inline ChosenLight choose_from_tree(const LightNode *nodes, Vec3 point, u32 place, u32 width) {
-    u32 node = 0;
+    u32 link = nodes[0].link;
     while (true) {
-        u32 link = nodes[node].link;
         if (link >= LEAF) return {link - LEAF, width};
-        f32 first = importance(nodes[link], point);
-        f32 second = importance(nodes[link + 1], point);
+        // The link of each child is read with the child, not in another access that waits for the choice.
+        LightNode left = nodes[link], right = nodes[link + 1];
+        f32 first = importance(left, point);
+        f32 second = importance(right, point);
         bool lit = first + second > 0.0f;
         if (!lit) return {NO_LIGHT, 0};
         u32 before = first_width(first, second, width);
         if (place < before) {
-            node = link;
+            link = left.link;
             width = before;
         } else {
-            node = link + 1;
+            link = right.link;
             place -= before;
             width -= before;
         }
@@ -71,20 +72,20 @@ inline ChosenLight choose_from_tree(const LightNode *nodes, Vec3 point, u32 plac
 }
 
 inline u32 light_probability(const LightNode *nodes, Vec3 point, u32 trail, u32 width) {
-    u32 node = 0;
+    u32 link = nodes[0].link;
     while (true) {
-        u32 link = nodes[node].link;
         if (link >= LEAF) return width;
-        f32 first = importance(nodes[link], point);
-        f32 second = importance(nodes[link + 1], point);
+        LightNode left = nodes[link], right = nodes[link + 1];
+        f32 first = importance(left, point);
+        f32 second = importance(right, point);
         bool lit = first + second > 0.0f;
         if (!lit) return 0;
         u32 before = first_width(first, second, width);
         if ((trail & 1u) == 0) {
-            node = link;
+            link = left.link;
             width = before;
         } else {
-            node = link + 1;
+            link = right.link;
             width -= before;
         }
         trail >>= 1;

@@ -39,10 +39,25 @@ inline f32 multiply_add(f32 a, f32 b, f32 c) { return __fmaf_rn(a, b, c); }
 inline f32 multiply_add(f32 a, f32 b, f32 c) { return a * b + c; }
 #endif
 
+// Returns 1 / x, with a relative error of at most 2^-23.
+#if defined(__CUDACC__) && !defined(ROUND_TWICE)
+inline f32 rough_reciprocal(f32 x) {
+    f32 result;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+}
+#else
+inline f32 rough_reciprocal(f32 x) { return 1.0f / x; }
+#endif
+
 #ifdef __CUDACC__
 // Returns 1 + (byte `place` of the word) / 2^15. Moving the byte into a mantissa is cheaper than converting it.
+//
+// The exponent 0x3f800000 is a sum with blockDim.z, which is 1, so that the compiler keeps it in a register. An
+// instruction has room for one constant. That must be the selector, because loading it takes one more instruction per
+// byte.
 inline f32 one_and_byte(u32 word, u32 place) {
-    return __uint_as_float(__byte_perm(word, 0x3f800000u, 0x7604u + (place << 4)));
+    return __uint_as_float(__byte_perm(word, 0x3f7fffffu + blockDim.z, 0x7604u + (place << 4)));
 }
 // Returns the maximum of three numbers and 0. As integers, the bits of non-negative floats have the floats' order, and
 // negative floats are negative.

@@ -73,13 +73,13 @@ shared! {
 /// A ray prepared for intersection with boxes.
 #[derive(Clone, Copy, Debug)]
 pub struct BoxRay {
-    /// Origin moved along the direction by the slack, per axis: distances to planes where boxes are entered start here.
-    pub entering: Vec3,
-    /// Origin moved against the direction by the slack, per axis: distances to planes where boxes are left start here.
-    pub leaving: Vec3,
+    /// Origin of the ray.
+    pub origin: Vec3,
+    /// Distance in metres by which boxes are enlarged, see [`slack`].
+    pub slack: f32,
     /// Reciprocal of the direction per axis; finite also where the direction is 0.
     pub inverse: Vec3,
-    /// Bits 2, 1 and 0 are set where the direction is not negative in x, y and z. Exclusive-or with a slot gives its
+    /// Bits 2, 1 and 0 are set where `inverse` is not negative in x, y and z. Exclusive-or with a slot gives its
     /// priority: children nearer to the origin come first.
     pub octant: u32,
 }
@@ -94,14 +94,8 @@ struct Group {
     bits: u32,
 }
 
-/// Returns `slack` with the sign of the direction.
-#[inline(always)]
-pub fn step(direction: f32, slack: f32) -> f32 {
-    if direction < 0.0 { -slack } else { slack }
-}
-
 /// Returns the reciprocal of a direction per axis. Components below 2⁻⁴⁰ of the largest are replaced, which avoids
-/// infinities.
+/// infinities. GPUs round it less exactly.
 #[inline(always)]
 pub fn inverse(direction: Vec3) -> Vec3 {
     let magnitude = direction.abs();
@@ -137,19 +131,13 @@ pub fn slack(origin: Vec3, extent: f32) -> f32 {
 /// Prepares a ray for [`hit_children`].
 #[inline(always)]
 pub fn box_ray(origin: Vec3, direction: Vec3, slack: f32) -> BoxRay {
-    let toward = Vec3::new(
-        step(direction.x, slack),
-        step(direction.y, slack),
-        step(direction.z, slack),
-    );
-    let octant = u32::from(direction.x >= 0.0) * 4
-        + u32::from(direction.y >= 0.0) * 2
-        + u32::from(direction.z >= 0.0);
+    let inverse = inverse(direction);
+    let bit = |inverse: f32, bit: u32| if inverse < 0.0 { 0 } else { bit };
     BoxRay {
-        entering: origin + toward,
-        leaving: origin - toward,
-        inverse: inverse(direction),
-        octant,
+        origin,
+        slack,
+        inverse,
+        octant: bit(inverse.x, 4) + bit(inverse.y, 2) + bit(inverse.z, 1),
     }
 }
 
@@ -159,15 +147,21 @@ pub fn spacing(exponents: u32, axis: u32) -> f32 {
     f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
 }
 
-/// Returns the addend of [`plane`]: the distance along the ray to the grid's corner, minus `scale`, plus a rounding
+/// Returns the distance along the ray to the grid's corner minus `scale`, which is the addend of [`plane`] without its
 /// margin.
 ///
 /// `scale` is the distance along the ray of 2¹⁵ grid spacings; it is subtracted because every encoded plane number
-/// contains a 1. `error` has the magnitude of `scale` and the sign that enlarges the box; its margin is 2⁻⁷ of a
-/// spacing.
+/// contains a 1.
 #[inline]
-pub fn first_plane(corner: f32, origin: f32, inverse: f32, scale: f32, error: f32) -> f32 {
-    error * (1.0 / 4_194_304.0) + ((corner - origin) * inverse - scale)
+pub fn first_plane(corner: f32, origin: f32, inverse: f32, scale: f32) -> f32 {
+    (corner - origin) * inverse - scale
+}
+
+/// Returns by how much planes are moved along the ray to enlarge boxes: by the slack, and by 2⁻⁷ of a spacing, because
+/// [`first_plane`] is rounded.
+#[inline]
+pub fn margin(scale: f32, slack: f32, inverse: f32) -> f32 {
+    scale.abs() * (1.0 / 4_194_304.0) + slack * inverse.abs()
 }
 
 /// Returns the distance along the ray to a grid plane, 0..=255.
@@ -202,13 +196,16 @@ pub fn hit_children(node: &Node, ray: &BoxRay, distance: f32) -> u32 {
         spacing(node.exponents, 1) * 32_768.0 * ray.inverse.y,
         spacing(node.exponents, 2) * 32_768.0 * ray.inverse.z,
     );
-    let (corner, entering, leaving) = (node.corner, ray.entering, ray.leaving);
-    let enter_x = first_plane(corner.x, entering.x, ray.inverse.x, dx, -dx.abs());
-    let enter_y = first_plane(corner.y, entering.y, ray.inverse.y, dy, -dy.abs());
-    let enter_z = first_plane(corner.z, entering.z, ray.inverse.z, dz, -dz.abs());
-    let leave_x = first_plane(corner.x, leaving.x, ray.inverse.x, dx, dx.abs());
-    let leave_y = first_plane(corner.y, leaving.y, ray.inverse.y, dy, dy.abs());
-    let leave_z = first_plane(corner.z, leaving.z, ray.inverse.z, dz, dz.abs());
+    let (corner, origin, inverse) = (node.corner, ray.origin, ray.inverse);
+    let first_x = first_plane(corner.x, origin.x, inverse.x, dx);
+    let first_y = first_plane(corner.y, origin.y, inverse.y, dy);
+    let first_z = first_plane(corner.z, origin.z, inverse.z, dz);
+    let margin_x = margin(dx, ray.slack, inverse.x);
+    let margin_y = margin(dy, ray.slack, inverse.y);
+    let margin_z = margin(dz, ray.slack, inverse.z);
+    let (enter_x, leave_x) = (first_x - margin_x, first_x + margin_x);
+    let (enter_y, leave_y) = (first_y - margin_y, first_y + margin_y);
+    let (enter_z, leave_z) = (first_z - margin_z, first_z + margin_z);
     let (near_x, far_x) = if ray.inverse.x < 0.0 {
         (&node.max_x, &node.min_x)
     } else {
@@ -346,12 +343,11 @@ pub(crate) fn visit_instanced(
     mut distance: f32,
     mut test: impl FnMut(u32, u32, Vec3, &Shear) -> f32,
 ) {
-    let slack_above = slack(origin, scene.extent) * INSTANCED_SLACK;
     let mut stack = [Group::default(); STACK_SIZE as usize];
     let mut height = 0;
-    let mut boxes = box_ray(origin, direction, slack_above);
-    let mut sheared = shear(direction);
-    let mut local = origin;
+    let slack_above = slack(origin, scene.extent) * INSTANCED_SLACK;
+    let (boxes_above, sheared_above) = (box_ray(origin, direction, slack_above), shear(direction));
+    let (mut boxes, mut sheared) = (boxes_above, sheared_above);
     let mut instance = NO_INSTANCE;
     // Height of the stack when the current instance was entered.
     let mut floor = 0;
@@ -402,7 +398,7 @@ pub(crate) fn visit_instanced(
                 instance = primitive.material;
                 floor = height;
                 let mesh_instance = &scene.instances[instance as usize];
-                local = to_object(mesh_instance, origin - mesh_instance.position);
+                let local = to_object(mesh_instance, origin - mesh_instance.position);
                 let inward = to_object(mesh_instance, direction);
                 boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
                 sheared = shear(inward);
@@ -412,7 +408,7 @@ pub(crate) fn visit_instanced(
                 };
                 waiting = 0;
             } else {
-                distance = test(position, instance, local, &sheared);
+                distance = test(position, instance, boxes.origin, &sheared);
                 if distance < 0.0 {
                     return;
                 }
@@ -420,9 +416,7 @@ pub(crate) fn visit_instanced(
         }
         if group.bits >> 24 == 0 {
             if instance != NO_INSTANCE && height == floor {
-                boxes = box_ray(origin, direction, slack_above);
-                sheared = shear(direction);
-                local = origin;
+                (boxes, sheared) = (boxes_above, sheared_above);
                 instance = NO_INSTANCE;
             }
             if height == 0 {

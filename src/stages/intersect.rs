@@ -2,8 +2,9 @@
 //!
 //! Reads: queue, rays, throughputs, instances, the BVHs and the sky. Writes by path: hits, their instances, and, for
 //! rays that missed, radiances with the light of the sky added. Writes by queue entry: flags, 1 for a hit, otherwise 0.
-//! Method: BVH traversal. On CUDA, scenes without instances, with instances and with alpha-tested surfaces have kernel
-//! variants. A further kernel adds a sky that is not constant, because its code would take registers from the
+//! Method: BVH traversal. On CUDA, lanes of a warp whose rays end take new rays from bounce 1 on, see
+//! `kernels/shared/warp_traversal.cuh`. Scenes without instances, with instances and with alpha-tested surfaces have
+//! kernel variants. A further kernel adds a sky that is not constant, because its code would take registers from the
 //! traversal.
 
 use std::{cell::Cell, ops::Range};

@@ -116,6 +116,8 @@ pub struct Kernels {
     /// Adds the light of a sky that is not constant; `None` if the sky is constant.
     intersect_sky: Option<Kernel<intersect::SkyArguments>>,
     shade: Kernel<shade::Arguments>,
+    /// Number of threads per block of `shade`.
+    shade_threads: u32,
     /// `None` in scenes without lights.
     shadow: Option<Kernel<shadow::Arguments>>,
     accumulate: Kernel<accumulate::Arguments>,
@@ -172,6 +174,7 @@ impl Kernels {
             intersect: intersect.kernel(intersect::name_for(scene))?,
             intersect_sky: sky.transpose()?,
             shade: shade.kernel(shade::name_for(scene))?,
+            shade_threads: shade::block_threads(scene),
             shadow: shadow.transpose()?,
             accumulate: accumulate.kernel("accumulate")?,
             gather: gather.kernel("gather")?,

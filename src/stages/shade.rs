@@ -23,8 +23,11 @@ use crate::{
     Error,
     accel::{instance::NO_INSTANCE, vectors::vectorized},
     device::{
-        device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
-        path_buffers::PathBuffers, render_scene::RenderScene,
+        device_scene::DeviceScene,
+        kernel_variant::KernelVariant,
+        kernels::{BLOCK_THREADS, stage_for},
+        path_buffers::PathBuffers,
+        render_scene::RenderScene,
     },
     math::max_component,
     path::NO_PATH,
@@ -177,6 +180,18 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     }
 }
 
+/// Returns the number of threads per block of the kernel `shade` in the variant for a scene.
+///
+/// With rare features it has more instructions than fit in the instruction caches. The warps of large blocks share them
+/// (docs/experiments/046-instruction-cache.md).
+pub(super) fn block_threads(scene: KernelVariant) -> u32 {
+    if name_for(scene) == "shade_rare_instanced" {
+        3 * BLOCK_THREADS
+    } else {
+        BLOCK_THREADS
+    }
+}
+
 /// Returns the source of the kernel `shade` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
     stage_for::<Arguments>(
@@ -189,11 +204,12 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
             ..scene
         },
     )
+    .constant("SHADE_THREADS", block_threads(scene))
 }
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.queue_grid(bounce);
+    let grid = wave.queue_grid_of(bounce, wave.kernels.shade_threads);
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     wave.kernels.shade.launch(
         &wave.stream,

@@ -1,8 +1,9 @@
 //! The stage `shadow`: traces the shadow rays, and adds the light of those that nothing blocks to the paths.
 //!
 //! Reads: queue, instances, shadow rays and their instances by queue entry, and the BVHs. Writes: radiances by path.
-//! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, scenes
-//! without instances, with instances and with alpha-tested surfaces have kernel variants.
+//! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, lanes of
+//! a warp whose rays end take new rays, see `kernels/shared/warp_traversal.cuh`. Scenes without instances, with
+//! instances and with alpha-tested surfaces have kernel variants.
 
 use std::ops::Range;
 

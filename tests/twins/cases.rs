@@ -182,6 +182,76 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     ("queue", "count_in_block", "asks the block: shade calls it"),
     (
+        "warp_traversal",
+        "warp_entries",
+        "asks the grid: intersect and shadow call it",
+    ),
+    (
+        "warp_traversal",
+        "has_more",
+        "belongs to a warp: intersect and shadow call it",
+    ),
+    (
+        "warp_traversal",
+        "take_entry",
+        "belongs to a warp: intersect and shadow call it",
+    ),
+    (
+        "warp_traversal",
+        "end",
+        "belongs to a warp: shadow calls it",
+    ),
+    (
+        "warp_traversal",
+        "goes_on",
+        "belongs to a warp: intersect and shadow call it",
+    ),
+    (
+        "warp_traversal",
+        "store_result",
+        "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "fetch_ray",
+        "takes the paths of a wave: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "visit_node",
+        "belongs to a warp: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "needs_opacity_test",
+        "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "test_primitive",
+        "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "test_opacity",
+        "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "enter_instance",
+        "belongs to a warp: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "pop",
+        "belongs to a warp: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "trace_queue",
+        "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
         "words",
         "device_time",
         "reads the device's clock, as nothing else does",

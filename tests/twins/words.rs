@@ -153,7 +153,7 @@ words_of! {
         corner: Vec3, exponents: u32, child_base: u32, primitive_base: u32, meta: [u8; 8], min_x: [u8; 8], max_x: [u8; 8],
         min_y: [u8; 8], max_y: [u8; 8], min_z: [u8; 8], max_z: [u8; 8]
     }
-    BoxRay { entering: Vec3, leaving: Vec3, inverse: Vec3, octant: u32 }
+    BoxRay { origin: Vec3, slack: f32, inverse: Vec3, octant: u32 }
     Material {
         color: Vec3, kind: u32, emission: Vec3, ior: f32, eta: Vec3, alpha: f32, k: Vec3, flags: u32, one_sided: u32,
         table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32,

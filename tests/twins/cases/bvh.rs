@@ -3,8 +3,8 @@
 use glam::Vec3;
 use raysieve::{
     accel::bvh::{
-        BoxRay, Bytes8, InstancedScene, Node, box_ray, first_plane, hit_children, inverse, nearest,
-        nearest_instanced, occluded, occluded_instanced, plane, shift, slack, spacing, step,
+        BoxRay, Bytes8, InstancedScene, Node, box_ray, first_plane, hit_children, inverse, margin,
+        nearest, nearest_instanced, occluded, occluded_instanced, plane, shift, slack, spacing,
     },
     path::{NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -44,9 +44,6 @@ fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        twin!("bvh", "step", |direction: f32, slack: f32| step(
-            direction, slack
-        )),
         twin!("bvh", "inverse", |direction: Vec3| inverse(direction)),
         twin!("bvh", "slack", |origin: Vec3, extent: f32| slack(
             origin, extent
@@ -69,9 +66,11 @@ pub(super) fn cases() -> Vec<Case> {
         twin!("bvh", "first_plane", |corner: f32,
                                      origin: f32,
                                      inverse: f32,
-                                     scale: f32,
-                                     error: f32| first_plane(
-            corner, origin, inverse, scale, error
+                                     scale: f32| first_plane(
+            corner, origin, inverse, scale
+        )),
+        twin!("bvh", "margin", |scale: f32, slack: f32, inverse: f32| margin(
+            scale, slack, inverse
         )),
         twin!(
             ("bvh", "plane", "plane"),

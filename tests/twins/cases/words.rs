@@ -28,6 +28,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!("words", "count_ones", |word: u32| word.count_ones()),
         twin!("words", "multiply_add", |a: f32, b: f32, c: f32| a * b + c),
+        twin!("words", "rough_reciprocal", |x: f32| 1.0 / x),
         twin!(
             ("words", "one_and_byte", "one_and_byte"),
             |inputs| (inputs.draw(), inputs.below(4) as u32),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     accel::{
-        bvh::{box_ray, slack},
+        bvh::{inverse, slack},
         primitive::{Primitive, Shear, shear, turn},
         vectors::{Lanes, Mask, SimdF32},
     },
@@ -48,12 +48,13 @@ impl Prepared {
     /// Prepares a ray for boxes that are enlarged by this distance.
     #[inline(always)]
     pub(super) fn with_slack(origin: Vec3, direction: Vec3, slack: f32) -> Prepared {
-        let boxes = box_ray(origin, direction, slack);
+        let inverse = inverse(direction);
+        let toward = Vec3::splat(slack).copysign(inverse);
         let shear = shear(direction);
         Prepared {
-            inverse: boxes.inverse,
-            enters: -(boxes.entering * boxes.inverse),
-            leaves: -(boxes.leaving * boxes.inverse),
+            inverse,
+            enters: -((origin + toward) * inverse),
+            leaves: -((origin - toward) * inverse),
             shear,
             origin: turn(origin, shear.axis),
         }
