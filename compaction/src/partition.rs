@@ -39,7 +39,7 @@ mod classes;
 pub mod cpu;
 mod workspace;
 
-use std::sync::Arc;
+use std::{alloc::Layout, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
@@ -52,7 +52,7 @@ use crate::{
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
-    select::{KernelsByLayout, check_item, item_constants},
+    select::{KernelsByLayout, item_constants, item_layout},
 };
 
 pub use classes::{CLASS_TILE_ITEMS, Classes};
@@ -130,15 +130,14 @@ type MoveItems = (
 );
 
 /// Returns the kernel file of [`Partition`], for indices and for items with the size and alignment of `T`.
-fn source<T: Shared>() -> Source {
-    const { check_item::<T>() };
+fn source(layout: Layout) -> Source {
     let source = Source::new(
         "compaction/kernels/partition.cu",
         include_str!("../kernels/partition.cu"),
     )
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR);
-    look_back::declare(item_constants::<T>(source))
+    look_back::declare(item_constants(source, layout))
         .kernel::<Indices>("partition_indices")
         .kernel::<Items>("partition_items")
         .kernel::<CountPortions>("partition_count")
@@ -220,9 +219,10 @@ impl Partition {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
-        let module = compiler.load(context, &source::<u32>())?;
+        let layout = item_layout::<u32>();
+        let module = compiler.load(context, &source(layout))?;
         let items = KernelsByLayout::default();
-        items.get::<u32, _>(|| ItemKernels::of(&module))?;
+        items.get(layout, || ItemKernels::of(&module))?;
         Ok(Self {
             compiler: compiler.clone(),
             context: context.clone(),
@@ -248,7 +248,7 @@ impl Partition {
     /// assert!(Partition::sources::<f64>()[0].path().ends_with("partition.cu"));
     /// ```
     pub fn sources<T: Shared>() -> Vec<Source> {
-        vec![source::<T>()]
+        vec![source(item_layout::<T>())]
     }
 
     /// Enqueues a partition that writes the indices of the nonzero flags to `out`, followed by the indices of the zero
@@ -298,21 +298,32 @@ impl Partition {
         let call = Self::call::<W>(flags, count, selected, workspace)?;
         check_words::<I>(NAMES.output, call.capacity)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
-        match (u32::try_from(call.capacity), is_wide::<I>()) {
-            (Ok(capacity), false) if !is_wide::<W>() => {
+        self.launch_indices(stream, call, cuda::reinterpret_mut(out)?, is_wide::<I>())
+    }
+
+    /// Enqueues the partition of [`indices`](Self::indices). `wide` is whether an index has 8 bytes instead of 4.
+    fn launch_indices(
+        &self,
+        stream: &Arc<CudaStream>,
+        call: PartitionCall<'_>,
+        mut out: CudaViewMut<'_, u8>,
+        wide: bool,
+    ) -> Result<()> {
+        match u32::try_from(call.capacity) {
+            Ok(capacity) if !wide && call.count_words == 1 => {
                 let launch = self.launch(capacity);
                 let args = (
                     call.flags,
                     call.count,
                     capacity,
                     call.is_given,
-                    cuda::reinterpret_mut(out)?,
+                    cuda::reinterpret_mut(&mut out)?,
                     call.selected,
                     call.words,
                 );
                 self.indices.launch(stream, launch, args)
             }
-            (_, wide) => {
+            _ => {
                 let (mut call, launch) = self.count(stream, call)?;
                 let args = (
                     call.flags.slice(..),
@@ -321,7 +332,7 @@ impl Partition {
                     call.capacity as u64,
                     call.is_given,
                     call.counts.as_view(),
-                    cuda::reinterpret_mut(out)?,
+                    out,
                     call.selected.slice_mut(..),
                     call.words.slice_mut(..),
                 );
@@ -381,14 +392,24 @@ impl Partition {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernels = self.item_kernels::<T>()?;
-        check_items(flags.len(), items.len())?;
-        let call = Self::call::<W>(flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
-        let items = cuda::reinterpret(items.slice(..))?;
-        let out = cuda::reinterpret_mut(out)?;
+        let call = Self::call(flags, count, selected, workspace)?;
+        let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
+        self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)
+    }
+
+    /// Enqueues the partition of [`items`](Self::items), for items given as bytes and a layout.
+    fn items_as_bytes(
+        &self,
+        stream: &Arc<CudaStream>,
+        (items, layout): (CudaView<'_, u8>, Layout),
+        call: PartitionCall<'_>,
+        out: CudaViewMut<'_, u8>,
+    ) -> Result<()> {
+        let kernels = self.item_kernels(layout)?;
+        check_items(call.flags.len(), items.len() / layout.size())?;
+        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
         match u32::try_from(call.capacity) {
-            Ok(capacity) if !is_wide::<W>() => {
+            Ok(capacity) if call.count_words == 1 => {
                 let launch = self.launch(capacity);
                 let args = (
                     items,
@@ -437,12 +458,12 @@ impl Partition {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn prepare<T: Shared>(&self) -> Result<()> {
-        self.item_kernels::<T>().map(drop)
+        self.item_kernels(item_layout::<T>()).map(drop)
     }
 
-    fn item_kernels<T: Shared>(&self) -> Result<Arc<ItemKernels>> {
-        self.items.get::<T, _>(|| {
-            let module = self.compiler.load(&self.context, &source::<T>())?;
+    fn item_kernels(&self, layout: Layout) -> Result<Arc<ItemKernels>> {
+        self.items.get(layout, || {
+            let module = self.compiler.load(&self.context, &source(layout))?;
             ItemKernels::of(&module)
         })
     }
