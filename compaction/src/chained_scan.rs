@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// Number of polls after which a waiting thread yields its core, because the thread that it waits for may need one.
 const SPINS: u32 = 2000;
@@ -32,8 +32,7 @@ pub(crate) fn chained_scan<C: Send, F, P, S: Send>(
     let state = Mutex::new(state);
     let turn = AtomicUsize::new(0);
     let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let threads = 0..rayon::current_num_threads();
-    threads.into_par_iter().with_max_len(1).for_each(|_| {
+    parallel::on_all_threads(&|| {
         while let Some((number, chunk)) = next() {
             let folded = fold(&chunk);
             let mut spins = 0;

@@ -133,6 +133,7 @@ pub mod radix_sort;
 mod look_back;
 mod monoid;
 mod names;
+mod parallel;
 pub mod scan;
 pub mod select;
 pub mod select_columns;

@@ -35,11 +35,12 @@
 //! once. Use [`Classes`] for groups such as materials, and [`radix_sort`](crate::radix_sort) for keys of more than one
 //! byte.
 
+mod call;
 mod classes;
 pub mod cpu;
 mod workspace;
 
-use std::sync::Arc;
+use std::{alloc::Layout, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
@@ -52,9 +53,10 @@ use crate::{
     cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
-    select::{KernelsByLayout, check_item, item_constants},
+    select::{KernelsByLayout, item_constants, item_layout},
 };
 
+use call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall};
 pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
 use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
@@ -70,18 +72,6 @@ pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 
 const NAMES: ArgumentNames = argument_names!("partition", "flags");
 
-/// The parameters of the kernel `partition_indices`: `(flags, count, capacity, is_given, out, selected, workspace)`.
-/// `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains their number, clamped to
-/// `capacity`.
-type Indices = (
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
 /// The parameters of the kernel `partition_items`: `(items, flags, count, capacity, is_given, out, selected,
 /// workspace)`, with items as bytes. `is_given` is 1 if there are exactly `capacity` items, and 0 if `count` contains
 /// their number, clamped to `capacity`.
@@ -91,25 +81,6 @@ type Items = (
     In<u32>,
     u32,
     u32,
-    InOut<u8>,
-    InOut<u32>,
-    InOut<u64>,
-);
-/// The parameters of the kernels `partition_count` and `partition_count_classes`: `(flags or keys, count, count_words,
-/// capacity, is_given, counts, workspace)`. A count has `count_words` words of 4 bytes. `is_given` is 1 if there are
-/// exactly `capacity` items, and 0 if `count` contains their number, clamped to `capacity`.
-type CountPortions = (In<u8>, In<u32>, u32, u64, u32, InOut<u32>, InOut<u64>);
-/// The parameters of `partition_move_indices`, `partition_move_classes` and their variants for wide indices: `(flags or
-/// keys, count, count_words, capacity, is_given, counts, out, selected or starts, workspace)`. Indices are passed as
-/// bytes, and a count has `count_words` words of 4 bytes. `is_given` is 1 if there are exactly `capacity` items, and 0
-/// if `count` contains their number, clamped to `capacity`.
-type MoveIndices = (
-    In<u8>,
-    In<u32>,
-    u32,
-    u64,
-    u32,
-    In<u32>,
     InOut<u8>,
     InOut<u32>,
     InOut<u64>,
@@ -130,15 +101,14 @@ type MoveItems = (
 );
 
 /// Returns the kernel file of [`Partition`], for indices and for items with the size and alignment of `T`.
-fn source<T: Shared>() -> Source {
-    const { check_item::<T>() };
+fn source(layout: Layout) -> Source {
     let source = Source::new(
         "compaction/kernels/partition.cu",
         include_str!("../kernels/partition.cu"),
     )
     .constant("BLOCK_THREADS", BLOCK_THREADS)
     .constant("BLOCKS_PER_MULTIPROCESSOR", BLOCKS_PER_MULTIPROCESSOR);
-    look_back::declare(item_constants::<T>(source))
+    look_back::declare(item_constants(source, layout))
         .kernel::<Indices>("partition_indices")
         .kernel::<Items>("partition_items")
         .kernel::<CountPortions>("partition_count")
@@ -181,10 +151,7 @@ pub struct Partition {
     compiler: Compiler,
     context: Arc<CudaContext>,
     multiprocessors: u32,
-    indices: Kernel<Indices>,
-    count: Kernel<CountPortions>,
-    /// The kernels that write indices in the second of two launches: of 4 bytes, then of 8 bytes.
-    move_indices: [Kernel<MoveIndices>; 2],
+    indices: IndexKernels,
     items: KernelsByLayout,
 }
 
@@ -220,19 +187,23 @@ impl Partition {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn new(compiler: &Compiler, context: &Arc<CudaContext>) -> Result<Self> {
-        let module = compiler.load(context, &source::<u32>())?;
+        let layout = item_layout::<u32>();
+        let module = compiler.load(context, &source(layout))?;
         let items = KernelsByLayout::default();
-        items.get::<u32, _>(|| ItemKernels::of(&module))?;
+        items.get(layout, || ItemKernels::of(&module))?;
         Ok(Self {
             compiler: compiler.clone(),
             context: context.clone(),
             multiprocessors: cuda::multiprocessors(context)?,
-            indices: module.kernel("partition_indices")?,
-            count: module.kernel("partition_count")?,
-            move_indices: [
-                module.kernel("partition_move_indices")?,
-                module.kernel("partition_move_wide_indices")?,
-            ],
+            indices: IndexKernels::of(
+                &module,
+                [
+                    "partition_indices",
+                    "partition_count",
+                    "partition_move_indices",
+                    "partition_move_wide_indices",
+                ],
+            )?,
             items,
         })
     }
@@ -248,7 +219,7 @@ impl Partition {
     /// assert!(Partition::sources::<f64>()[0].path().ends_with("partition.cu"));
     /// ```
     pub fn sources<T: Shared>() -> Vec<Source> {
-        vec![source::<T>()]
+        vec![source(item_layout::<T>())]
     }
 
     /// Enqueues a partition that writes the indices of the nonzero flags to `out`, followed by the indices of the zero
@@ -298,36 +269,10 @@ impl Partition {
         let call = Self::call::<W>(flags, count, selected, workspace)?;
         check_words::<I>(NAMES.output, call.capacity)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
-        match (u32::try_from(call.capacity), is_wide::<I>()) {
-            (Ok(capacity), false) if !is_wide::<W>() => {
-                let launch = self.launch(capacity);
-                let args = (
-                    call.flags,
-                    call.count,
-                    capacity,
-                    call.is_given,
-                    cuda::reinterpret_mut(out)?,
-                    call.selected,
-                    call.words,
-                );
-                self.indices.launch(stream, launch, args)
-            }
-            (_, wide) => {
-                let (mut call, launch) = self.count(stream, call)?;
-                let args = (
-                    call.flags.slice(..),
-                    call.count.slice(..),
-                    call.count_words,
-                    call.capacity as u64,
-                    call.is_given,
-                    call.counts.as_view(),
-                    cuda::reinterpret_mut(out)?,
-                    call.selected.slice_mut(..),
-                    call.words.slice_mut(..),
-                );
-                self.move_indices[usize::from(wide)].launch(stream, launch, args)
-            }
-        }
+        let out = (cuda::reinterpret_mut(out)?, is_wide::<I>());
+        let two = self.two_launches(call.capacity);
+        self.indices
+            .launch(stream, call, out, |capacity| self.one_launch(capacity), two)
     }
 
     /// Enqueues a partition that writes the items whose flag is nonzero to `out`, followed by the other items. The
@@ -381,44 +326,52 @@ impl Partition {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let kernels = self.item_kernels::<T>()?;
-        check_items(flags.len(), items.len())?;
-        let call = Self::call::<W>(flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
-        let items = cuda::reinterpret(items.slice(..))?;
-        let out = cuda::reinterpret_mut(out)?;
-        match u32::try_from(call.capacity) {
-            Ok(capacity) if !is_wide::<W>() => {
-                let launch = self.launch(capacity);
-                let args = (
-                    items,
-                    call.flags,
-                    call.count,
-                    capacity,
-                    call.is_given,
-                    out,
-                    call.selected,
-                    call.words,
-                );
-                kernels.items.launch(stream, launch, args)
-            }
-            _ => {
-                let (mut call, launch) = self.count(stream, call)?;
-                let args = (
-                    items,
-                    call.flags.slice(..),
-                    call.count.slice(..),
-                    call.count_words,
-                    call.capacity as u64,
-                    call.is_given,
-                    call.counts.as_view(),
-                    out,
-                    call.selected.slice_mut(..),
-                    call.words.slice_mut(..),
-                );
-                kernels.move_items.launch(stream, launch, args)
-            }
+        let call = Self::call(flags, count, selected, workspace)?;
+        let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
+        self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)
+    }
+
+    /// Enqueues the partition of [`items`](Self::items), for items given as bytes and a layout.
+    fn items_as_bytes(
+        &self,
+        stream: &Arc<CudaStream>,
+        (items, layout): (CudaView<'_, u8>, Layout),
+        mut call: PartitionCall<'_>,
+        out: CudaViewMut<'_, u8>,
+    ) -> Result<()> {
+        let kernels = self.item_kernels(layout)?;
+        check_items(call.keys.len(), items.len() / layout.size())?;
+        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
+        if let Some(capacity) = call.capacity_of_one_launch() {
+            let args = (
+                items,
+                call.keys,
+                call.count,
+                capacity,
+                call.is_given,
+                out,
+                call.selected,
+                call.words,
+            );
+            return kernels
+                .items
+                .launch(stream, self.one_launch(capacity), args);
         }
+        let launch = self.two_launches(call.capacity);
+        self.indices.count(stream, &mut call, launch)?;
+        let args = (
+            items,
+            call.keys,
+            call.count,
+            call.count_words,
+            call.capacity as u64,
+            call.is_given,
+            call.counts.as_view(),
+            out,
+            call.selected,
+            call.words,
+        );
+        kernels.move_items.launch(stream, launch, args)
     }
 
     /// Compiles the kernels of [`items`](Self::items) for the size and alignment of `T`, or loads them if compiled
@@ -437,12 +390,12 @@ impl Partition {
     ///
     /// Returns the errors of [`Compiler::load`].
     pub fn prepare<T: Shared>(&self) -> Result<()> {
-        self.item_kernels::<T>().map(drop)
+        self.item_kernels(item_layout::<T>()).map(drop)
     }
 
-    fn item_kernels<T: Shared>(&self) -> Result<Arc<ItemKernels>> {
-        self.items.get::<T, _>(|| {
-            let module = self.compiler.load(&self.context, &source::<T>())?;
+    fn item_kernels(&self, layout: Layout) -> Result<Arc<ItemKernels>> {
+        self.items.get(layout, || {
+            let module = self.compiler.load(&self.context, &source(layout))?;
             ItemKernels::of(&module)
         })
     }
@@ -459,7 +412,7 @@ impl Partition {
         let what = || "the items of partition".to_owned();
         check_workspace(what, room, item_count.capacity)?;
         Ok(PartitionCall {
-            flags: flags.slice(..),
+            keys: flags.slice(..),
             count: item_count.count,
             count_words: count_words::<W>(),
             capacity: item_count.capacity,
@@ -470,47 +423,16 @@ impl Partition {
         })
     }
 
-    fn launch(&self, capacity: u32) -> Launch {
-        Launch::blocks(
-            two_way_chunks(capacity, self.multiprocessors),
-            BLOCK_THREADS,
-        )
+    fn one_launch(&self, capacity: u32) -> Launch {
+        let blocks = two_way_chunks(capacity, self.multiprocessors);
+        Launch::blocks(blocks, BLOCK_THREADS)
     }
 
-    /// Enqueues the first of two launches, which counts the selected items. Returns the call's arguments and the grid,
-    /// both for the second launch.
-    fn count<'a>(
-        &self,
-        stream: &Arc<CudaStream>,
-        mut call: PartitionCall<'a>,
-    ) -> Result<(PartitionCall<'a>, Launch)> {
+    fn two_launches(&self, capacity: usize) -> Launch {
         let max_blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let blocks = portions(call.capacity, TILE_ITEMS, max_blocks);
-        let launch = Launch::blocks(blocks as u32, BLOCK_THREADS);
-        let args = (
-            call.flags.slice(..),
-            call.count.slice(..),
-            call.count_words,
-            call.capacity as u64,
-            call.is_given,
-            call.counts.slice_mut(..),
-            call.words.slice_mut(..),
-        );
-        self.count.launch(stream, launch, args)?;
-        Ok((call, launch))
+        let blocks = portions(capacity, TILE_ITEMS, max_blocks);
+        Launch::blocks(blocks as u32, BLOCK_THREADS)
     }
-}
-
-/// The validated arguments of a [`Partition`] call, as passed to its launches.
-struct PartitionCall<'a> {
-    flags: CudaView<'a, u8>,
-    count: CudaView<'a, u32>,
-    count_words: u32,
-    capacity: usize,
-    is_given: u32,
-    selected: CudaViewMut<'a, u32>,
-    words: CudaViewMut<'a, u64>,
-    counts: CudaViewMut<'a, u32>,
 }
 
 /// Returns [`Error::LengthMismatch`](crate::Error::LengthMismatch) unless there are as many items as flags.

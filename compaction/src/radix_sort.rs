@@ -45,13 +45,14 @@ mod workspace;
 use std::ops::Range;
 
 use crate::{
-    CountWord, Result,
+    Result,
     arguments::{ArgumentNames, argument_names, check_len, check_range},
     cuda::Source,
     names::known_by_name,
 };
 
 pub use key::Key;
+use key::SortTypes;
 pub use sort::RadixSort;
 pub use workspace::Workspace;
 
@@ -122,11 +123,11 @@ pub enum Order {
     Descending,
 }
 
-/// Returns the kernel file of a strategy, for values of `value_bytes` bytes, or for keys alone if `value_bytes` is 0.
-fn source<K: Key, W: CountWord>(order: Order, strategy: Strategy, value_bytes: u32) -> Source {
+/// Returns the kernel file of a strategy.
+fn source(order: Order, strategy: Strategy, types: SortTypes) -> Source {
     match strategy {
-        Strategy::Onesweep => onesweep::source::<K, W>(order, value_bytes),
-        Strategy::Split => split::source::<K, W>(order, value_bytes),
+        Strategy::Onesweep => onesweep::source(order, types),
+        Strategy::Split => split::source(order, types),
     }
 }
 

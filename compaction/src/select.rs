@@ -101,6 +101,15 @@ const MAX_SEQUENCES: u32 = 8192;
 /// The smallest number of items per tile of the in-place kernel, which it has for the widest items.
 const IN_PLACE_MIN_TILE_ITEMS: u32 = BLOCK_THREADS;
 
+/// Returns the size and alignment of `T`. Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels
+/// support.
+///
+/// The functions behind a generic one take this value instead of the type, so that they are compiled once.
+pub(crate) const fn item_layout<T>() -> Layout {
+    const { check_item::<T>() };
+    Layout::new::<T>()
+}
+
 /// Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels support.
 pub(crate) const fn check_item<T>() {
     let size = size_of::<T>();
@@ -120,14 +129,12 @@ fn check_items(flags: usize, items: usize) -> Result<()> {
 pub(crate) struct KernelsByLayout(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
 
 impl KernelsByLayout {
-    /// Returns the kernels of type `M` for items with the size and alignment of `T`. At the first use, `load` compiles
-    /// them.
-    pub(crate) fn get<T, M: Send + Sync + 'static>(
+    /// Returns the kernels of type `M` for items of a size and alignment. At the first use, `load` compiles them.
+    pub(crate) fn get<M: Send + Sync + 'static>(
         &self,
+        layout: Layout,
         load: impl FnOnce() -> Result<M>,
     ) -> Result<Arc<M>> {
-        const { check_item::<T>() };
-        let layout = Layout::new::<T>();
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known()
             .iter()
@@ -228,7 +235,7 @@ impl Select {
     /// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
     /// ```
     pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
-        vec![method::source::<T, W>(strategy)]
+        vec![method::source::<W>(strategy, item_layout::<T>())]
     }
 
     /// Returns the strategy that was passed to [`new`](Self::new).
@@ -343,12 +350,31 @@ impl Select {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let method = self.items_method::<T, W>()?;
-        check_items(flags.len(), items.len())?;
-        let items = cuda::reinterpret(items.slice(..))?;
+        let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
+        let out = cuda::reinterpret_mut(out)?;
+        self.items_as_bytes(stream, items, flags, count, out, selected, workspace)
+    }
+
+    /// Enqueues the selection of [`items`](Self::items), for items given as bytes and a layout.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one thing that the operation reads or writes"
+    )]
+    fn items_as_bytes<W: CountWord>(
+        &self,
+        stream: &Arc<CudaStream>,
+        (items, layout): (CudaView<'_, u8>, Layout),
+        flags: &CudaView<'_, u8>,
+        count: Count<'_, W>,
+        mut out: CudaViewMut<'_, u8>,
+        selected: &mut CudaViewMut<'_, W>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let method = self.items_method::<W>(layout)?;
+        check_items(flags.len(), items.len() / layout.size())?;
         let call = self.call(stream, flags, count, selected, workspace)?;
-        check_room(NAMES.output, out.len(), call.capacity)?;
-        method.launch(call, &items, &mut cuda::reinterpret_mut(out)?)
+        check_room(NAMES.output, out.len() / layout.size(), call.capacity)?;
+        method.launch(call, &items, &mut out)
     }
 
     /// Compiles the kernels of [`indices`](Self::indices), and those of [`items`](Self::items) for the size and
@@ -366,20 +392,21 @@ impl Select {
     /// Returns the errors of [`Compiler::load`].
     pub fn prepare<T: Shared, W: CountWord>(&self) -> Result<()> {
         self.indices_method::<W>()?;
-        self.items_method::<T, W>().map(drop)
+        self.items_method::<W>(item_layout::<T>()).map(drop)
     }
 
     fn indices_method<W: CountWord>(&self) -> Result<Arc<Method<W>>> {
+        let layout = item_layout::<u32>();
         self.indices
-            .get::<u32, _>(|| self.load::<u32, W>(What::Indices))
+            .get(layout, || self.load(What::Indices, layout))
     }
 
-    fn items_method<T: Shared, W: CountWord>(&self) -> Result<Arc<Method<W>>> {
-        self.items.get::<T, _>(|| self.load::<T, W>(What::Items))
+    fn items_method<W: CountWord>(&self, layout: Layout) -> Result<Arc<Method<W>>> {
+        self.items.get(layout, || self.load(What::Items, layout))
     }
 
-    fn load<T: Shared, W: CountWord>(&self, what: What) -> Result<Method<W>> {
-        let source = method::source::<T, W>(self.strategy);
+    fn load<W: CountWord>(&self, what: What, layout: Layout) -> Result<Method<W>> {
+        let source = method::source::<W>(self.strategy, layout);
         let module = self.compiler.load(&self.context, &source)?;
         Method::of(&module, self.strategy, what)
     }

@@ -4,7 +4,7 @@ use std::{any::TypeId, ffi::CString, marker::PhantomData, ptr, sync::Arc};
 
 use cudarc::{
     driver::{
-        CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, LaunchConfig,
+        CudaContext, CudaFunction, CudaModule, CudaStream, DriverError, LaunchArgs, LaunchConfig,
         sys::{self, CUdevice_attribute, CUfunction_attribute},
     },
     nvrtc::Ptx,
@@ -106,11 +106,24 @@ impl Module {
     ///
     /// Returns [`Error::NoKernel`] if the source does not declare `name`, or declares it with other parameters.
     pub fn kernel<P: Params>(&self, name: &'static str) -> Result<Kernel<P>> {
-        if !self
-            .kernels
-            .iter()
-            .any(|declared| declared.name == name && declared.params == TypeId::of::<P>())
-        {
+        Ok(Kernel {
+            name,
+            function: self.function(name, TypeId::of::<P>(), P::signature)?,
+            context: self.context.clone(),
+            params: PhantomData,
+        })
+    }
+
+    /// Returns the function of the kernel `name` that was declared with the parameter type `params`. `signature`
+    /// returns the parameter list for the error.
+    fn function(
+        &self,
+        name: &'static str,
+        params: TypeId,
+        signature: fn() -> String,
+    ) -> Result<CudaFunction> {
+        let is_asked = |each: &Declared| each.name == name && each.params == params;
+        if !self.kernels.iter().any(is_asked) {
             let declared: Vec<_> = self
                 .kernels
                 .iter()
@@ -118,7 +131,7 @@ impl Module {
                 .collect();
             return Err(Error::NoKernel {
                 file: self.path.clone(),
-                kernel: format!("{name}{}", P::signature()),
+                kernel: format!("{name}{}", signature()),
                 declared: if declared.is_empty() {
                     "none".to_owned()
                 } else {
@@ -126,19 +139,12 @@ impl Module {
                 },
             });
         }
-        let function = self
-            .module
+        self.module
             .load_function(name)
             .map_err(Error::driver(format!(
                 "find kernel \"{name}\" in {}",
                 self.path
-            )))?;
-        Ok(Kernel {
-            name,
-            function,
-            context: self.context.clone(),
-            params: PhantomData,
-        })
+            )))
     }
 }
 
@@ -384,7 +390,9 @@ impl<P: Params> Kernel<P> {
         launch: Launch,
         mut args: P::Args<'_>,
     ) -> Result<()> {
-        self.check_streams(stream, &args)?;
+        let mut checked = check_context(self.name, &self.context, stream);
+        P::each_stream(&args, &mut check_arguments(self.name, stream, &mut checked));
+        checked?;
         if launch.is_empty() {
             return Ok(());
         }
@@ -393,18 +401,10 @@ impl<P: Params> Kernel<P> {
         let raw = P::raw(&mut args, stream, &mut guards);
         let mut builder = stream.launch_builder(&self.function);
         P::push(&raw, &mut builder);
-        let config = LaunchConfig {
-            grid_dim: launch.grid,
-            block_dim: launch.block,
-            shared_mem_bytes: launch.shared_bytes,
-        };
         // SAFETY: cudarc requires three things. Argument types and order: the image was compiled from a text that
         // asserts that the kernel's type is `P`'s and checks the layout of every struct in it. Mutability: `InOut`
         // takes a `CudaViewMut`, `In` a `CudaView` for a `const` pointer. Bounds: the kernel's own duty, see above.
-        let launched = unsafe { builder.launch(config) };
-        launched
-            .map(drop)
-            .map_err(|error| Error::driver(launch.doing(self.name))(error))
+        unsafe { enqueue(builder, launch, self.name) }
     }
 
     /// Allows all later launches of this kernel to use up to `shared_bytes` bytes of dynamic shared memory per block.
@@ -517,23 +517,49 @@ impl<P: Params> Kernel<P> {
             )
             .map_err(Error::driver(doing()))
     }
+}
 
-    /// Checks that the kernel and all buffers in `args` may be used on `stream`.
-    fn check_streams(&self, stream: &Arc<CudaStream>, args: &P::Args<'_>) -> Result<()> {
-        if self.context != *stream.context() {
-            return Err(Error::ForeignContext {
-                what: format!("kernel \"{}\"", self.name),
+/// Enqueues a launch of the kernel `name`.
+///
+/// # Safety
+///
+/// As for [`LaunchArgs::launch`].
+unsafe fn enqueue(mut args: LaunchArgs<'_>, launch: Launch, name: &str) -> Result<()> {
+    let config = LaunchConfig {
+        grid_dim: launch.grid,
+        block_dim: launch.block,
+        shared_mem_bytes: launch.shared_bytes,
+    };
+    // SAFETY: the caller's duty.
+    let launched = unsafe { args.launch(config) };
+    launched
+        .map(drop)
+        .map_err(|error| Error::driver(launch.doing(name))(error))
+}
+
+/// Checks that a kernel of this name and context may be launched on `stream`.
+fn check_context(name: &str, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<()> {
+    if context != stream.context() {
+        return Err(Error::ForeignContext {
+            what: format!("kernel \"{name}\""),
+        });
+    }
+    Ok(())
+}
+
+/// Returns a function that checks whether an argument of a kernel may be used on `stream`. It takes the position of the
+/// argument and the stream of its buffer, and leaves the first error in `checked`.
+fn check_arguments<'a>(
+    name: &'a str,
+    stream: &'a CudaStream,
+    checked: &'a mut Result<()>,
+) -> impl FnMut(usize, &Arc<CudaStream>) + use<'a> {
+    move |position, home| {
+        if checked.is_ok() {
+            *checked = check_stream(stream, home, || {
+                format!("argument {position} of kernel \"{name}\"")
             });
         }
-        let mut checked = Ok(());
-        P::each_stream(args, &mut |position, home| {
-            if checked.is_ok() {
-                checked = check_stream(stream, home, || {
-                    format!("argument {position} of kernel \"{}\"", self.name)
-                });
-            }
-        });
-        checked
     }
 }
 

@@ -1,10 +1,10 @@
 //! Allocation and copies of device buffers.
 
-use std::{mem::transmute, sync::Arc};
+use std::{alloc::Layout, mem::transmute, sync::Arc};
 
 use cudarc::driver::{
-    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DriverError,
-    sys::CUresult,
+    CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut, DeviceSlice,
+    DriverError, sys::CUresult,
 };
 
 use super::kernel::check_stream;
@@ -176,10 +176,15 @@ pub fn download<T: Shared>(stream: &Arc<CudaStream>, buffer: &impl DevicePtr<T>)
 ///
 /// Returns [`Error::Reinterpret`] unless the bytes are a whole number of aligned items.
 pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<CudaView<'a, U>> {
-    let len = whole_items::<T, U>(&view)?;
+    let (bytes, address) = (view.num_bytes(), address(&view));
+    let len = whole_items(bytes, address, Layout::new::<U>(), U::NAME)?;
     // SAFETY: the bytes are whole and aligned `U`s, which as plain data may have any bits.
     let reinterpreted = unsafe { view.transmute(len) };
-    reinterpreted.ok_or_else(|| reinterpret_error::<T, U>(&view))
+    reinterpreted.ok_or(Error::Reinterpret {
+        bytes,
+        address,
+        item: U::NAME,
+    })
 }
 
 /// Views the bytes of a device buffer as items of another type, for writing. Copies nothing.
@@ -200,10 +205,15 @@ pub fn reinterpret<'a, T: Shared, U: Shared>(view: CudaView<'a, T>) -> Result<Cu
 pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     view: &'a mut CudaViewMut<'_, T>,
 ) -> Result<CudaViewMut<'a, U>> {
-    let len = whole_items::<T, U>(view)?;
-    let unfit = reinterpret_error::<T, U>(view);
+    let (bytes, address) = (view.num_bytes(), address(view));
+    let len = whole_items(bytes, address, Layout::new::<U>(), U::NAME)?;
     // SAFETY: as in `reinterpret`; what is written as `U` is a valid `T`.
-    unsafe { view.transmute_mut(len) }.ok_or(unfit)
+    let reinterpreted = unsafe { view.transmute_mut(len) };
+    reinterpreted.ok_or(Error::Reinterpret {
+        bytes,
+        address,
+        item: U::NAME,
+    })
 }
 
 /// Returns whether the device address at which a buffer begins is a multiple of `bytes`.
@@ -223,23 +233,19 @@ pub(crate) fn read_and_write<'a, T: Shared>(
     (items, view.slice_mut(..))
 }
 
-/// Returns the number of items of type `U` in the bytes of a buffer, or [`Error::Reinterpret`] unless they are whole
-/// and aligned.
-fn whole_items<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Result<usize> {
-    let aligned = address(view).is_multiple_of(align_of::<U>() as u64);
-    let whole = size_of::<U>() != 0 && view.num_bytes().is_multiple_of(size_of::<U>());
+/// Returns the number of items of this layout in a buffer of `bytes` bytes at a device address. Returns
+/// [`Error::Reinterpret`], which names the type `item`, unless they are whole and aligned.
+fn whole_items(bytes: usize, address: u64, layout: Layout, item: &'static str) -> Result<usize> {
+    let aligned = address.is_multiple_of(layout.align() as u64);
+    let whole = layout.size() != 0 && bytes.is_multiple_of(layout.size());
     if aligned && whole {
-        Ok(view.num_bytes() / size_of::<U>())
+        Ok(bytes / layout.size())
     } else {
-        Err(reinterpret_error::<T, U>(view))
-    }
-}
-
-fn reinterpret_error<T: Shared, U: Shared>(view: &impl DevicePtr<T>) -> Error {
-    Error::Reinterpret {
-        bytes: view.num_bytes(),
-        address: address(view),
-        item: U::NAME,
+        Err(Error::Reinterpret {
+            bytes,
+            address,
+            item,
+        })
     }
 }
 

@@ -202,16 +202,24 @@ impl Source {
     ///     assert!(error.contains("write: argument types in Rust are (const u32 *)"), "{error}");
     /// }
     /// ```
-    pub fn kernel<P: Params>(mut self, name: &'static str) -> Self {
-        let signature = P::signature();
-        self.kernels.push(Declared {
+    pub fn kernel<P: Params>(self, name: &'static str) -> Self {
+        let declared = Declared {
             name,
-            signature: signature.clone(),
+            signature: P::signature(),
             params: TypeId::of::<P>(),
-        });
-        P::layouts().into_iter().fold(self, Self::check).check(format!(
+        };
+        self.declare(declared, P::layouts())
+    }
+
+    fn declare(mut self, declared: Declared, layouts: Vec<String>) -> Self {
+        let Declared {
+            name, signature, ..
+        } = &declared;
+        let check = format!(
             "static_assert(same_type<decltype({name}), void{signature}>, \"{name}: argument types in Rust are {signature}\");\n"
-        ))
+        );
+        self.kernels.push(declared);
+        layouts.into_iter().fold(self, Self::check).check(check)
     }
 
     /// Returns the complete text for the compiler, with all includes expanded. `#line` directives make messages name

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    CountPortions, MoveIndices, Workspace,
+    Workspace,
+    call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall},
     workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, portions},
 };
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         ArgumentNames, ItemCount, argument_names, check_range, check_room, check_words,
         check_workspace, count_words, is_wide,
     },
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{self, Compiler, Launch, Source},
     look_back::Control,
 };
 
@@ -44,18 +45,6 @@ fn class_bits(classes: u32) -> u32 {
 
 pub(super) const STARTS: &str = "the starts of partition";
 const NAMES: ArgumentNames = argument_names!("partition", "keys");
-
-/// The parameters of the kernel `partition_classes`: `(keys, count, capacity, is_given, out, starts, workspace)`.
-/// `is_given` is 1 if there are exactly `capacity` keys, and 0 if `count` contains their number, clamped to `capacity`.
-type Indices = (
-    In<u8>,
-    In<u32>,
-    u32,
-    u32,
-    InOut<u32>,
-    InOut<u32>,
-    InOut<u64>,
-);
 
 /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes.
 pub(super) fn check_classes(classes: u32) -> Result<()> {
@@ -114,10 +103,7 @@ fn source(classes: u32) -> Result<Source> {
 pub struct Classes {
     classes: u32,
     multiprocessors: u32,
-    indices: Kernel<Indices>,
-    count: Kernel<CountPortions>,
-    /// The kernels that write indices in the second of two launches: of 4 bytes, then of 8 bytes.
-    move_indices: [Kernel<MoveIndices>; 2],
+    indices: IndexKernels,
 }
 
 impl Classes {
@@ -141,12 +127,15 @@ impl Classes {
         Ok(Self {
             classes,
             multiprocessors: cuda::multiprocessors(context)?,
-            indices: module.kernel("partition_classes")?,
-            count: module.kernel("partition_count_classes")?,
-            move_indices: [
-                module.kernel("partition_move_classes")?,
-                module.kernel("partition_move_wide_classes")?,
-            ],
+            indices: IndexKernels::of(
+                &module,
+                [
+                    "partition_classes",
+                    "partition_count_classes",
+                    "partition_move_classes",
+                    "partition_move_wide_classes",
+                ],
+            )?,
         })
     }
 
@@ -235,49 +224,23 @@ impl Classes {
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         check_room(STARTS, starts.len(), self.classes as usize + 1)?;
         let threads = block_threads(class_bits(self.classes));
-        let is_given = item_count.is_given.into();
-        let mut words = workspace.classes.words.as_view_mut();
-        match (u32::try_from(item_count.capacity), is_wide::<I>()) {
-            (Ok(capacity), false) if !is_wide::<W>() => {
-                let chunks = class_chunks(capacity, self.multiprocessors);
-                let args = (
-                    keys.slice(..),
-                    item_count.count,
-                    capacity,
-                    is_given,
-                    cuda::reinterpret_mut(out)?,
-                    cuda::reinterpret_mut(starts)?,
-                    words,
-                );
-                self.indices
-                    .launch(stream, Launch::blocks(chunks, threads), args)
-            }
-            (_, wide) => {
-                let blocks = portions(item_count.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
-                let launch = Launch::blocks(blocks as u32, threads);
-                let args = (
-                    keys.slice(..),
-                    item_count.count.slice(..),
-                    count_words::<W>(),
-                    item_count.capacity as u64,
-                    is_given,
-                    workspace.class_counts.as_view_mut(),
-                    words.slice_mut(..),
-                );
-                self.count.launch(stream, launch, args)?;
-                let args = (
-                    keys.slice(..),
-                    item_count.count,
-                    count_words::<W>(),
-                    item_count.capacity as u64,
-                    is_given,
-                    workspace.class_counts.as_view(),
-                    cuda::reinterpret_mut(out)?,
-                    cuda::reinterpret_mut(starts)?,
-                    words,
-                );
-                self.move_indices[usize::from(wide)].launch(stream, launch, args)
-            }
-        }
+        let call = PartitionCall {
+            keys: keys.slice(..),
+            count: item_count.count,
+            count_words: count_words::<W>(),
+            capacity: item_count.capacity,
+            is_given: item_count.is_given.into(),
+            selected: cuda::reinterpret_mut(starts)?,
+            words: workspace.classes.words.as_view_mut(),
+            counts: workspace.class_counts.as_view_mut(),
+        };
+        let blocks = portions(call.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
+        self.indices.launch(
+            stream,
+            call,
+            (cuda::reinterpret_mut(out)?, is_wide::<I>()),
+            |capacity| Launch::blocks(class_chunks(capacity, self.multiprocessors), threads),
+            Launch::blocks(blocks as u32, threads),
+        )
     }
 }

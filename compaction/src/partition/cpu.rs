@@ -1,7 +1,6 @@
 //! The stable partition on the CPU.
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::{
     NAMES, check_items,
@@ -10,6 +9,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},
+    parallel,
     select::{
         check_item,
         cpu::{count, take},
@@ -126,29 +126,23 @@ pub fn classes<I: CountWord, W: CountWord>(
         0..PARALLEL_FROM => PARALLEL_FROM,
         len => len.div_ceil(MAX_CLASS_CHUNKS).max(CHUNK_ITEMS),
     };
-    let chunks = keys.par_chunks(chunk_items);
-    let counts: Vec<Vec<usize>> = chunks
-        .clone()
-        .map(|keys| {
-            let mut counts = vec![0; bins];
-            keys.iter().for_each(|&key| counts[bin_of(key)] += 1);
-            counts
-        })
-        .collect();
+    let chunks = keys.chunks(chunk_items);
+    let counts = parallel::map(chunks.clone(), |_, keys| {
+        let mut counts = vec![0; bins];
+        keys.iter().for_each(|&key| counts[bin_of(key)] += 1);
+        counts
+    });
     let parts = split_by_bin(&counts, bins, out, |bin, start| {
         starts[bin] = index_word(start);
     });
-    chunks
-        .zip(parts)
-        .enumerate()
-        .for_each(|(chunk, (keys, mut parts))| {
-            let mut written = vec![0; bins];
-            for (index, &key) in (chunk * chunk_items..).zip(keys) {
-                let bin = bin_of(key);
-                parts[bin][written[bin]] = index_word(index);
-                written[bin] += 1;
-            }
-        });
+    parallel::for_each(chunks.zip(parts), |chunk, (keys, mut parts)| {
+        let mut written = vec![0; bins];
+        for (index, &key) in (chunk * chunk_items..).zip(keys) {
+            let bin = bin_of(key);
+            parts[bin][written[bin]] = index_word(index);
+            written[bin] += 1;
+        }
+    });
     Ok(())
 }
 
@@ -193,26 +187,17 @@ fn two_way<T: Copy + Send>(
         two_way_run(flags, 0, &value, first, second);
         return selected;
     }
-    let chunks = flags.par_chunks(CHUNK_ITEMS);
-    let counts: Vec<usize> = chunks.clone().map(count).collect();
+    let chunks = flags.chunks(CHUNK_ITEMS);
+    let counts = parallel::map(chunks.clone(), |_, flags| count(flags));
     let selected = counts.iter().sum();
     let (mut first, mut second) = out.split_at_mut(selected);
-    let parts: Vec<_> = counts
-        .iter()
-        .zip(flags.chunks(CHUNK_ITEMS))
-        .map(|(&count, flags)| {
-            (
-                take(&mut first, count),
-                take(&mut second, flags.len() - count),
-            )
-        })
-        .collect();
-    chunks
-        .zip(parts)
-        .enumerate()
-        .for_each(|(chunk, (flags, (first, second)))| {
-            two_way_run(flags, chunk * CHUNK_ITEMS, &value, first, second);
-        });
+    let parts = chunks.zip(counts).map(|(flags, count)| {
+        let first = take(&mut first, count);
+        (flags, first, take(&mut second, flags.len() - count))
+    });
+    parallel::for_each(parts, |chunk, (flags, first, second)| {
+        two_way_run(flags, chunk * CHUNK_ITEMS, &value, first, second);
+    });
     selected
 }
 

@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{Key, NAMES, Order, check_bits, check_values};
-use crate::{Result, arguments::check_room, partition::cpu::split_by_bin};
+use crate::{Result, arguments::check_room, parallel, partition::cpu::split_by_bin};
 
 /// Number of keys from which an input is sorted in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 14;
@@ -132,17 +130,14 @@ fn sort<T: Copy + Send + Sync>(
 /// chunk moves its items.
 fn pass<T: Copy + Send + Sync>(items: &[T], out: &mut [T], digit: impl Fn(&T) -> usize + Sync) {
     let chunk_items = items.len().div_ceil(MAX_CHUNKS).max(PARALLEL_FROM);
-    let chunks = items.par_chunks(chunk_items);
-    let counts: Vec<Vec<usize>> = chunks
-        .clone()
-        .map(|items| {
-            let mut counts = vec![0; BINS];
-            items.iter().for_each(|item| counts[digit(item)] += 1);
-            counts
-        })
-        .collect();
+    let chunks = items.chunks(chunk_items);
+    let counts = parallel::map(chunks.clone(), |_, items| {
+        let mut counts = vec![0; BINS];
+        items.iter().for_each(|item| counts[digit(item)] += 1);
+        counts
+    });
     let parts = split_by_bin(&counts, BINS, out, |_, _| {});
-    chunks.zip(parts).for_each(|(items, mut parts)| {
+    parallel::for_each(chunks.zip(parts), |_, (items, mut parts)| {
         let mut written = [0; BINS];
         for item in items {
             let bin = digit(item);

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Key, Order, key::declare, sort::SortCall, workspace::Views};
+use super::{Order, key::SortTypes, sort::SortCall, workspace::Views};
 use crate::{
-    CountWord, Result,
-    arguments::is_wide,
+    Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -54,9 +53,9 @@ pub(super) fn states(items: usize, key_bytes: u32, value_bytes: u32) -> usize {
     tiles.min(PORTION_TILES as usize) * BINS
 }
 
-/// Returns the number of bins of all passes over keys of type `K`: 256 for each byte of the key.
-pub(super) const fn bins<K: Key>() -> usize {
-    size_of::<K>() * BINS
+/// Returns the number of bins of all passes over keys of `key_bytes` bytes: 256 for each byte of the key.
+pub(super) const fn bins(key_bytes: usize) -> usize {
+    key_bytes * BINS
 }
 
 /// Length of the table that passes the start of each bin from one launch of a pass to the next. Each launch reads one
@@ -98,8 +97,8 @@ type Sweep = (
     InOut<u64>,
 );
 
-pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> Source {
-    let items = items_per_thread(size_of::<K>() as u32, value_bytes);
+pub(super) fn source(order: Order, types: SortTypes) -> Source {
+    let items = items_per_thread(types.key_bytes, types.value_bytes);
     let source = Source::new(
         "compaction/kernels/radix_sort_onesweep.cu",
         include_str!("../../kernels/radix_sort_onesweep.cu"),
@@ -111,10 +110,10 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     .constant("DIGIT_BITS", DIGIT_BITS)
     .constant("COUNT_BATCH", COUNT_BATCH)
     .constant("PORTION_TILES", PORTION_TILES)
-    .constant("WIDE", is_wide::<W>().into())
+    .constant("WIDE", types.has_wide_counts.into())
     .kernel::<CountDigits>("radix_sort_count")
     .kernel::<Sweep>("radix_sort_onesweep");
-    declare::<K, W>(source, order, value_bytes)
+    types.declare(source, order)
 }
 
 /// The loaded kernels of onesweep: `radix_sort_count` counts all digits, and `radix_sort_onesweep` sorts by one digit.
@@ -127,16 +126,12 @@ pub(super) struct Onesweep {
 }
 
 impl Onesweep {
-    pub(super) fn of<K: Key>(
-        module: &Module,
-        multiprocessors: u32,
-        value_bytes: u32,
-    ) -> Result<Self> {
+    pub(super) fn of(module: &Module, multiprocessors: u32, types: SortTypes) -> Result<Self> {
         Ok(Self {
             count: module.kernel("radix_sort_count")?,
             sweep: module.kernel("radix_sort_onesweep")?,
             multiprocessors,
-            tile_items: tile_items(size_of::<K>() as u32, value_bytes),
+            tile_items: tile_items(types.key_bytes, types.value_bytes),
         })
     }
 

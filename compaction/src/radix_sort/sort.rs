@@ -9,7 +9,7 @@ use std::{
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Key, NAMES, Order, Strategy, Workspace, check_bits, check_values, key_bits,
+    Key, NAMES, Order, SortTypes, Strategy, Workspace, check_bits, check_values, key_bits,
     onesweep::Onesweep,
     source,
     split::Split,
@@ -67,6 +67,8 @@ enum Kernels {
 /// The checked arguments of a sort, as passed to the strategy.
 pub(super) struct SortCall<'a> {
     pub(super) bits: Range<u32>,
+    /// Number of bits of a key, of which `bits` is a part.
+    pub(super) key_bits: u32,
     pub(super) item_count: ItemCount<'a>,
     pub(super) keys: SortBuffers<'a>,
     pub(super) values: SortBuffers<'a>,
@@ -223,11 +225,12 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
         let call = SortCall {
             bits: self.bits.clone(),
+            key_bits: key_bits::<K>(),
             item_count,
             keys: SortBuffers::new(keys, out, parts.keys)?,
             values: SortBuffers::new(&absent, &mut absent_out, between)?,
         };
-        kernels.launch::<K>(stream, call, parts.tables)
+        kernels.launch(stream, call, parts.tables)
     }
 
     /// Enqueues a sort that writes the sorted keys to `keys_out`, and each key's value to the same index of
@@ -290,11 +293,12 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let kernels = self.kernels(size_of::<V>())?;
         let call = SortCall {
             bits: self.bits.clone(),
+            key_bits: key_bits::<K>(),
             item_count,
             keys: SortBuffers::new(keys, keys_out, parts.keys)?,
             values: SortBuffers::new(values, values_out, parts.values)?,
         };
-        kernels.launch::<K>(stream, call, parts.tables)
+        kernels.launch(stream, call, parts.tables)
     }
 
     /// Compiles the kernels of [`pairs`](Self::pairs) for values of the size of `V`, or loads them if compiled earlier.
@@ -326,7 +330,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn sources(order: Order, strategy: Strategy) -> Vec<Source> {
-        vec![source::<K, W>(order, strategy, 0)]
+        vec![source(order, strategy, SortTypes::of::<K, W>(0))]
     }
 
     /// Returns the kernel files of [`pairs`](Self::pairs) for values of the size of `V`, for an
@@ -341,7 +345,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// ```
     pub fn sources_pairs<V: Shared>(order: Order, strategy: Strategy) -> Vec<Source> {
         const { check_value::<V>() };
-        vec![source::<K, W>(order, strategy, size_of::<V>() as u32)]
+        let types = SortTypes::of::<K, W>(size_of::<V>() as u32);
+        vec![source(order, strategy, types)]
     }
 
     /// Checks a count against the keys and the workspace.
@@ -364,16 +369,9 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         if let Some(kernels) = slot.get() {
             return Ok(kernels);
         }
-        let value_bytes = value_bytes as u32;
-        let source = source::<K, W>(self.order, self.strategy, value_bytes);
-        let module = self.compiler.load(&self.context, &source)?;
-        let multiprocessors = cuda::multiprocessors(&self.context)?;
-        let kernels = match self.strategy {
-            Strategy::Onesweep => {
-                Kernels::Onesweep(Onesweep::of::<K>(&module, multiprocessors, value_bytes)?)
-            }
-            Strategy::Split => Kernels::Split(Split::of(&module, multiprocessors)?),
-        };
+        let types = SortTypes::of::<K, W>(value_bytes as u32);
+        let (order, strategy) = (self.order, self.strategy);
+        let kernels = Kernels::load(&self.compiler, &self.context, order, strategy, types)?;
         Ok(slot.get_or_init(|| kernels))
     }
 }
@@ -387,7 +385,22 @@ const fn check_value<V>() {
 }
 
 impl Kernels {
-    fn launch<K: Key>(
+    fn load(
+        compiler: &Compiler,
+        context: &Arc<CudaContext>,
+        order: Order,
+        strategy: Strategy,
+        types: SortTypes,
+    ) -> Result<Self> {
+        let module = compiler.load(context, &source(order, strategy, types))?;
+        let multiprocessors = cuda::multiprocessors(context)?;
+        Ok(match strategy {
+            Strategy::Onesweep => Self::Onesweep(Onesweep::of(&module, multiprocessors, types)?),
+            Strategy::Split => Self::Split(Split::of(&module, multiprocessors)?),
+        })
+    }
+
+    fn launch(
         &self,
         stream: &Arc<CudaStream>,
         call: SortCall<'_>,
@@ -395,7 +408,7 @@ impl Kernels {
     ) -> Result<()> {
         match self {
             Self::Onesweep(onesweep) => onesweep.launch(stream, call, tables),
-            Self::Split(split) => split.launch::<K>(stream, call, tables),
+            Self::Split(split) => split.launch(stream, call, tables),
         }
     }
 }

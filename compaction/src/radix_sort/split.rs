@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 
-use super::{Key, Order, key::declare, key_bits, sort::SortCall, workspace::Views};
+use super::{Order, key::SortTypes, sort::SortCall, workspace::Views};
 use crate::{
-    CountWord, Error, Result,
+    Error, Result,
     cuda::{In, InOut, Kernel, Launch, Module, Source},
 };
 
@@ -57,7 +57,7 @@ type Move = (
     InOut<u64>,
 );
 
-pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> Source {
+pub(super) fn source(order: Order, types: SortTypes) -> Source {
     let source = Source::new(
         "compaction/kernels/radix_sort_split.cu",
         include_str!("../../kernels/radix_sort_split.cu"),
@@ -67,7 +67,7 @@ pub(super) fn source<K: Key, W: CountWord>(order: Order, value_bytes: u32) -> So
     .constant("PORTION_ITEMS", PORTION_ITEMS)
     .kernel::<Zeros>("radix_sort_zeros")
     .kernel::<Move>("radix_sort_split");
-    declare::<K, W>(source, order, value_bytes)
+    types.declare(source, order)
 }
 
 /// The loaded kernels of split: `radix_sort_zeros` counts the zeros of every bit, and `radix_sort_split` partitions by
@@ -88,7 +88,7 @@ impl Split {
         })
     }
 
-    pub(super) fn launch<K: Key>(
+    pub(super) fn launch(
         &self,
         stream: &Arc<CudaStream>,
         mut call: SortCall<'_>,
@@ -113,7 +113,7 @@ impl Split {
         }
         // An empty range of bits copies the keys, by sorting by a bit that is zero in every key.
         let bits = match &call.bits {
-            bits if bits.is_empty() => key_bits::<K>()..key_bits::<K>() + 1,
+            bits if bits.is_empty() => call.key_bits..call.key_bits + 1,
             bits => bits.clone(),
         };
         for bit in bits.clone() {

@@ -34,6 +34,13 @@ use crate::{
 /// ```
 #[derive(Debug)]
 pub struct Workspace<K, V = ()> {
+    memory: Memory,
+    types: PhantomData<fn(K, V)>,
+}
+
+/// The buffers of a [`Workspace`], whose types do not depend on those of keys and values.
+#[derive(Debug)]
+struct Memory {
     /// The scratch buffer of the keys, as bytes. The last pass writes the output, the one before it this buffer, and so
     /// on.
     keys: CudaSlice<u8>,
@@ -45,7 +52,6 @@ pub struct Workspace<K, V = ()> {
     dummy_count: CudaSlice<u64>,
     tables: Tables,
     capacity: usize,
-    types: PhantomData<fn(K, V)>,
 }
 
 /// The tables of counts, offsets and look-back states that the kernels of both strategies use.
@@ -114,27 +120,8 @@ impl<K: Key, V> Workspace<K, V> {
                 "a value has 4 or 8 bytes"
             )
         };
-        let value_bytes = size_of::<V>();
-        let bytes = |each: usize| cuda::uninitialised(stream, items.saturating_mul(each));
-        let byte = || cuda::zeroed(stream, 1);
-        let states = onesweep::states(items, size_of::<K>() as u32, value_bytes as u32);
-        let chunks = split::chunks(items, multiprocessors(stream.context())?);
         Ok(Self {
-            keys: bytes(size_of::<K>())?,
-            values: bytes(value_bytes)?,
-            absent: [byte()?, byte()?, byte()?],
-            dummy_count: cuda::zeroed(stream, 1)?,
-            tables: Tables {
-                onesweep: States::new(stream, states)?,
-                counts: cuda::zeroed(stream, onesweep::bins::<K>())?,
-                starts: cuda::zeroed(stream, onesweep::bins::<K>())?,
-                next_starts: cuda::zeroed(stream, NEXT_BINS)?,
-                finished: cuda::zeroed(stream, 1)?,
-                split: States::new(stream, chunks as usize)?,
-                zeros: cuda::zeroed(stream, split::BITS)?,
-                portion_zeros: cuda::zeroed(stream, split::portions(items))?,
-            },
-            capacity: items,
+            memory: Memory::new(stream, items, size_of::<K>(), size_of::<V>())?,
             types: PhantomData,
         })
     }
@@ -164,8 +151,9 @@ impl<K: Key, V> Workspace<K, V> {
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
     /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`].
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
-        self.tables.onesweep.check_overrun(stream, "radix_sort")?;
-        self.tables.split.check_overrun(stream, "radix_sort")
+        let tables = &mut self.memory.tables;
+        tables.onesweep.check_overrun(stream, "radix_sort")?;
+        tables.split.check_overrun(stream, "radix_sort")
     }
 
     /// Returns the number of keys that was passed at creation: the longest possible input.
@@ -177,7 +165,7 @@ impl<K: Key, V> Workspace<K, V> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn capacity(&self) -> usize {
-        self.capacity
+        self.memory.capacity
     }
 
     /// Returns the size of the workspace in bytes of device memory.
@@ -191,6 +179,55 @@ impl<K: Key, V> Workspace<K, V> {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
+    #[doc(hidden)]
+    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
+        let tables = &mut self.memory.tables;
+        tables.onesweep.age(stream, epochs_left)?;
+        tables.split.age(stream, epochs_left)
+    }
+
+    /// Borrows all parts of the workspace, for one call.
+    pub(super) fn parts(&mut self) -> Parts<'_> {
+        self.memory.parts()
+    }
+}
+
+impl Memory {
+    fn new(
+        stream: &Arc<CudaStream>,
+        items: usize,
+        key_bytes: usize,
+        value_bytes: usize,
+    ) -> Result<Self> {
+        let bytes = |each: usize| cuda::uninitialised(stream, items.saturating_mul(each));
+        let byte = || cuda::zeroed(stream, 1);
+        let states = onesweep::states(items, key_bytes as u32, value_bytes as u32);
+        let bins = onesweep::bins(key_bytes);
+        let chunks = split::chunks(items, multiprocessors(stream.context())?);
+        Ok(Self {
+            keys: bytes(key_bytes)?,
+            values: bytes(value_bytes)?,
+            absent: [byte()?, byte()?, byte()?],
+            dummy_count: cuda::zeroed(stream, 1)?,
+            tables: Tables {
+                onesweep: States::new(stream, states)?,
+                counts: cuda::zeroed(stream, bins)?,
+                starts: cuda::zeroed(stream, bins)?,
+                next_starts: cuda::zeroed(stream, NEXT_BINS)?,
+                finished: cuda::zeroed(stream, 1)?,
+                split: States::new(stream, chunks as usize)?,
+                zeros: cuda::zeroed(stream, split::BITS)?,
+                portion_zeros: cuda::zeroed(stream, split::portions(items))?,
+            },
+            capacity: items,
+        })
+    }
+
+    fn bytes(&self) -> usize {
         let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
         let tables = &self.tables;
         let counts = [
@@ -206,15 +243,7 @@ impl<K: Key, V> Workspace<K, V> {
         absent + counts + states + words + held
     }
 
-    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
-    #[doc(hidden)]
-    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
-        self.tables.onesweep.age(stream, epochs_left)?;
-        self.tables.split.age(stream, epochs_left)
-    }
-
-    /// Borrows all parts of the workspace, for one call.
-    pub(super) fn parts(&mut self) -> Parts<'_> {
+    fn parts(&mut self) -> Parts<'_> {
         let tables = &mut self.tables;
         Parts {
             capacity: self.capacity,

@@ -7,10 +7,11 @@
 //!
 //! The tile totals of a level are the items of the next level, until one tile holds them all.
 
-use rayon::prelude::*;
-
 use super::{LANE_BYTES, LEVEL_ROWS, level_tile_items};
-use crate::monoid::{Item, Monoid};
+use crate::{
+    monoid::{Item, Monoid},
+    parallel,
+};
 
 const WARP_THREADS: usize = 32;
 
@@ -31,14 +32,12 @@ fn scan_level<T: Item, M: Monoid<T>, const LANE: usize>(
     let tile_items = level_tile_items::<T>() as usize;
     let mut totals = vec![M::lower(M::IDENTITY)];
     if out.len() > tile_items {
-        let tiles = items.unwrap_or(out).par_chunks(tile_items);
-        totals = tiles
-            .map(|tile| M::lower(fold_tile::<T, M, LANE>(tile)))
-            .collect();
+        let tiles = items.unwrap_or(out).chunks(tile_items);
+        totals = parallel::map(tiles, |_, tile| M::lower(fold_tile::<T, M, LANE>(tile)));
         scan_level::<T, M, LANE>(None, &mut totals, false);
     }
-    let tiles = out.par_chunks_mut(tile_items).zip(totals).enumerate();
-    tiles.for_each(|(number, (tile, before))| {
+    let tiles = out.chunks_mut(tile_items).zip(totals);
+    parallel::for_each(tiles, |number, (tile, before)| {
         if let Some(items) = items {
             tile.copy_from_slice(&items[number * tile_items..][..tile.len()]);
         }

@@ -3,13 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 
 use super::{NAMES, Strategy, TILE_ITEMS, check_item, check_items};
 use crate::{
     CountWord, Result,
     arguments::{check_room, check_words},
     chained_scan::chained_scan,
+    parallel,
 };
 
 /// Number of items from which an input is processed in parallel. The calling thread alone takes about 50 µs for fewer
@@ -230,19 +230,15 @@ fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
 /// Compacts items in place and in order: compacts each chunk in parallel, and then moves the chunks together. Returns
 /// the number of survivors.
 fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
-    let chunks = items
-        .par_chunks_mut(CHUNK_ITEMS)
-        .zip(flags.par_chunks(CHUNK_ITEMS));
-    let counts: Vec<usize> = chunks
-        .map(|(items, flags)| {
-            let mut kept = 0;
-            for at in 0..items.len() {
-                items[kept] = items[at];
-                kept += usize::from(flags[at] != 0);
-            }
-            kept
-        })
-        .collect();
+    let chunks = items.chunks_mut(CHUNK_ITEMS).zip(flags.chunks(CHUNK_ITEMS));
+    let counts = parallel::map(chunks, |_, (items, flags)| {
+        let mut kept = 0;
+        for at in 0..items.len() {
+            items[kept] = items[at];
+            kept += usize::from(flags[at] != 0);
+        }
+        kept
+    });
     let mut end = 0;
     for (chunk, count) in counts.into_iter().enumerate() {
         let first = chunk * CHUNK_ITEMS;
@@ -256,15 +252,27 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
 /// each hole between them gets the last survivor that is left.
 fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
-    let mut survivors = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
-    for (place, out) in out[..kept].iter_mut().enumerate() {
-        if flags[place] != 0 {
+    let fillers = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);
+    fill_run(&flags[..kept], 0, values, &mut out[..kept], fillers);
+    kept
+}
+
+/// Writes the values of consecutive flags to `out`, and the value of the next of the `fillers` where a flag is zero.
+/// The first flag has the index `first`.
+fn fill_run<T: Copy>(
+    flags: &[u8],
+    first: usize,
+    values: &impl Values<T>,
+    out: &mut [T],
+    mut fillers: impl Iterator<Item = usize>,
+) {
+    for (place, (out, &flag)) in (first..).zip(out.iter_mut().zip(flags)) {
+        if flag != 0 {
             *out = values.at(place);
-        } else if let Some(last) = survivors.next() {
-            *out = values.at(last);
+        } else if let Some(filler) = fillers.next() {
+            *out = values.at(filler);
         }
     }
-    kept
 }
 
 /// Selects like [`fill_holes`], in parallel: the number of holes before a chunk determines which survivors fill its
@@ -274,11 +282,10 @@ fn fill_holes_by_chunks<T: Copy + Send>(
     values: &impl Values<T>,
     out: &mut [T],
 ) -> usize {
-    let kept = flags.par_chunks(CHUNK_ITEMS).map(count).sum();
+    let kept = parallel_count(flags);
     let (front, back) = flags.split_at(kept);
-    let chunks = front.par_chunks(CHUNK_ITEMS);
-    let holes = chunks.clone().map(|flags| flags.len() - count(flags));
-    let holes: Vec<usize> = holes.collect();
+    let chunks = front.chunks(CHUNK_ITEMS);
+    let holes = parallel::map(chunks.clone(), |_, flags| flags.len() - count(flags));
     let mut fillers = vec![0_u64; holes.iter().sum()];
     keep_in_order(back, &IndicesFrom(kept), &mut fillers);
 
@@ -288,21 +295,11 @@ fn fill_holes_by_chunks<T: Copy + Send>(
         rest = left;
         own
     });
-    let fillers: Vec<&[u64]> = fillers.collect();
-    let parts = out[..kept].par_chunks_mut(CHUNK_ITEMS).zip(chunks);
-    parts
-        .zip(fillers)
-        .enumerate()
-        .for_each(|(chunk, ((out, flags), fillers))| {
-            let mut fillers = fillers.iter().rev();
-            for (place, (out, &flag)) in (chunk * CHUNK_ITEMS..).zip(out.iter_mut().zip(flags)) {
-                if flag != 0 {
-                    *out = values.at(place);
-                } else if let Some(&filler) = fillers.next() {
-                    *out = values.at(filler as usize);
-                }
-            }
-        });
+    let parts = out[..kept].chunks_mut(CHUNK_ITEMS).zip(chunks).zip(fillers);
+    parallel::for_each(parts, |chunk, ((out, flags), fillers)| {
+        let fillers = fillers.iter().map(|&filler| filler as usize);
+        fill_run(flags, chunk * CHUNK_ITEMS, values, out, fillers.rev());
+    });
     kept
 }
 
@@ -375,6 +372,12 @@ pub(crate) fn count(flags: &[u8]) -> usize {
         .sum()
 }
 
+/// Returns the number of nonzero flags, counted in parallel.
+fn parallel_count(flags: &[u8]) -> usize {
+    let counts = parallel::map(flags.chunks(CHUNK_ITEMS), |_, flags| count(flags));
+    counts.iter().sum()
+}
+
 /// Selects in order, in parallel: each chunk is counted, takes its part of the output in chunk order, and fills it.
 /// Returns the number of survivors.
 fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
@@ -398,8 +401,7 @@ fn keep_in_order<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mu
 /// Returns the number of survivors.
 fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let rest = Mutex::new(out);
-    let chunks = flags.par_chunks(CHUNK_ITEMS).enumerate();
-    let kept = chunks.map(|(chunk, flags)| {
+    let kept = parallel::map(flags.chunks(CHUNK_ITEMS), |chunk, flags| {
         let survivors = count(flags);
         let part = take(
             &mut rest.lock().unwrap_or_else(PoisonError::into_inner),
@@ -407,7 +409,7 @@ fn append<T: Copy + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) 
         );
         keep_run(flags, chunk * CHUNK_ITEMS, values, part)
     });
-    kept.sum()
+    kept.iter().sum()
 }
 
 /// Removes the first `len` items from the slice `rest` and returns them. Panics if there are fewer.
@@ -420,11 +422,12 @@ pub(crate) fn take<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 /// Writes the value of every index to `out`, or all-one bits where the flag is zero, in parallel. Returns the number of
 /// nonzero flags.
 fn blank<T: Pod + Send>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
-    let parts = out[..flags.len()].par_chunks_mut(CHUNK_ITEMS);
-    let chunks = flags.par_chunks(CHUNK_ITEMS).zip(parts).enumerate();
-    let kept =
-        chunks.map(|(chunk, (flags, part))| blank_run(flags, chunk * CHUNK_ITEMS, values, part));
-    kept.sum()
+    let parts = out[..flags.len()].chunks_mut(CHUNK_ITEMS);
+    let chunks = flags.chunks(CHUNK_ITEMS).zip(parts);
+    let kept = parallel::map(chunks, |chunk, (flags, part)| {
+        blank_run(flags, chunk * CHUNK_ITEMS, values, part)
+    });
+    kept.iter().sum()
 }
 
 /// Writes the values of consecutive flags to `out`, or all-one bits where the flag is zero. Returns the number of

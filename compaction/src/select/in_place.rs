@@ -1,11 +1,11 @@
 //! Stream compaction in place on a GPU.
 
-use std::sync::Arc;
+use std::{alloc::Layout, sync::Arc};
 
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Select, TILE_ITEMS, check_items,
+    BLOCK_THREADS, Select, TILE_ITEMS, check_items, item_layout,
     method::{self, Extent, FillHolesInPlace, FindHoles, SelectCall},
     strategy::Strategy,
     workspace::Workspace,
@@ -22,22 +22,23 @@ type InPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, InOut<W>, InOut<u64>);
 
 /// Returns the items per thread of the kernel `select_in_place`, 1 to 16, so that the survivors of a tile fit in 32 KiB
 /// of shared memory.
-fn stripes<T>() -> u32 {
-    (64 / size_of::<T>() as u32).clamp(1, 16)
+fn stripes(layout: Layout) -> u32 {
+    (64 / layout.size() as u32).clamp(1, 16)
 }
 
-/// Returns the kernel file with which a strategy works in place, for items with the size and alignment of `T`. Returns
+/// Returns the kernel file with which a strategy works in place, for items of a size and alignment. Returns
 /// [`Error::NotInPlace`] for other strategies.
-fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Source> {
+fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Result<Source> {
     match strategy {
-        Strategy::LookBack | Strategy::Off => Ok(method::with_constants::<T, W>(Source::new(
-            "compaction/kernels/select_in_place.cu",
-            include_str!("../../kernels/select_in_place.cu"),
-        ))
-        .constant("IN_PLACE_STRIPES", stripes::<T>())
-        .kernel::<InPlace<W>>("select_in_place")
-        .kernel::<InPlace<W>>("select_blank_in_place")),
-        Strategy::HoleFilling => Ok(method::source::<T, W>(strategy)),
+        Strategy::LookBack | Strategy::Off => {
+            let text = include_str!("../../kernels/select_in_place.cu");
+            let source = Source::new("compaction/kernels/select_in_place.cu", text);
+            Ok(method::with_constants::<W>(source, layout)
+                .constant("IN_PLACE_STRIPES", stripes(layout))
+                .kernel::<InPlace<W>>("select_in_place")
+                .kernel::<InPlace<W>>("select_blank_in_place"))
+        }
+        Strategy::HoleFilling => Ok(method::source::<W>(strategy, layout)),
         Strategy::Atomic
         | Strategy::CountScanScatter
         | Strategy::Sequences
@@ -60,12 +61,13 @@ pub(super) enum InPlaceMethod<W: CountWord> {
 }
 
 impl<W: CountWord> InPlaceMethod<W> {
-    pub(super) fn load<T: Shared>(
+    pub(super) fn load(
         compiler: &Compiler,
         context: &Arc<CudaContext>,
         strategy: Strategy,
+        layout: Layout,
     ) -> Result<Self> {
-        let module = compiler.load(context, &source::<T, W>(strategy)?)?;
+        let module = compiler.load(context, &source::<W>(strategy, layout)?)?;
         Ok(match strategy {
             Strategy::Off => Self::Off(module.kernel("select_blank_in_place")?),
             Strategy::HoleFilling => Self::HoleFilling {
@@ -74,7 +76,7 @@ impl<W: CountWord> InPlaceMethod<W> {
             },
             _ => Self::LookBack {
                 kernel: module.kernel("select_in_place")?,
-                tile_items: BLOCK_THREADS * stripes::<T>(),
+                tile_items: BLOCK_THREADS * stripes(layout),
             },
         })
     }
@@ -168,10 +170,24 @@ impl Select {
         selected: &mut CudaViewMut<'_, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
-        let method = self.in_place_method::<T, W>()?;
-        check_items(flags.len(), items.len())?;
+        let items = (cuda::reinterpret_mut(items)?, item_layout::<T>());
+        self.bytes_in_place(stream, items, flags, count, selected, workspace)
+    }
+
+    /// Enqueues the selection of [`in_place`](Self::in_place), for items given as bytes and a layout.
+    fn bytes_in_place<W: CountWord>(
+        &self,
+        stream: &Arc<CudaStream>,
+        (mut items, layout): (CudaViewMut<'_, u8>, Layout),
+        flags: &CudaView<'_, u8>,
+        count: Count<'_, W>,
+        selected: &mut CudaViewMut<'_, W>,
+        workspace: &mut Workspace,
+    ) -> Result<()> {
+        let method = self.in_place_method::<W>(layout)?;
+        check_items(flags.len(), items.len() / layout.size())?;
         let call = self.call(stream, flags, count, selected, workspace)?;
-        method.launch(call, &mut cuda::reinterpret_mut(items)?)
+        method.launch(call, &mut items)
     }
 
     /// Compiles the kernels of [`in_place`](Self::in_place) for items with the size and alignment of `T` and counts of
@@ -188,7 +204,7 @@ impl Select {
     ///
     /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for strategies that do not work in place.
     pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
-        self.in_place_method::<T, W>().map(drop)
+        self.in_place_method::<W>(item_layout::<T>()).map(drop)
     }
 
     /// Returns the kernel files of [`in_place`](Self::in_place) for items with the size and alignment of `T` and counts
@@ -207,11 +223,12 @@ impl Select {
     ///
     /// Returns [`Error::NotInPlace`] for strategies that do not work in place.
     pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
-        Ok(vec![source::<T, W>(strategy)?])
+        Ok(vec![source::<W>(strategy, item_layout::<T>())?])
     }
 
-    fn in_place_method<T: Shared, W: CountWord>(&self) -> Result<Arc<InPlaceMethod<W>>> {
-        self.in_place
-            .get::<T, _>(|| InPlaceMethod::load::<T>(&self.compiler, &self.context, self.strategy))
+    fn in_place_method<W: CountWord>(&self, layout: Layout) -> Result<Arc<InPlaceMethod<W>>> {
+        self.in_place.get(layout, || {
+            InPlaceMethod::load(&self.compiler, &self.context, self.strategy, layout)
+        })
     }
 }

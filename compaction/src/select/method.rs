@@ -1,14 +1,13 @@
 //! The kernels and launches of each strategy of stream compaction.
 
-use std::sync::Arc;
+use std::{alloc::Layout, sync::Arc};
 
 use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
-use super::{BLOCK_THREADS, MAX_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS, check_item};
+use super::{BLOCK_THREADS, MAX_SEQUENCES, SECTION_ITEMS, Strategy, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     cuda::{self, In, InOut, Kernel, Launch, Module, Source},
-    layout::Shared,
     look_back,
 };
 
@@ -159,52 +158,53 @@ macro_rules! file {
 }
 
 /// Adds to a kernel source the definitions that all select kernels need: the word type `W`, the block size, the size
-/// and alignment of `T`, and those of `look_back.cuh`.
-pub(super) fn with_constants<T: Shared, W: CountWord>(source: Source) -> Source {
-    const { check_item::<T>() };
+/// and alignment of the items, and those of `look_back.cuh`.
+pub(super) fn with_constants<W: CountWord>(source: Source, layout: Layout) -> Source {
     let source = source
         .define("Word", W::NAME)
         .constant("BLOCK_THREADS", BLOCK_THREADS);
-    look_back::declare(item_constants::<T>(source))
+    look_back::declare(item_constants(source, layout))
 }
 
 /// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`: the size of the items, and their alignment up
 /// to 16 bytes.
-pub(crate) fn item_constants<T>(source: Source) -> Source {
+pub(crate) fn item_constants(source: Source, layout: Layout) -> Source {
     source
-        .constant("ITEM_BYTES", size_of::<T>() as u32)
-        .constant("ITEM_ALIGN", align_of::<T>().min(WIDEST_VECTOR) as u32)
+        .constant("ITEM_BYTES", layout.size() as u32)
+        .constant("ITEM_ALIGN", layout.align().min(WIDEST_VECTOR) as u32)
 }
 
-/// Returns the kernel file of a strategy, for indices and for items with the size and alignment of `T`.
-pub(super) fn source<T: Shared, W: CountWord>(strategy: Strategy) -> Source {
+/// Returns the kernel file of a strategy, for indices and for items of a size and alignment.
+pub(super) fn source<W: CountWord>(strategy: Strategy, layout: Layout) -> Source {
     match strategy {
-        Strategy::LookBack => with_constants::<T, W>(file!("select.cu"))
+        Strategy::LookBack => with_constants::<W>(file!("select.cu"), layout)
             .kernel::<Keep<W>>("select_indices_look_back")
             .kernel::<Keep<W>>("select_items_look_back")
             .kernel::<Keep<W>>("select_many_indices_look_back")
             .kernel::<Keep<W>>("select_many_items_look_back"),
-        Strategy::Atomic | Strategy::Off => with_constants::<T, W>(file!("select_append.cu"))
+        Strategy::Atomic | Strategy::Off => with_constants::<W>(file!("select_append.cu"), layout)
             .kernel::<Keep<W>>("select_indices_atomic")
             .kernel::<Keep<W>>("select_items_atomic")
             .kernel::<Keep<W>>("select_indices_off")
             .kernel::<Keep<W>>("select_items_off"),
-        Strategy::CountScanScatter => with_constants::<T, W>(file!("select_count_scan_scatter.cu"))
-            .kernel::<CountGroups<W>>("select_count_blocks")
-            .kernel::<ScanGroups<W>>("select_scan_blocks")
-            .kernel::<MoveGroups<W>>("select_scatter_indices")
-            .kernel::<MoveGroups<W>>("select_scatter_items"),
-        Strategy::Sequences => with_constants::<T, W>(file!("select_sequences.cu"))
+        Strategy::CountScanScatter => {
+            with_constants::<W>(file!("select_count_scan_scatter.cu"), layout)
+                .kernel::<CountGroups<W>>("select_count_blocks")
+                .kernel::<ScanGroups<W>>("select_scan_blocks")
+                .kernel::<MoveGroups<W>>("select_scatter_indices")
+                .kernel::<MoveGroups<W>>("select_scatter_items")
+        }
+        Strategy::Sequences => with_constants::<W>(file!("select_sequences.cu"), layout)
             .kernel::<CountGroups<W>>("select_count_sequences")
             .kernel::<ScanSequences<W>>("select_scan_sequences")
             .kernel::<MoveGroups<W>>("select_move_indices")
             .kernel::<MoveGroups<W>>("select_move_items"),
-        Strategy::ScanScatter => with_constants::<T, W>(file!("select_scan_scatter.cu"))
+        Strategy::ScanScatter => with_constants::<W>(file!("select_scan_scatter.cu"), layout)
             .kernel::<ScanSections<W>>("select_scan_sections")
             .kernel::<ScanGroups<W>>("select_scan_sums")
             .kernel::<MoveByRank<W>>("select_scatter_indices_by_rank")
             .kernel::<MoveByRank<W>>("select_scatter_items_by_rank"),
-        Strategy::HoleFilling => with_constants::<T, W>(file!("select_hole_filling.cu"))
+        Strategy::HoleFilling => with_constants::<W>(file!("select_hole_filling.cu"), layout)
             .kernel::<FindHoles<W>>("select_find_holes")
             .kernel::<FillHoles<W>>("select_fill_holes_with_indices")
             .kernel::<FillHoles<W>>("select_fill_holes_with_items")

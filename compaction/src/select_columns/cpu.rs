@@ -1,12 +1,11 @@
 //! Stream compaction of several columns on the CPU.
 
-use rayon::prelude::*;
-
 use super::check_columns;
 use crate::{
     Result,
     arguments::{check_len, check_room},
     layout::Shared,
+    parallel,
     select::{self, check_item},
 };
 
@@ -90,14 +89,11 @@ pub fn specification<T: Copy>(columns: &[&[T]], flags: &[u8]) -> Vec<Vec<T>> {
 /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) if an output is shorter than `flags`.
 pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
     check(flags, columns)?;
-    let chunks: Vec<&[u8]> = flags.chunks(CHUNK_ITEMS).collect();
-    let counts: Vec<usize> = chunks
-        .par_iter()
-        .map(|flags| select::cpu::count(flags))
-        .collect();
+    let chunks = flags.chunks(CHUNK_ITEMS);
+    let counts = parallel::map(chunks.clone(), |_, flags| select::cpu::count(flags));
 
     // Every chunk gets its part of each output.
-    let mut parts: Vec<Vec<Part<'_>>> = chunks.iter().map(|_| Vec::new()).collect();
+    let mut parts: Vec<Vec<Part<'_>>> = counts.iter().map(|_| Vec::new()).collect();
     for column in columns {
         let items = column.items.chunks(CHUNK_ITEMS * column.bytes);
         let mut rest = &mut *column.out;
@@ -111,7 +107,7 @@ pub fn columns(flags: &[u8], columns: &mut [Column<'_>]) -> Result<usize> {
             });
         }
     }
-    chunks.par_iter().zip(parts).for_each(|(flags, parts)| {
+    parallel::for_each(chunks.zip(parts), |_, (flags, parts)| {
         let mut places = [0_u16; CHUNK_ITEMS];
         let places = places_of(flags, &mut places);
         parts.into_iter().for_each(|part| part.keep(places));

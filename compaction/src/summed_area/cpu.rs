@@ -1,16 +1,18 @@
 //! Summed-area tables on the CPU.
 
-use rayon::prelude::*;
-
 use super::check_lengths;
 use crate::{
     Result,
     monoid::{Item, Monoid, Operators},
+    parallel,
 };
 
 /// Bytes of the rows that all threads process together. They fit in the cache, because they are first summed along the
 /// rows and then down the columns.
 const SEGMENT_BYTES: usize = 4 << 20;
+
+/// Items that a thread sums along the rows at a time, unless a row is longer.
+const CHUNK_ITEMS: usize = 1 << 13;
 
 /// Number of items from which a table is computed in parallel instead of on the calling thread.
 const PARALLEL_FROM: usize = 1 << 16;
@@ -102,13 +104,12 @@ pub fn table<T: Item>(items: &[T], (width, height): (usize, usize), out: &mut [T
 /// Threads first compute the prefix sums of whole rows, and then add rows downwards in vertical strips.
 fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threads: usize) {
     if threads == 1 {
-        out.chunks_mut(width)
-            .zip(items.chunks(width))
-            .for_each(sum_row);
+        sum_rows(items, width, out);
         return add_rows(above, out.chunks_mut(width));
     }
-    let rows = out.par_chunks_mut(width).zip(items.par_chunks(width));
-    rows.for_each(sum_row);
+    let chunk = width * (CHUNK_ITEMS / width).max(1);
+    let chunks = out.chunks_mut(chunk).zip(items.chunks(chunk));
+    parallel::for_each(chunks, |_, (out, items)| sum_rows(items, width, out));
 
     let strip_width = width.div_ceil(threads);
     let mut strips: Vec<Vec<&mut [T]>> = Vec::new();
@@ -118,22 +119,21 @@ fn segment<T: Item>(items: &[T], width: usize, above: &[T], out: &mut [T], threa
             strip.push(part);
         }
     }
-    strips
-        .into_par_iter()
-        .enumerate()
-        .for_each(|(strip, rows)| {
-            let first = (strip * strip_width).min(above.len());
-            let last = (first + strip_width).min(above.len());
-            add_rows(&above[first..last], rows.into_iter());
-        });
+    parallel::for_each(strips, |strip, rows| {
+        let first = (strip * strip_width).min(above.len());
+        let last = (first + strip_width).min(above.len());
+        add_rows(&above[first..last], rows.into_iter());
+    });
 }
 
-/// Writes the inclusive prefix sums of the row `items` to `out`.
-fn sum_row<T: Item>((out, items): (&mut [T], &[T])) {
-    let mut left = T::zeroed();
-    for (out, &item) in out.iter_mut().zip(items) {
-        left = add(left, item);
-        *out = left;
+/// Writes the inclusive prefix sums of each row of `items` to `out`.
+fn sum_rows<T: Item>(items: &[T], width: usize, out: &mut [T]) {
+    for (out, items) in out.chunks_mut(width).zip(items.chunks(width)) {
+        let mut left = T::zeroed();
+        for (out, &item) in out.iter_mut().zip(items) {
+            left = add(left, item);
+            *out = left;
+        }
     }
 }
 

@@ -104,7 +104,8 @@ pub(crate) fn items<T: Shared>(len: usize) -> Vec<T> {
     items
 }
 
-fn fill(items: &mut [u8], size: usize) {
+/// Fills a buffer with the bytes of [`items`] of this size.
+pub(crate) fn fill(items: &mut [u8], size: usize) {
     for (index, item) in items.chunks_mut(size).enumerate() {
         let mut random = Random(index as u64);
         for (place, word) in item.chunks_mut(size_of::<u32>()).enumerate() {

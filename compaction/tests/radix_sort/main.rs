@@ -317,19 +317,8 @@ fn check<K: FromBits>(
         keys.len(),
         K::NAME
     );
-    let number = |&index: &usize| {
-        let ordered = keys[index].ordered();
-        let ordered = if order == Order::Descending {
-            !ordered
-        } else {
-            ordered
-        };
-        // Only the bits of the range count.
-        let above = |bit| u64::MAX.checked_shl(bit).unwrap_or(0);
-        ordered & above(bits.start) & !above(bits.end)
-    };
-    let mut expected: Vec<usize> = (0..keys.len()).collect();
-    expected.sort_by_key(number);
+    let numbers: Vec<u64> = keys.iter().map(|key| key.ordered()).collect();
+    let expected = sorted_indices(&numbers, bits, order);
     let wrong = expected
         .iter()
         .zip(out)
@@ -345,6 +334,19 @@ fn check<K: FromBits>(
             .position(|(left, right)| left != right);
         assert!(wrong.is_none(), "{case}: value {wrong:?} is wrong");
     }
+}
+
+/// Returns the order of the keys, given as [`Key::ordered`], by the standard library's stable sort.
+fn sorted_indices(numbers: &[u64], bits: &Range<u32>, order: Order) -> Vec<usize> {
+    // Only the bits of the range count.
+    let above = |bit| u64::MAX.checked_shl(bit).unwrap_or(0);
+    let mask = above(bits.start) & !above(bits.end);
+    let mut indices: Vec<usize> = (0..numbers.len()).collect();
+    indices.sort_by_key(|&index| match order {
+        Order::Ascending => numbers[index] & mask,
+        Order::Descending => !numbers[index] & mask,
+    });
+    indices
 }
 
 /// Checks that invalid arguments are errors that name the object, and leave the output unchanged.

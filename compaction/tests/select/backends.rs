@@ -1,8 +1,11 @@
 //! The selections as one function call on all backends.
 
+use std::alloc::Layout;
+
+use bytemuck::{cast_slice, cast_slice_mut};
 use compaction::{
     Count, CountWord, cuda,
-    cudarc::driver::CudaViewMut,
+    cudarc::driver::{CudaView, CudaViewMut},
     layout::Shared,
     select::{Select, Strategy, TILE_ITEMS, Workspace, cpu},
 };
@@ -39,32 +42,38 @@ impl Backend<'_> {
         }
     }
 
-    /// Selects items into `out`, and returns the count.
+    /// Selects items of type `T`, given as bytes aligned for it, into `out`, and returns the count.
     pub(crate) fn items<T: Shared + Send + Sync>(
         &self,
         strategy: Strategy,
-        items: &[T],
+        items: &[u8],
         flags: &[u8],
-        out: &mut [T],
+        out: &mut [u8],
     ) -> usize {
         match self {
-            Self::Specification => write(cpu::specification(items.iter().copied(), flags), out),
-            Self::Cpu => cpu::items(strategy, items, flags, out).unwrap(),
-            Self::Cuda(cuda) => cuda.items(strategy, items, flags, out),
+            Self::Specification => {
+                let items = cast_slice::<u8, T>(items).iter().copied();
+                write(cpu::specification(items, flags), cast_slice_mut(out))
+            }
+            Self::Cpu => {
+                let (items, out) = (cast_slice::<u8, T>(items), cast_slice_mut(out));
+                cpu::items(strategy, items, flags, out).unwrap()
+            }
+            Self::Cuda(cuda) => cuda.items::<T>(strategy, items, flags, out),
         }
     }
 
-    /// Selects within `items`, and returns the count.
+    /// Selects within `items` of type `T`, given as bytes aligned for it, and returns the count.
     pub(crate) fn in_place<T: Shared + Send + Sync>(
         &self,
         strategy: Strategy,
-        items: &mut [T],
+        items: &mut [u8],
         flags: &[u8],
     ) -> usize {
         match self {
             Self::Specification => unreachable!("it writes elsewhere"),
-            Self::Cpu => cpu::in_place(strategy, items, flags).unwrap(),
-            Self::Cuda(cuda) => cuda.in_place(strategy, items, flags),
+            Self::Cpu => cpu::in_place(strategy, cast_slice_mut::<u8, T>(items), flags).unwrap(),
+            Self::Cuda(cuda) => cuda.in_place::<T>(strategy, items, flags),
         }
     }
 }
@@ -124,26 +133,25 @@ impl<'a> Cuda<'a> {
     }
 
     fn indices<W: CountWord>(&self, strategy: Strategy, flags: &[u8], out: &mut [W]) -> usize {
-        let (room, all) = (self.guarded(out), self.guarded(flags));
-        self.call(room, out, flags.len(), |given, out, selected, workspace| {
-            let select = self.select(strategy);
-            select.indices(
+        let room = (Layout::new::<W>(), cast_slice_mut(out));
+        self.call::<W>(&[], flags, room, &mut |mut call| {
+            self.select(strategy).indices(
                 &self.gpu.stream,
-                &all.view(),
-                given,
-                out,
-                selected,
-                workspace,
+                &call.flags,
+                call.count,
+                &mut cuda::reinterpret_mut(&mut call.out)?,
+                &mut call.selected,
+                &mut call.workspace,
             )
         })
     }
 
-    pub(crate) fn items<T: Shared>(
+    fn items<T: Shared>(
         &self,
         strategy: Strategy,
-        items: &[T],
+        items: &[u8],
         flags: &[u8],
-        out: &mut [T],
+        out: &mut [u8],
     ) -> usize {
         match self.portion_tiles {
             Some(_) => self.items_by::<T, u64>(strategy, items, flags, out),
@@ -151,80 +159,95 @@ impl<'a> Cuda<'a> {
         }
     }
 
-    fn items_by<T: Shared, W: CountWord>(
+    pub(crate) fn items_by<T: Shared, W: CountWord>(
         &self,
         strategy: Strategy,
-        items: &[T],
+        items: &[u8],
         flags: &[u8],
-        out: &mut [T],
+        out: &mut [u8],
     ) -> usize {
-        let (items, all) = (self.guarded(items), self.guarded(flags));
-        let items = cuda::reinterpret::<u8, T>(items.view()).unwrap();
-        let room = self.guarded(out);
-        self.call::<T, W>(room, out, flags.len(), |given, out, selected, workspace| {
-            let (select, stream) = (self.select(strategy), &self.gpu.stream);
-            select.items(stream, &items, &all.view(), given, out, selected, workspace)
+        let room = (Layout::new::<T>(), out);
+        self.call::<W>(items, flags, room, &mut |mut call| {
+            self.select(strategy).items::<T, W>(
+                &self.gpu.stream,
+                &cuda::reinterpret(call.items)?,
+                &call.flags,
+                call.count,
+                &mut cuda::reinterpret_mut(&mut call.out)?,
+                &mut call.selected,
+                &mut call.workspace,
+            )
         })
     }
 
-    pub(crate) fn in_place<T: Shared>(
-        &self,
-        strategy: Strategy,
-        items: &mut [T],
-        flags: &[u8],
-    ) -> usize {
+    fn in_place<T: Shared>(&self, strategy: Strategy, items: &mut [u8], flags: &[u8]) -> usize {
         match self.portion_tiles {
             Some(_) => self.in_place_by::<T, u64>(strategy, items, flags),
             None => self.in_place_by::<T, u32>(strategy, items, flags),
         }
     }
 
-    fn in_place_by<T: Shared, W: CountWord>(
+    pub(crate) fn in_place_by<T: Shared, W: CountWord>(
         &self,
         strategy: Strategy,
-        items: &mut [T],
+        items: &mut [u8],
         flags: &[u8],
     ) -> usize {
-        let (room, all) = (self.guarded(items), self.guarded(flags));
-        let len = flags.len();
-        self.call::<T, W>(room, items, len, |given, items, selected, workspace| {
-            let (select, stream) = (self.select(strategy), &self.gpu.stream);
-            select.in_place(stream, items, &all.view(), given, selected, workspace)
+        let room = (Layout::new::<T>(), items);
+        self.call::<W>(&[], flags, room, &mut |mut call| {
+            self.select(strategy).in_place::<T, W>(
+                &self.gpu.stream,
+                &mut cuda::reinterpret_mut(&mut call.out)?,
+                &call.flags,
+                call.count,
+                &mut call.selected,
+                &mut call.workspace,
+            )
         })
     }
 
-    /// Uploads items between guards, `start` items into their buffer and, if they need no alignment, `shift` bytes
-    /// more.
-    fn guarded<T: Shared>(&self, items: &[T]) -> Guarded<u8> {
-        let shift = if align_of::<T>() == 1 { self.shift } else { 0 };
-        let first = self.start * size_of::<T>() + shift;
-        Guarded::new(&self.gpu.stream, first, bytemuck::cast_slice(items))
-    }
-
-    /// Calls `call` with a count of `len` items, an output, a count buffer and a workspace. Returns the output and the
-    /// count.
-    fn call<T: Shared, W: CountWord>(
+    /// Calls `call` on device buffers with a count of as many items as flags. Items and output have the same layout.
+    /// Returns the output and the count.
+    fn call<W: CountWord>(
         &self,
-        mut room: Guarded<u8>,
-        out: &mut [T],
-        len: usize,
-        call: impl FnOnce(
-            Count<'_, W>,
-            &mut CudaViewMut<'_, T>,
-            &mut CudaViewMut<'_, W>,
-            &mut Workspace,
-        ) -> compaction::Result<()>,
+        items: &[u8],
+        flags: &[u8],
+        (layout, out): (Layout, &mut [u8]),
+        call: &mut dyn FnMut(Call<'_, W>) -> compaction::Result<()>,
     ) -> usize {
         let stream = &self.gpu.stream;
+        // Items begin `start` items into their buffer and, if they need no alignment, `shift` bytes later.
+        let shift = if layout.align() == 1 { self.shift } else { 0 };
+        let first = self.start * layout.size() + shift;
+        let mut room = Guarded::new(stream, first, out);
+        let items = Guarded::new(stream, first, items);
+        let all = Guarded::new(stream, self.start + self.shift, flags);
         let mut selected = Guarded::new(stream, 1, &[word::<W>(0xabcd_0001)]);
-        call(
-            Count::Given(word(len)),
-            &mut cuda::reinterpret_mut(&mut room.view_mut()).unwrap(),
-            &mut selected.view_mut(),
-            &mut self.workspace(len),
-        )
+        call(Call {
+            items: items.view(),
+            flags: all.view(),
+            count: Count::Given(word(flags.len())),
+            out: room.view_mut(),
+            selected: selected.view_mut(),
+            workspace: self.workspace(flags.len()),
+        })
         .unwrap();
-        bytemuck::cast_slice_mut(out).copy_from_slice(&room.read(stream));
+        out.copy_from_slice(&room.read(stream));
         selected.read(stream)[0].to_len()
     }
 }
+
+/// The arguments of a selection on a GPU, with items and output as bytes.
+struct Call<'a, W: CountWord> {
+    items: CudaView<'a, u8>,
+    flags: CudaView<'a, u8>,
+    count: Count<'a, W>,
+    out: CudaViewMut<'a, u8>,
+    selected: CudaViewMut<'a, W>,
+    workspace: Workspace,
+}
+
+/// The function [`Cuda::items_by`] for one item type.
+pub(crate) type CudaItems<'a> = fn(&Cuda<'a>, Strategy, &[u8], &[u8], &mut [u8]) -> usize;
+/// The function [`Cuda::in_place_by`] for one item type.
+pub(crate) type CudaInPlace<'a> = fn(&Cuda<'a>, Strategy, &mut [u8], &[u8]) -> usize;

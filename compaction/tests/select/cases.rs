@@ -51,10 +51,21 @@ pub(crate) fn check<T: Shared>(
     guard: T,
     case: &str,
 ) {
-    let items = Items::of(items);
+    let (items, out) = (Items::of(items), Items::of(out));
+    check_bytes(strategy, items, flags, (out, count), bytes_of(&guard), case);
+}
+
+/// Checks the output like [`check`], with items as bytes.
+pub(crate) fn check_bytes(
+    strategy: Strategy,
+    items: Items<'_>,
+    flags: &[u8],
+    (out, count): (Items<'_>, usize),
+    guard: &[u8],
+    case: &str,
+) {
     let kept: Vec<&[u8]> = items.flagged(flags).collect();
     assert_eq!(count, kept.len(), "{case}: the count");
-    let out = Items::of(out);
     match strategy {
         Strategy::HoleFilling => {
             // The last survivor fills the first hole.
@@ -75,7 +86,7 @@ pub(crate) fn check<T: Shared>(
             }
             return;
         }
-        Strategy::Atomic => check_runs(&kept, &out, flags.len(), case),
+        Strategy::Atomic => check_runs(&kept, out, flags.len(), case),
         _ => {
             let wrong = kept
                 .iter()
@@ -88,7 +99,7 @@ pub(crate) fn check<T: Shared>(
             );
         }
     }
-    let touched = (count..flags.len()).find(|&at| out.at(at) != bytes_of(&guard));
+    let touched = (count..flags.len()).find(|&at| out.at(at) != guard);
     assert!(
         touched.is_none(),
         "{case}: item {touched:?} behind the result is overwritten"
@@ -96,9 +107,10 @@ pub(crate) fn check<T: Shared>(
 }
 
 /// A view of items as bytes, so that the checks are compiled only once.
-struct Items<'a> {
-    bytes: &'a [u8],
-    size: usize,
+#[derive(Clone, Copy)]
+pub(crate) struct Items<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) size: usize,
 }
 
 impl<'a> Items<'a> {
@@ -109,11 +121,11 @@ impl<'a> Items<'a> {
         }
     }
 
-    fn at(&self, index: usize) -> &'a [u8] {
+    fn at(self, index: usize) -> &'a [u8] {
         &self.bytes[index * self.size..][..self.size]
     }
 
-    fn flagged(&self, flags: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    fn flagged(self, flags: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let flagged = self.bytes.chunks(self.size).zip(flags);
         flagged
             .filter(|(_, flag)| **flag != 0)
@@ -130,7 +142,7 @@ fn index(item: &[u8]) -> u32 {
 }
 
 /// Checks that the output consists of the selected items, in runs of whole tiles in any order.
-fn check_runs(kept: &[&[u8]], out: &Items<'_>, len: usize, case: &str) {
+fn check_runs(kept: &[&[u8]], out: Items<'_>, len: usize, case: &str) {
     let got: Vec<&[u8]> = (0..kept.len()).map(|at| out.at(at)).collect();
     let mut sorted = [kept.to_vec(), got.clone()];
     for items in &mut sorted {

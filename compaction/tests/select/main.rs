@@ -19,6 +19,7 @@ mod sizes;
 
 use std::sync::Arc;
 
+use bytemuck::{cast_slice, cast_slice_mut};
 use compaction::{
     CountWord,
     cuda::Nvrtc,
@@ -137,29 +138,50 @@ fn keeps_in_place(backend: &Backend<'_>) {
 /// Selects in place with all strategies that support it.
 fn selects_in_place<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in cases::IN_PLACE {
-        selects_in_place_by::<T>(strategy, flags, mask, |items| {
-            backend.in_place(strategy, items, flags)
+        selects_in_place_by(item::<T>(), strategy, flags, mask, &mut |items| {
+            backend.in_place::<T>(strategy, items, flags)
         });
     }
 }
 
-/// Selects in place by a call of `in_place`, which returns the count, and checks the result.
-fn selects_in_place_by<T: Shared>(
+/// The name and the size in bytes of an item type.
+type ItemType = (&'static str, usize);
+
+fn item<T: Shared>() -> ItemType {
+    (T::NAME, size_of::<T>())
+}
+
+/// Returns a buffer of at least this many bytes, aligned for every item type.
+fn aligned(bytes: usize) -> Vec<u64> {
+    vec![0; bytes.div_ceil(size_of::<u64>())]
+}
+
+/// Value of bytes that a call must not write.
+const GUARD: u8 = 0xa5;
+
+/// Selects in place by a call of `in_place`, which takes items as bytes and returns the count, and checks the result.
+fn selects_in_place_by(
+    (name, size): ItemType,
     strategy: Strategy,
     flags: &[u8],
     mask: Mask,
-    in_place: impl FnOnce(&mut [T]) -> usize,
+    in_place: &mut dyn FnMut(&mut [u8]) -> usize,
 ) {
-    let items = random::items::<T>(flags.len());
-    let case = format!("{} {} in place, {mask:?}, {strategy}", flags.len(), T::NAME);
+    let len = flags.len() * size;
+    let mut items = aligned(len);
+    random::fill(&mut cast_slice_mut(&mut items)[..len], size);
+    let case = format!("{} {name} in place, {mask:?}, {strategy}", flags.len());
     let mut out = items.clone();
-    let count = in_place(&mut out);
+    let (items, out) = (
+        &cast_slice(&items)[..len],
+        &mut cast_slice_mut(&mut out)[..len],
+    );
+    let count = in_place(out);
     // The contents behind the result are unspecified.
-    let guard: T = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
     if strategy != Strategy::Off {
-        out[count..].fill(guard);
+        out[count * size..].fill(GUARD);
     }
-    cases::check(strategy, &items, flags, (&out, count), guard, &case);
+    check(size, strategy, flags, items, (out, count), &case);
 }
 
 /// Selects indices with all strategies and checks the results.
@@ -181,25 +203,52 @@ fn selects_indices<W: CountWord>(backend: &Backend<'_>, flags: &[u8], mask: Mask
 /// Selects items with all strategies and checks the results.
 fn selects_items<T: Shared + Send + Sync>(backend: &Backend<'_>, flags: &[u8], mask: Mask) {
     for &strategy in backend.strategies() {
-        selects_items_by::<T>(strategy, flags, mask, |items, out| {
-            backend.items(strategy, items, flags, out)
+        selects_items_by(item::<T>(), strategy, flags, mask, &mut |items, out| {
+            backend.items::<T>(strategy, items, flags, out)
         });
     }
 }
 
-/// Selects items by a call of `select`, which returns the count, and checks the result.
-fn selects_items_by<T: Shared>(
+/// Selects items by a call of `select`, which takes items and output as bytes and returns the count, and checks the
+/// result.
+fn selects_items_by(
+    (name, size): ItemType,
     strategy: Strategy,
     flags: &[u8],
     mask: Mask,
-    select: impl FnOnce(&[T], &mut [T]) -> usize,
+    select: &mut dyn FnMut(&[u8], &mut [u8]) -> usize,
 ) {
-    let items = random::items::<T>(flags.len());
-    let case = format!("{} {}, {mask:?}, {strategy}", flags.len(), T::NAME);
-    let guard = bytemuck::pod_read_unaligned(&vec![0xa5; size_of::<T>()]);
-    let mut out = vec![guard; flags.len()];
-    let count = select(&items, &mut out);
-    cases::check(strategy, &items, flags, (&out, count), guard, &case);
+    let len = flags.len() * size;
+    let (mut items, mut out) = (aligned(len), aligned(len));
+    let (items, out) = (
+        &mut cast_slice_mut(&mut items)[..len],
+        &mut cast_slice_mut(&mut out)[..len],
+    );
+    random::fill(items, size);
+    out.fill(GUARD);
+    let case = format!("{} {name}, {mask:?}, {strategy}", flags.len());
+    let count = select(items, out);
+    check(size, strategy, flags, items, (out, count), &case);
+}
+
+/// Checks the output of a selection of items of `size` bytes. `out` was filled with [`GUARD`].
+fn check(
+    size: usize,
+    strategy: Strategy,
+    flags: &[u8],
+    items: &[u8],
+    (out, count): (&[u8], usize),
+    case: &str,
+) {
+    let [items, out] = [items, out].map(|bytes| cases::Items { bytes, size });
+    cases::check_bytes(
+        strategy,
+        items,
+        flags,
+        (out, count),
+        &vec![GUARD; size],
+        case,
+    );
 }
 
 fn the_cpu_keeps_flagged_items_in_random_cases() {

@@ -7,10 +7,11 @@ use compaction::{
 use rayon::prelude::*;
 
 use crate::{
-    Eight, Five, Sixteen, Three,
-    backends::{Backend, Cuda},
+    Eight, Five, ItemType, Sixteen, Three,
+    backends::{Backend, Cuda, CudaInPlace, CudaItems},
     cases::IN_PLACE,
     common::{Gpu, lengths},
+    item,
     random::{Mask, Random},
     selects_in_place, selects_in_place_by, selects_items, selects_items_by,
 };
@@ -63,14 +64,15 @@ pub(crate) fn the_cpu_keeps_items_of_many_sizes() {
 }
 
 fn on_the_cpu<T: Shared + Send + Sync>(cpu: &Backend<'_>) {
-    for_each_mask::<T>(|flags, mask| {
+    for_each_mask(size_of::<T>(), &|flags, mask| {
         selects_items::<T>(cpu, flags, mask);
         selects_in_place::<T>(cpu, flags, mask);
     });
 }
 
-fn for_each_mask<T>(body: impl Fn(&[u8], Mask)) {
-    let mut random = Random(size_of::<T>() as u64);
+/// Calls `body` with flags for items of `size` bytes.
+fn for_each_mask(size: usize, body: &dyn Fn(&[u8], Mask)) {
+    let mut random = Random(size as u64);
     for len in lengths(SIZES) {
         for mask in [Mask::All, Mask::Random(50)] {
             body(&mask.flags(len, &mut random), mask);
@@ -78,15 +80,18 @@ fn for_each_mask<T>(body: impl Fn(&[u8], Mask)) {
     }
 }
 
-type OnCuda = fn(&Cuda<'_>);
+/// The name and size of an item type, and its selections on a GPU.
+type OnCuda<'a> = (ItemType, CudaItems<'a>, CudaInPlace<'a>);
 
 macro_rules! on_cuda {
-    ($($item:ty),+ $(,)?) => { [$(on_cuda::<$item> as OnCuda),+] };
+    ($($item:ty),+ $(,)?) => {
+        [$((item::<$item>(), Cuda::items_by::<$item, u32>, Cuda::in_place_by::<$item, u32>)),+]
+    };
 }
 
 /// Tests all sizes in parallel, because their kernels take long to compile.
 pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
-    let all = on_cuda![
+    let all: &[OnCuda<'_>] = &on_cuda![
         u8, i16, u32, f64, Three, Five, Eight, Sixteen, Pairs1, Pairs3, Pairs8, Pairs31, Longs1,
         Longs3, Longs4, Longs8, Bytes1, Bytes2, Bytes3, Bytes4, Bytes5, Bytes6, Bytes7, Bytes8,
         Bytes9, Bytes10, Bytes11, Bytes12, Bytes13, Bytes14, Bytes15, Bytes16, Bytes17, Bytes18,
@@ -97,24 +102,24 @@ pub(crate) fn keeps_items_of_every_size(gpu: &Gpu) {
         Bytes59, Bytes60, Bytes61, Bytes62, Bytes63, Bytes64
     ];
     let cuda = Cuda::new(gpu);
-    all.par_iter().for_each(|body| body(&cuda));
+    all.par_iter().for_each(|calls| on_cuda(&cuda, calls));
 }
 
 /// Tests an item type with the default strategy, and some with every strategy, because each has its own kernels.
-fn on_cuda<T: Shared>(cuda: &Cuda<'_>) {
-    let has_all_strategies = [1, 2, 6, 7, 16, 24, 33, 62, 64].contains(&size_of::<T>());
+fn on_cuda<'a>(cuda: &Cuda<'a>, &(item, items_by, in_place_by): &OnCuda<'a>) {
+    let has_all_strategies = [1, 2, 6, 7, 16, 24, 33, 62, 64].contains(&item.1);
     let strategies = match Strategy::ALL {
         all if has_all_strategies => all,
         all => &all[..1],
     };
-    for_each_mask::<T>(|flags, mask| {
+    for_each_mask(item.1, &|flags, mask| {
         for &strategy in strategies {
-            selects_items_by::<T>(strategy, flags, mask, |items, out| {
-                cuda.items(strategy, items, flags, out)
+            selects_items_by(item, strategy, flags, mask, &mut |items, out| {
+                items_by(cuda, strategy, items, flags, out)
             });
             if IN_PLACE.contains(&strategy) {
-                selects_in_place_by::<T>(strategy, flags, mask, |items| {
-                    cuda.in_place(strategy, items, flags)
+                selects_in_place_by(item, strategy, flags, mask, &mut |items| {
+                    in_place_by(cuda, strategy, items, flags)
                 });
             }
         }
