@@ -90,7 +90,7 @@ pub(crate) fn render(
         writer.write(&mut renderer, &progress, "");
     }
     if done {
-        let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+        let stats = finish(renderer, scene, outputs, &mut layers)?;
         if let Some(noise) = stats.noise.filter(|noise| noise.unconverged_pixels > 0) {
             note(&format!(
                 "raysieve: {} pixels have {spp} samples and have not converged; a larger --spp continues them",
@@ -114,7 +114,8 @@ pub(crate) fn render(
         ));
         return Ok(Ending::Interrupted);
     }
-    let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+    let left = renderer.samples_left();
+    let stats = finish(renderer, scene, outputs, &mut layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", and one more in some pixels"
@@ -130,10 +131,7 @@ pub(crate) fn render(
             format!("; continue from it with --checkpoint {picture}")
         }
         (None, Some(PictureFormat::Exr)) => {
-            format!(
-                "; render the remaining samples with --samples {} and merge them",
-                renderer.samples_left()
-            )
+            format!("; render the remaining samples with --samples {left} and merge them")
         }
         (None, _) => String::new(),
     };
@@ -226,7 +224,7 @@ fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
 /// If the files need a denoised image, adds it to `layers`. A note on standard error says whether there were enough
 /// samples to denoise.
 pub(crate) fn finish(
-    renderer: &mut Renderer,
+    mut renderer: Renderer,
     scene: &Scene,
     outputs: &Outputs,
     layers: &mut Aovs,
@@ -235,8 +233,7 @@ pub(crate) fn finish(
         DebugView::Samples => renderer.sample_counts()?,
         _ => Vec::new(),
     };
-    let part = renderer.part()?;
-    let samples = part.header.samples.min_samples();
+    let samples = renderer.samples_done().min_samples();
     let debug_image = DebugImage::compute(scene, outputs.debug_view, samples, &counts)?;
     if wants_preview(outputs, layers) {
         layers.set_preview(renderer.preview()?);
@@ -248,7 +245,7 @@ pub(crate) fn finish(
             Some(_) => {
                 format!("raysieve: {picture} contains a denoised preview as an additional layer")
             }
-            None if part.header.stats.noise.is_some() => format!(
+            None if renderer.stats().noise.is_some() => format!(
                 "raysieve: {picture} contains no denoised preview: with --noise, the noise is unknown below 32 samples per \
                  pixel"
             ),
@@ -258,6 +255,7 @@ pub(crate) fn finish(
             ),
         });
     }
+    let part = renderer.into_part()?;
     write_files(&part, outputs, layers, debug_image.as_ref())?;
     Ok(part.header.stats)
 }
