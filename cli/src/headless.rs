@@ -27,7 +27,7 @@ use raysieve::{
         renderer::Renderer,
     },
 };
-use raysieve_scene::Scene;
+use raysieve_scene::{LoadProgress, Scene, escaped};
 use raysieve_viewer::overlay;
 
 use crate::{
@@ -321,27 +321,40 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     bar
 }
 
-/// Runs `read` and returns its result. After a second, shows "reading PATH" and the elapsed time on standard error
-/// until `read` returns. Shows nothing if standard error is not a terminal.
+/// Runs `read`, which reads the scene at `path`, and returns its result. After half a second, shows "reading PATH" and
+/// the elapsed time on standard error until `read` returns. While an OBJ or PLY file is read, shows its name and how much
+/// of it was read, as in "reading statue.ply: 40 %". Shows nothing if standard error is not a terminal.
 pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
-    with_progress_line(format!("reading {}", path.display()), read)
+    let progress = LoadProgress::default();
+    let line = || match progress.file() {
+        Some((name, fraction)) => format!("reading {}: {:.0} %", escaped(&name), 100.0 * fraction),
+        None => format!("reading {}", path.display()),
+    };
+    with_line(line, || progress.watch(read))
 }
 
-/// Runs `work` and returns its result. After a second, shows `what` and the elapsed time on standard error until `work`
-/// returns. Shows nothing if standard error is not a terminal.
+/// Runs `work` and returns its result. After half a second, shows `what` and the elapsed time on standard error until
+/// `work` returns. Shows nothing if standard error is not a terminal.
 pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
+    with_line(|| what.clone(), work)
+}
+
+/// Runs `work` and returns its result, with a line on standard error whose text `what` returns again and again.
+fn with_line<T>(what: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
         line.set_style(style);
     }
-    line.set_message(what);
-    let shown = &line;
+    let (shown, what) = (&line, &what);
     let (done, waiting) = mpsc::channel::<()>();
     let result = thread::scope(|scope| {
         scope.spawn(move || {
-            if waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
-                shown.set_draw_target(ProgressDrawTarget::stderr());
-                shown.enable_steady_tick(LINE_DELAY);
+            while waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
+                shown.set_message(what());
+                if shown.is_hidden() {
+                    shown.set_draw_target(ProgressDrawTarget::stderr());
+                }
+                shown.tick();
             }
         });
         let result = work();
@@ -352,8 +365,8 @@ pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T
     result
 }
 
-/// Time before the line of [`with_progress_line`] appears, and between its updates.
-const LINE_DELAY: Duration = Duration::from_secs(1);
+/// Time before the line of [`with_line`] appears, and between its updates.
+const LINE_DELAY: Duration = Duration::from_millis(500);
 
 /// Writes the estimated remaining time of a progress bar to `text`, such as ", 5m left". Writes nothing while the bar
 /// is at 0.

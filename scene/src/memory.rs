@@ -58,6 +58,17 @@ pub(crate) fn vec_with_capacity<T>(items: usize) -> Result<Vec<T>, String> {
     Ok(list)
 }
 
+/// Ensures that a list has capacity for `more` further items, without spare capacity if it must grow. Fails if the
+/// memory that is available does not suffice.
+pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), String> {
+    if items.capacity() - items.len() < more {
+        let grown = (items.len() + more).saturating_mul(size_of::<T>());
+        check(grown as u64)?;
+        reserve(items, items.len() + more)?;
+    }
+    Ok(())
+}
+
 /// Ensures that a list has capacity for one more item. If the list must grow and the available memory does not suffice,
 /// it fails, because otherwise the system might end the program.
 pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
