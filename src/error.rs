@@ -38,6 +38,14 @@ pub enum Error {
         /// Path of the scene file.
         scene: std::path::PathBuf,
     },
+    /// Memory for the pixels of an image could not be allocated.
+    #[error("size {}x{}: {problem}; choose a smaller size", size.0, size.1)]
+    Memory {
+        /// Width and height of the image in pixels.
+        size: (u32, u32),
+        /// The reason, to be put after the image's size.
+        problem: String,
+    },
     /// A file could not be written.
     #[error("{}: {problem}", path.display())]
     Write {
@@ -68,6 +76,12 @@ impl Error {
         }
     }
 
+    /// Returns a function that converts the phrase of a failed allocation to [`Error::Memory`], for an image of this
+    /// size.
+    pub(crate) fn memory(size: (u32, u32)) -> impl Fn(String) -> Error {
+        move |problem| Error::Memory { size, problem }
+    }
+
     /// Returns the message with control characters escaped, so that it is one line.
     ///
     /// Messages of GPUs are returned as they are, because a kernel compiler's log has several lines.
@@ -89,6 +103,7 @@ impl Error {
         match self {
             Error::Scene(crate::scene::Error::Write { .. })
             | Error::Write { .. }
+            | Error::Memory { .. }
             | Error::Gpu { .. }
             | Error::Compaction(_) => 1,
             Error::Scene(_)

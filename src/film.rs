@@ -8,7 +8,10 @@ use std::sync::{
 };
 
 use glam::Vec3;
+use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
+
+use crate::scene::memory;
 
 /// Scale of the film's fixed-point sums: a radiance of 1 is 2³² units.
 pub const SCALE: f32 = 4_294_967_296.0;
@@ -57,7 +60,8 @@ pub struct FilmSums {
     pub rejected: u64,
 }
 
-/// A film in host memory, shared by the threads that add samples to it.
+/// A film in host memory, shared by the threads that add samples to it. The default has no pixels.
+#[derive(Default)]
 pub struct Film {
     /// Fixed-point sums, three channels per pixel, in row-major order from the top.
     pub sums: Vec<AtomicU64>,
@@ -68,29 +72,47 @@ pub struct Film {
 }
 
 impl Film {
+    /// Memory of a film in bytes per pixel.
+    pub const BYTES_PER_PIXEL: u64 = 3 * 8;
+
     /// Creates a black film without samples.
-    pub fn new(pixel_count: u32) -> Film {
-        let sums = (0..3 * pixel_count as usize)
-            .map(|_| AtomicU64::new(0))
-            .collect();
-        Film {
-            sums,
-            rejected: AtomicU64::new(0),
-            sample_counts: OnceLock::new(),
-        }
+    ///
+    /// # Errors
+    /// A phrase with the reason if the memory cannot be allocated: see [`memory::reserve`].
+    pub fn new(pixel_count: u32) -> Result<Film, String> {
+        let mut film = Film::default();
+        film.clear(pixel_count)?;
+        Ok(film)
     }
 
-    /// Creates a film with a copy of these sums. It does not count the samples of each pixel.
-    pub fn of(exposed: &FilmSums) -> Film {
-        Film {
-            sums: exposed
-                .sums
-                .iter()
-                .map(|&sum| AtomicU64::new(sum))
-                .collect(),
-            rejected: AtomicU64::new(exposed.rejected),
-            sample_counts: OnceLock::new(),
-        }
+    /// Makes the film black, without samples and with this number of pixels. It then does not count the samples of each
+    /// pixel. Allocates memory only if the film grows.
+    ///
+    /// # Errors
+    /// See [`Film::new`]. The film is then unchanged.
+    pub(crate) fn clear(&mut self, pixel_count: u32) -> Result<(), String> {
+        let channels = 3 * pixel_count as usize;
+        memory::reserve(&mut self.sums, channels)?;
+        self.sums.truncate(channels);
+        self.sums.iter_mut().for_each(|sum| *sum.get_mut() = 0);
+        self.sums.resize_with(channels, AtomicU64::default);
+        self.sums.shrink_to_fit();
+        self.rejected = AtomicU64::new(0);
+        self.sample_counts = OnceLock::new();
+        Ok(())
+    }
+
+    /// Copies these sums to the film, which then has their number of pixels and does not count the samples of each
+    /// pixel.
+    ///
+    /// # Errors
+    /// See [`Film::new`]. The film is then unchanged.
+    pub(crate) fn set(&mut self, exposed: &FilmSums) -> Result<(), String> {
+        self.clear((exposed.sums.len() / 3) as u32)?;
+        let sums = self.sums.iter_mut().zip(&exposed.sums);
+        sums.for_each(|(sum, &exposed)| *sum.get_mut() = exposed);
+        self.rejected = AtomicU64::new(exposed.rejected);
+        Ok(())
     }
 
     /// Starts to count the samples of each pixel, from these initial counts. Does nothing if the film already counts.
@@ -121,11 +143,26 @@ impl Film {
     }
 
     /// Returns a copy of the sums and the number of rejected samples.
-    pub fn film_sums(&self) -> FilmSums {
-        let sums = self.sums.iter().map(|sum| sum.load(Relaxed)).collect();
-        FilmSums {
+    ///
+    /// # Errors
+    /// See [`Film::new`].
+    pub fn film_sums(&self) -> Result<FilmSums, String> {
+        let mut sums = Vec::new();
+        memory::reserve(&mut sums, self.sums.len())?;
+        let loaded = self.sums.par_iter().map(|sum| sum.load(Relaxed));
+        loaded.collect_into_vec(&mut sums);
+        Ok(FilmSums {
             sums,
             rejected: self.rejected.load(Relaxed),
+        })
+    }
+
+    /// Converts the film to its sums and the number of rejected samples. The standard library reuses the memory,
+    /// because both kinds of sums have the same size and alignment.
+    pub fn into_sums(self) -> FilmSums {
+        FilmSums {
+            sums: self.sums.into_iter().map(AtomicU64::into_inner).collect(),
+            rejected: self.rejected.into_inner(),
         }
     }
 }

@@ -29,12 +29,13 @@ use raysieve::inspect::debug_view::DebugView;
 use raysieve::{
     inspect::aovs::Aov,
     render::{
+        memory_use::MemoryUse,
         output::{Look, PictureFormat},
         part::Samples,
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::Scene;
+use raysieve_scene::{Scene, memory};
 use raysieve_viewer::{
     Address,
     session::{self, ViewOptions},
@@ -393,6 +394,42 @@ impl Arguments {
             renderer.set_noise(self.noise)?;
         }
         Ok(renderer)
+    }
+
+    /// Checks that the memory suffices for a headless render of the scene with these options, on the CPU, and for its
+    /// files.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] that names the size, and the options without which the render needs less memory.
+    pub(crate) fn check_memory(&self, scene: &Scene) -> Result<(), Error> {
+        let has_layer = |layers: &[Aov]| self.layers.iter().any(|layer| layers.contains(layer));
+        let memory_use = MemoryUse {
+            checkpoint: self.checkpoint.is_some(),
+            resumed: self.checkpoint.as_deref().is_some_and(Path::exists),
+            adaptive: self.noise.is_some(),
+            denoised: self.denoise || has_layer(&[Aov::Denoised]),
+            surface_aovs: has_layer(&[Aov::Albedo, Aov::Normal, Aov::Depth]),
+            overlay: self.look.overlay,
+        };
+        let options = [
+            (memory_use.checkpoint, "--checkpoint"),
+            (memory_use.adaptive, "--noise"),
+            (self.denoise, "--denoise"),
+            (!self.layers.is_empty(), "--layers"),
+            (memory_use.overlay, "--overlay"),
+        ];
+        let options = options.into_iter().filter(|&(given, _)| given);
+        let options: Vec<&str> = options.map(|(_, option)| option).collect();
+        memory::check(memory_use.bytes(scene)).map_err(|problem| Error::Setting {
+            setting: format!("size {}x{}", scene.size.0, scene.size.1),
+            problem: match &options[..] {
+                [] => format!("{problem}; choose a smaller size"),
+                options => format!(
+                    "{problem}; choose a smaller size, or omit {}",
+                    options.join(", ")
+                ),
+            },
+        })
     }
 
     /// Returns the options with which the window or the page starts. `look` is the look of the first image.

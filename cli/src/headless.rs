@@ -27,7 +27,7 @@ use raysieve::{
         renderer::Renderer,
     },
 };
-use raysieve_scene::Scene;
+use raysieve_scene::{LoadProgress, Scene, escaped};
 use raysieve_viewer::overlay;
 
 use crate::{
@@ -90,7 +90,7 @@ pub(crate) fn render(
         writer.write(&mut renderer, &progress, "");
     }
     if done {
-        let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+        let stats = finish(renderer, scene, outputs, &mut layers)?;
         if let Some(noise) = stats.noise.filter(|noise| noise.unconverged_pixels > 0) {
             note(&format!(
                 "raysieve: {} pixels have {spp} samples and have not converged; a larger --spp continues them",
@@ -114,7 +114,8 @@ pub(crate) fn render(
         ));
         return Ok(Ending::Interrupted);
     }
-    let stats = finish(&mut renderer, scene, outputs, &mut layers)?;
+    let left = renderer.samples_left();
+    let stats = finish(renderer, scene, outputs, &mut layers)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", and one more in some pixels"
@@ -130,10 +131,7 @@ pub(crate) fn render(
             format!("; continue from it with --checkpoint {picture}")
         }
         (None, Some(PictureFormat::Exr)) => {
-            format!(
-                "; render the remaining samples with --samples {} and merge them",
-                renderer.samples_left()
-            )
+            format!("; render the remaining samples with --samples {left} and merge them")
         }
         (None, _) => String::new(),
     };
@@ -226,7 +224,7 @@ fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
 /// If the files need a denoised image, adds it to `layers`. A note on standard error says whether there were enough
 /// samples to denoise.
 pub(crate) fn finish(
-    renderer: &mut Renderer,
+    mut renderer: Renderer,
     scene: &Scene,
     outputs: &Outputs,
     layers: &mut Aovs,
@@ -235,8 +233,7 @@ pub(crate) fn finish(
         DebugView::Samples => renderer.sample_counts()?,
         _ => Vec::new(),
     };
-    let part = renderer.part()?;
-    let samples = part.header.samples.min_samples();
+    let samples = renderer.samples_done().min_samples();
     let debug_image = DebugImage::compute(scene, outputs.debug_view, samples, &counts)?;
     if wants_preview(outputs, layers) {
         layers.set_preview(renderer.preview()?);
@@ -248,7 +245,7 @@ pub(crate) fn finish(
             Some(_) => {
                 format!("raysieve: {picture} contains a denoised preview as an additional layer")
             }
-            None if part.header.stats.noise.is_some() => format!(
+            None if renderer.stats().noise.is_some() => format!(
                 "raysieve: {picture} contains no denoised preview: with --noise, the noise is unknown below 32 samples per \
                  pixel"
             ),
@@ -258,6 +255,7 @@ pub(crate) fn finish(
             ),
         });
     }
+    let part = renderer.into_part()?;
     write_files(&part, outputs, layers, debug_image.as_ref())?;
     Ok(part.header.stats)
 }
@@ -323,27 +321,40 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
     bar
 }
 
-/// Runs `read` and returns its result. After a second, shows "reading PATH" and the elapsed time on standard error
-/// until `read` returns. Shows nothing if standard error is not a terminal.
+/// Runs `read`, which reads the scene at `path`, and returns its result. After half a second, shows "reading PATH" and
+/// the elapsed time on standard error until `read` returns. While an OBJ or PLY file is read, shows its name and how much
+/// of it was read, as in "reading statue.ply: 40 %". Shows nothing if standard error is not a terminal.
 pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
-    with_progress_line(format!("reading {}", path.display()), read)
+    let progress = LoadProgress::default();
+    let line = || match progress.file() {
+        Some((name, fraction)) => format!("reading {}: {:.0} %", escaped(&name), 100.0 * fraction),
+        None => format!("reading {}", path.display()),
+    };
+    with_line(line, || progress.watch(read))
 }
 
-/// Runs `work` and returns its result. After a second, shows `what` and the elapsed time on standard error until `work`
-/// returns. Shows nothing if standard error is not a terminal.
+/// Runs `work` and returns its result. After half a second, shows `what` and the elapsed time on standard error until
+/// `work` returns. Shows nothing if standard error is not a terminal.
 pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T {
+    with_line(|| what.clone(), work)
+}
+
+/// Runs `work` and returns its result, with a line on standard error whose text `what` returns again and again.
+fn with_line<T>(what: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {
         line.set_style(style);
     }
-    line.set_message(what);
-    let shown = &line;
+    let (shown, what) = (&line, &what);
     let (done, waiting) = mpsc::channel::<()>();
     let result = thread::scope(|scope| {
         scope.spawn(move || {
-            if waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
-                shown.set_draw_target(ProgressDrawTarget::stderr());
-                shown.enable_steady_tick(LINE_DELAY);
+            while waiting.recv_timeout(LINE_DELAY) == Err(RecvTimeoutError::Timeout) {
+                shown.set_message(what());
+                if shown.is_hidden() {
+                    shown.set_draw_target(ProgressDrawTarget::stderr());
+                }
+                shown.tick();
             }
         });
         let result = work();
@@ -354,8 +365,8 @@ pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T
     result
 }
 
-/// Time before the line of [`with_progress_line`] appears, and between its updates.
-const LINE_DELAY: Duration = Duration::from_secs(1);
+/// Time before the line of [`with_line`] appears, and between its updates.
+const LINE_DELAY: Duration = Duration::from_millis(500);
 
 /// Writes the estimated remaining time of a progress bar to `text`, such as ", 5m left". Writes nothing while the bar
 /// is at 0.

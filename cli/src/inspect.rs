@@ -20,7 +20,7 @@ pub(crate) fn inspect(arguments: &Inspect) -> Result<(), Error> {
     }
     let scene = arguments.load_scene()?;
     scene.notes.iter().for_each(|line| note(line));
-    let what = format!("building the BVH of {}", scene.path.display());
+    let what = format!("building the trees of {}", scene.path.display());
     let inspector = with_progress_line(what, || Inspector::new(&scene))?;
     let record = inspector.trace(arguments.pixel, arguments.sample)?;
     if let Some(file) = &arguments.json {

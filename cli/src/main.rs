@@ -115,6 +115,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if let Some((path, _)) = arguments.checkpoint() {
         output::check_apart(path, &scene)?;
     }
+    if !has_window {
+        arguments.check_memory(&scene)?;
+    }
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
     let mut renderer = arguments.renderer(&scene)?;

@@ -81,7 +81,12 @@ impl Progress {
         self.set_position(renderer);
         let stats = renderer.stats();
         if stats.noise.is_none() && self.noise.wants(stats.spp) {
-            self.noise.look(stats.spp, &renderer.picture()?);
+            match renderer.picture() {
+                Ok(picture) => self.noise.look(stats.spp, &picture),
+                // The render needs no estimate.
+                Err(raysieve::Error::Memory { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         if self.bar.is_hidden() {
             if self.last_output.elapsed() >= LINE_INTERVAL {

@@ -273,7 +273,7 @@ use std::path::Path;
 
 pub use self::{
     error::{Error, escaped},
-    files::record::SceneFile,
+    files::{progress::LoadProgress, record::SceneFile},
     ron::{
         edit::{materials_to_ron, save_camera, save_view},
         materials,

@@ -13,13 +13,40 @@ use std::fs;
 pub fn check(bytes: u64) -> Result<(), String> {
     match available() {
         Some(available) if bytes > available => {
-            let (needed, available) = (gibibytes(bytes), gibibytes(available));
+            let (needed, available) = (amount(bytes), amount(available));
             Err(format!(
-                "is too large for memory: needs {needed:.1} GiB, but only {available:.1} GiB are available"
+                "is too large for memory: needs {needed}, but only {available} are available"
             ))
         }
         _ => Ok(()),
     }
+}
+
+/// Ensures that a list has capacity for `items` items in total, without spare capacity. It may be on another thread, or
+/// after a [`check`], that the memory is taken, so that the allocation itself can fail.
+///
+/// # Errors
+/// A phrase with the reason, to be put after the object's name. The list is then unchanged.
+pub fn reserve<T>(list: &mut Vec<T>, items: usize) -> Result<(), String> {
+    let more = items.saturating_sub(list.len());
+    list.try_reserve_exact(more).map_err(|_| {
+        let bytes = (items as u64).saturating_mul(size_of::<T>() as u64);
+        format!(
+            "is too large for memory: {} could not be allocated",
+            amount(bytes)
+        )
+    })
+}
+
+/// Returns a list of `items` copies of `item`.
+///
+/// # Errors
+/// See [`reserve`].
+pub fn filled<T: Clone>(item: T, items: usize) -> Result<Vec<T>, String> {
+    let mut list = Vec::new();
+    reserve(&mut list, items)?;
+    list.resize(items, item);
+    Ok(list)
 }
 
 /// Returns an empty list with capacity for `items` items. Fails if the memory that is available does not suffice.
@@ -29,6 +56,17 @@ pub(crate) fn vec_with_capacity<T>(items: usize) -> Result<Vec<T>, String> {
     list.try_reserve_exact(items)
         .map_err(|error| format!("is too large for memory: {error}"))?;
     Ok(list)
+}
+
+/// Ensures that a list has capacity for `more` further items, without spare capacity if it must grow. Fails if the
+/// memory that is available does not suffice.
+pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), String> {
+    if items.capacity() - items.len() < more {
+        let grown = (items.len() + more).saturating_mul(size_of::<T>());
+        check(grown as u64)?;
+        reserve(items, items.len() + more)?;
+    }
+    Ok(())
 }
 
 /// Ensures that a list has capacity for one more item. If the list must grow and the available memory does not suffice,
@@ -45,16 +83,32 @@ pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
     Ok(())
 }
 
-/// Converts bytes to gibibytes.
-fn gibibytes(bytes: u64) -> f64 {
-    bytes as f64 / (1u64 << 30) as f64
+/// Returns a number of bytes as text: `1.5 GiB`, or `23 MiB` if it is less than 1 GiB.
+fn amount(bytes: u64) -> String {
+    if bytes < 1 << 30 {
+        format!("{:.0} MiB", bytes as f64 / (1u64 << 20) as f64)
+    } else {
+        format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+    }
 }
 
-/// Returns the bytes of memory available to this process: the smaller of what the machine and its container (cgroup)
-/// have left. Returns `None` on systems other than Linux.
+/// Returns the bytes of memory available to this process: the smallest of what the machine, its container (cgroup) and
+/// the limit of the process (`ulimit -v`) have left. Returns `None` on systems other than Linux.
 fn available() -> Option<u64> {
     let machine = entry("/proc/meminfo", "MemAvailable:")?.checked_mul(1024)?;
-    Some(container_available().map_or(machine, |container| machine.min(container)))
+    let limits = [container_available(), process_available()];
+    limits.into_iter().flatten().chain([machine]).min()
+}
+
+/// Returns the bytes that the limit of the process's address space leaves, or `None` if there is no limit.
+fn process_available() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = line.split_whitespace().next()?.parse().ok()?;
+    let used = entry("/proc/self/status", "VmSize:")?.checked_mul(1024)?;
+    Some(limit.saturating_sub(used))
 }
 
 /// Returns the bytes that the memory limit of a container (Linux control group, version 2) leaves. Cached files count

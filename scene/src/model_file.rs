@@ -3,14 +3,13 @@
 //! Imports the readers `gltf`, `obj` and `ply`, and `builder`, `model` and `files`.
 
 use std::{
-    fs::File,
     io::{BufRead, BufReader},
     path::Path,
 };
 
 use crate::{
     builder::geometry::MeshBuilder,
-    files::{file_type, open_regular_file},
+    files::{file_type, open_regular_file, progress::WatchedFile},
     gltf,
     model::Model,
     obj, ply,
@@ -41,7 +40,11 @@ pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
     open_regular_file(path, &MODEL_TYPES)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut model = match file_type(path).as_str() {
-        "ply" => ply::read(open(path)?, folder),
+        "ply" => {
+            let reader = open(path)?;
+            let bytes = reader.get_ref().bytes;
+            ply::read(reader, bytes, folder)
+        }
         "obj" => obj::read(&mut open(path)?, folder),
         _ => gltf::read(path),
     }?;
@@ -53,9 +56,9 @@ pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
 ///
 /// # Errors
 /// A one-line message without the file's name, if it is missing, unreadable, empty or has another extension.
-fn open(path: &Path) -> Result<BufReader<File>, String> {
+fn open(path: &Path) -> Result<BufReader<WatchedFile>, String> {
     let file = open_regular_file(path, &["ply", "obj"])?;
-    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let mut reader = BufReader::with_capacity(1 << 16, WatchedFile::new(path, file));
     let start = reader.fill_buf();
     if start
         .map_err(|error| format!("cannot be read: {error}"))?

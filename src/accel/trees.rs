@@ -57,8 +57,7 @@ impl SceneBvhs {
     /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
     /// suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
-        let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
-        let primitive_count = top_level_count(scene) + in_meshes;
+        let primitive_count = primitive_count(scene);
         memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
             problem: format!(
@@ -83,6 +82,12 @@ impl SceneBvhs {
             simd_instanced_scene: OnceLock::new(),
         }
     }
+}
+
+/// Returns the number of leaf items of all trees of the scene: triangles, also those of meshes, spheres and instances.
+pub(crate) fn primitive_count(scene: &Scene) -> usize {
+    let in_meshes: usize = scene.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
+    top_level_count(scene) + in_meshes
 }
 
 /// Returns the number of leaf items of the scene's own tree: triangles, spheres and instances, without the triangles of

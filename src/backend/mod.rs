@@ -5,6 +5,7 @@ mod ahead;
 pub mod devices;
 mod gpu_health;
 mod gpus;
+mod host_film;
 mod leak_on_hang;
 mod opening;
 mod pending_chunks;
@@ -192,14 +193,21 @@ impl Backend {
         let pool = threads(settings.threads.unwrap_or(0))?;
         let count = pool.current_num_threads();
         let wave_size = possible(settings.wave_size.unwrap_or(CPU_WAVE))?;
-        memory::check(count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64)
-            .map_err(|problem| Error::Setting {
-                setting: format!("wave size {wave_size}"),
-                problem,
-            })?;
+        let of_waves = count as u64 * u64::from(wave_size) * CpuWave::BYTES_PER_PATH as u64;
+        memory::check(of_waves).map_err(|problem| Error::Setting {
+            setting: format!("wave size {wave_size}"),
+            problem,
+        })?;
+        let (width, height) = camera.size();
+        let of_film = u64::from(camera.pixel_count()) * Film::BYTES_PER_PIXEL;
+        memory::check(of_waves + of_film).map_err(|problem| Error::Setting {
+            setting: format!("size {width}x{height}"),
+            problem: format!("{problem}; choose a smaller size"),
+        })?;
         // Built here, so that it does not count as render time.
         pool.install(|| scene.prepare_simd());
-        let film = Arc::new(Film::new(camera.pixel_count()));
+        let film = Film::new(camera.pixel_count()).map_err(Error::memory(camera.size()))?;
+        let film = Arc::new(film);
         let wave = |_| {
             let (scene, film) = (scene.clone(), film.clone());
             let mut wave = CpuWave::new(
@@ -351,8 +359,9 @@ impl Backend {
     pub(crate) fn set_film(&mut self, exposed: &FilmSums, done: u64) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {
-                let film = Arc::new(Film::of(exposed));
-                waves.begin_again(|wave| wave.set_film(&film))
+                let size = waves.size();
+                let set = |film: &mut Film| film.set(exposed).map_err(Error::memory(size));
+                waves.begin_again(set, |wave, film| wave.set_film(film, exposed))
             }
             Engine::Gpus(gpus) => gpus.set_film(exposed, done),
         }
@@ -370,8 +379,9 @@ impl Backend {
     pub(crate) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {
-                let film = Arc::new(Film::new(camera.pixel_count()));
-                waves.begin_again(|wave| wave.set_camera(camera, &film))
+                let (pixels, size) = (camera.pixel_count(), camera.size());
+                let clear = |film: &mut Film| film.clear(pixels).map_err(Error::memory(size));
+                waves.begin_again(clear, |wave, film| wave.set_camera(camera, film))
             }
             Engine::Gpus(gpus) => gpus.set_camera(camera, first),
         }
@@ -480,16 +490,6 @@ impl Waves {
             time_share,
         };
         self.finished.extend(reports.into_iter().map(counted));
-    }
-
-    /// Waits for all running waves, discards their counts, and sets another film on each wave.
-    fn begin_again(
-        &mut self,
-        set_film: impl Fn(&mut Wave) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        self.finish_oldest()?;
-        self.finished.clear();
-        self.each(set_film)
     }
 
     /// Does the work with every wave, up to the first error.

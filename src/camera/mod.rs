@@ -216,6 +216,11 @@ impl Camera {
         }
     }
 
+    /// Returns width and height of the film in pixels.
+    pub fn size(&self) -> (u32, u32) {
+        (self.width as u32, self.height as u32)
+    }
+
     /// Returns the number of pixels of the film.
     pub fn pixel_count(&self) -> u32 {
         self.width as u32 * self.height as u32

@@ -16,7 +16,7 @@ use crate::{
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
     sampler::sampler,
-    scene::Scene,
+    scene::{Scene, memory},
     stages::{Preview, first_ray},
     vertex::rays::nearest_hit,
 };
@@ -103,6 +103,9 @@ struct Features {
 }
 
 impl Aovs {
+    /// Memory of the AOVs of the surfaces in bytes per pixel.
+    pub(crate) const BYTES_PER_PIXEL: u64 = size_of::<Features>() as u64;
+
     /// Computes the requested AOVs. Camera rays are traced only if albedo, normal or depth is requested.
     ///
     /// # Errors
@@ -128,7 +131,11 @@ impl Aovs {
                 ..Span::default()
             };
             let pixel = |pixel| features(&render_scene, &camera, &span, pixel);
-            aovs.pixels = (0..width * height).into_par_iter().map(pixel).collect();
+            let pixel_count = width * height;
+            memory::reserve(&mut aovs.pixels, pixel_count as usize)
+                .map_err(Error::memory(scene.size))?;
+            let pixels = (0..pixel_count).into_par_iter().map(pixel);
+            pixels.collect_into_vec(&mut aovs.pixels);
         }
         Ok(aovs)
     }
@@ -143,23 +150,18 @@ impl Aovs {
         self.preview.as_ref()
     }
 
-    /// Returns the values of channel `number` of an AOV, row by row; empty for [`Aov::Samples`], which the film counts.
-    pub(crate) fn channel(&self, aov: Aov, number: usize) -> Vec<f32> {
-        let of = |value: fn(&Features, usize) -> f32| {
-            let values = self.pixels.iter().map(|pixel| value(pixel, number));
-            values.collect()
-        };
+    /// Returns the value of channel `number` of an AOV at a pixel, given by its row-major index. It is 0 for
+    /// [`Aov::Samples`], which the film counts, and for a missing denoised image.
+    pub(crate) fn value(&self, aov: Aov, number: usize, pixel: u32) -> f32 {
+        let pixel = pixel as usize;
         match aov {
-            Aov::Albedo => of(|pixel, number| pixel.albedo[number]),
-            Aov::Normal => of(|pixel, number| pixel.normal[number]),
-            Aov::Depth => of(|pixel, _| pixel.depth),
-            Aov::Samples => Vec::new(),
+            Aov::Albedo => self.pixels[pixel].albedo[number],
+            Aov::Normal => self.pixels[pixel].normal[number],
+            Aov::Depth => self.pixels[pixel].depth,
+            Aov::Samples => 0.0,
             Aov::Denoised => {
-                let pixels = self
-                    .preview
-                    .iter()
-                    .flat_map(|preview| &preview.picture.pixels);
-                pixels.map(|pixel| pixel[number]).collect()
+                let preview = self.preview.as_ref();
+                preview.map_or(0.0, |preview| preview.picture.pixels[pixel][number])
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::{
     accel::instance::NO_INSTANCE,
     camera::Camera,
     device::render_scene::RenderScene,
-    film::{Film, is_exposable},
+    film::is_exposable,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene},
@@ -199,7 +199,7 @@ impl Inspector {
             self.render_scene.clone(),
             self.camera,
             // No film is needed, so it has no pixels.
-            Arc::new(Film::new(0)),
+            Arc::default(),
             self.max_bounces,
             1,
             Strategy::default(),

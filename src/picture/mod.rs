@@ -1,10 +1,13 @@
 //! A picture in linear light, computed from a film, and its conversion to sRGB (`tone`).
 //!
-//! Imports only `scene`.
+//! Imports only `scene` and `error`.
 
 pub mod tone;
 
 use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::{Error, scene::memory};
 
 /// Mean radiance per pixel in linear sRGB, rows from the top.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +18,26 @@ pub struct Picture {
     pub height: u32,
     /// Radiance of `width * height` pixels, in W·sr⁻¹·m⁻² per channel.
     pub pixels: Vec<Vec3>,
+}
+
+impl Picture {
+    /// Sets the size and all pixels, which are computed from their row-major indices. The memory of the pixels is reused.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if the memory cannot be allocated. The picture is then unchanged.
+    pub(crate) fn fill(
+        &mut self,
+        (width, height): (u32, u32),
+        pixel: impl Fn(u32) -> Vec3 + Sync + Send,
+    ) -> Result<(), Error> {
+        let pixel_count = width * height;
+        memory::reserve(&mut self.pixels, pixel_count as usize)
+            .map_err(Error::memory((width, height)))?;
+        (self.width, self.height) = (width, height);
+        let pixels = (0..pixel_count).into_par_iter().map(pixel);
+        pixels.collect_into_vec(&mut self.pixels);
+        Ok(())
+    }
 }
 
 /// Share of the reference's mean that [`relative_squared_error`] adds to each pixel, so that black pixels count little.

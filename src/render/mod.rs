@@ -3,6 +3,7 @@
 //! Imports everything below it; nothing else in this crate imports it.
 
 pub mod checkpoint;
+pub mod memory_use;
 pub mod output;
 pub mod part;
 pub mod renderer;

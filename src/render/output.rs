@@ -6,6 +6,7 @@
 use std::{
     fs,
     io::{self, Write},
+    ops::Range,
     path::Path,
 };
 
@@ -67,7 +68,8 @@ pub struct Look {
 /// A function that draws on a picture before it is encoded, such as statistics or the legend of a debug view.
 pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
-/// Writes a film in the format of the path's extension. A PNG shows the picture, or the denoised one if `look` asks for
+/// Writes a film in the format of the path's extension, in bands of a few rows, so that no copy of the whole picture is
+/// needed. Only with an overlay a PNG is drawn as a whole, and `annotate` is called. A PNG shows the picture, or the denoised one if `look` asks for
 /// it and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested AOVs.
 pub fn write_picture(
     path: &Path,
@@ -85,7 +87,21 @@ pub fn write_picture(
                 };
                 write_png(path, &preview.picture, &stats, look, annotate)
             }
-            None => write_png(path, &part.picture(), &part.header.stats, look, annotate),
+            None if look.overlay => {
+                let mut picture = Picture::default();
+                picture.fill(part.header.identity.size, |pixel| part.pixel(pixel).into())?;
+                write_png(path, &picture, &part.header.stats, look, annotate)
+            }
+            None => {
+                let rows = |rows| part.picture_rows(rows);
+                write_rows(
+                    path,
+                    part.header.identity.size,
+                    rows,
+                    &part.header.stats,
+                    look,
+                )
+            }
         },
         Some(PictureFormat::Exr) => part.write_with(path, Packing::Small, aovs),
         None => Err(Error::File {
@@ -112,6 +128,34 @@ pub fn write_png(
     annotate(&mut image, stats);
     write_image(path, &image, stats)
 }
+
+/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows.
+fn write_rows(
+    path: &Path,
+    size: (u32, u32),
+    rows: impl Fn(Range<u32>) -> Picture,
+    stats: &Stats,
+    look: Look,
+) -> Result<(), Error> {
+    let compression = png::Compression::default();
+    let band = (BAND_PIXELS / size.0).max(1);
+    Ok(write_whole(path, |file| {
+        let mut writer = png_writer(file, size, DebugView::Light, stats, compression)?;
+        let mut stream = writer.stream_writer_with_size(PNG_CHUNK_BYTES)?;
+        for top in (0..size.1).step_by(band as usize) {
+            let rows = rows(top..(top + band).min(size.1));
+            let rgba = tone::to_srgb8(&rows, look.exposure_stops, look.tone);
+            stream.write_all(&without_alpha(&rgba))?;
+        }
+        stream.finish()?;
+        Ok(writer.finish()?)
+    })?)
+}
+
+/// Number of pixels that are converted and encoded at a time.
+const BAND_PIXELS: u32 = 1 << 18;
+/// Maximum size in bytes of the chunks in which a PNG that is written in bands stores its compressed pixels.
+const PNG_CHUNK_BYTES: usize = 1 << 20;
 
 /// Writes a debug image as a PNG. Its legend is left to `annotate`.
 pub fn write_debug_image(
@@ -187,13 +231,29 @@ pub fn encode_png(
     stats: &Stats,
     compression: png::Compression,
 ) -> io::Result<()> {
-    let (pixels, _) = image.rgba.as_chunks::<4>();
+    let mut writer = png_writer(file, image.size, image.debug_view, stats, compression)?;
+    writer.write_image_data(&without_alpha(&image.rgba))?;
+    writer.finish()?;
+    Ok(())
+}
+
+/// Returns the colours of pixels in RGBA as RGB.
+fn without_alpha(rgba: &[u8]) -> Vec<u8> {
+    let (pixels, _) = rgba.as_chunks::<4>();
     let rgb = pixels
         .iter()
         .flat_map(|&[red, green, blue, _]| [red, green, blue]);
-    let rgb: Vec<u8> = rgb.collect();
+    rgb.collect()
+}
 
-    let (width, height) = image.size;
+/// Writes the start of a PNG with text chunks, and returns the writer of its pixels.
+fn png_writer<W: Write>(
+    file: W,
+    (width, height): (u32, u32),
+    debug_view: DebugView,
+    stats: &Stats,
+    compression: png::Compression,
+) -> io::Result<png::Writer<W>> {
     let mut encoder = png::Encoder::new(file, width, height);
     encoder.set_compression(compression);
     encoder.set_color(png::ColorType::Rgb);
@@ -207,15 +267,12 @@ pub fn encode_png(
         ("seed", stats.seed.to_string()),
         ("film_hash", stats.film_hash.clone()),
     ];
-    let is_light = image.debug_view == DebugView::Light;
-    let view = (!is_light).then(|| ("view", image.debug_view.name().to_owned()));
+    let is_light = debug_view == DebugView::Light;
+    let view = (!is_light).then(|| ("view", debug_view.name().to_owned()));
     let preview = ("preview", "denoised".to_owned());
     let preview = stats.denoise_ms.filter(|_| is_light).map(|_| preview);
     for (name, text) in texts.into_iter().chain(view).chain(preview) {
         encoder.add_itxt_chunk(name.to_owned(), text)?;
     }
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(&rgb)?;
-    writer.finish()?;
-    Ok(())
+    Ok(encoder.write_header()?)
 }

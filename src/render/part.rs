@@ -61,6 +61,7 @@ mod verify;
 
 use std::{
     fs, io,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -258,15 +259,7 @@ impl Part {
 
     /// Returns the picture: the mean of each pixel's samples.
     pub fn picture(&self) -> Picture {
-        let (width, height) = self.header.identity.size;
-        Picture {
-            width,
-            height,
-            pixels: (0..width * height)
-                .into_par_iter()
-                .map(|pixel| self.pixel(pixel).into())
-                .collect(),
-        }
+        self.picture_rows(0..self.header.identity.size.1)
     }
 
     /// Returns the number of samples of a pixel on this film.
@@ -277,8 +270,22 @@ impl Part {
         }
     }
 
+    /// Returns the rows `rows` of the picture as a picture of their own.
+    pub(crate) fn picture_rows(&self, rows: Range<u32>) -> Picture {
+        let width = self.header.identity.size.0;
+        let pixels = rows.start * width..rows.end * width;
+        Picture {
+            width,
+            height: rows.end - rows.start,
+            pixels: pixels
+                .into_par_iter()
+                .map(|pixel| self.pixel(pixel).into())
+                .collect(),
+        }
+    }
+
     /// Returns the mean radiance of a pixel.
-    fn pixel(&self, pixel: u32) -> [f32; 3] {
+    pub(crate) fn pixel(&self, pixel: u32) -> [f32; 3] {
         let samples = self.samples_of(pixel);
         let first = 3 * pixel as usize;
         [0, 1, 2].map(|channel| mean(self.film.sums[first + channel], samples))

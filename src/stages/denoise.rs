@@ -36,6 +36,7 @@ use crate::{
     device::kernels::{BLOCK_THREADS, stage, with},
     film::{mean, samples_of},
     picture::Picture,
+    scene::memory,
 };
 
 /// A denoised image of a film, and the time that the stage took.
@@ -55,8 +56,9 @@ pub struct Preview {
 pub fn snapshot_film(wave: &mut Wave, done: u64) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => {
-            let sums = cpu.film.sums.par_iter().map(|sum| sum.load(Relaxed));
-            cpu.film_snapshots.add(done, sums.collect());
+            let size = cpu.camera.size();
+            let copy = cpu.film.film_sums().map_err(Error::memory(size))?;
+            cpu.film_snapshots.add(done, copy.sums);
             Ok(())
         }
         Wave::Cuda(cuda) => {
@@ -88,9 +90,9 @@ pub fn denoise(wave: &mut Wave, done: u64, preview: &mut Preview) -> Result<bool
 
 fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Error> {
     let begun = Instant::now();
-    let pixels = 0..wave.camera.pixel_count();
+    let size = wave.camera.size();
     let adaptive = wave.pixel_stats.as_ref().zip(wave.film.sample_counts());
-    let (lights, variances): (Vec<Vec3>, Vec<f32>) = if let Some((stats, counts)) = adaptive {
+    let (lights, variances) = if let Some((stats, counts)) = adaptive {
         let light_and_variance = |pixel: u32| {
             let samples = counts[pixel as usize].load(Relaxed);
             let first = 3 * pixel as usize;
@@ -99,16 +101,32 @@ fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Erro
             let sample_variance = stats.histories[pixel as usize].variance;
             (light, noise_known(sample_variance, samples))
         };
-        pixels.into_par_iter().map(light_and_variance).unzip()
+        estimates(size, light_and_variance)?
     } else if let Some(snapshot) = wave.film_snapshots.before(done) {
         let light_and_variance = |pixel| compare_with_snapshot(snapshot, wave, done, pixel);
-        pixels.into_par_iter().map(light_and_variance).unzip()
+        estimates(size, light_and_variance)?
     } else {
         return Ok(false);
     };
     smooth(wave, &lights, &variances, &mut preview.picture)?;
     preview.milliseconds = begun.elapsed().as_secs_f64() * 1e3;
     Ok(true)
+}
+
+/// Returns the results of `light_and_variance` for all pixels, which are passed as row-major indices.
+fn estimates(
+    size: (u32, u32),
+    light_and_variance: impl Fn(u32) -> (Vec3, f32) + Sync,
+) -> Result<(Vec<Vec3>, Vec<f32>), Error> {
+    let too_large = Error::memory(size);
+    let pixel_count = (size.0 * size.1) as usize;
+    let mut lights = memory::filled(Vec3::ZERO, pixel_count).map_err(&too_large)?;
+    let mut variances = memory::filled(0.0, pixel_count).map_err(&too_large)?;
+    let pixels = lights.par_iter_mut().zip(&mut variances).enumerate();
+    pixels.for_each(|(pixel, (light, variance))| {
+        (*light, *variance) = light_and_variance(pixel as u32);
+    });
+    Ok((lights, variances))
 }
 
 /// Returns a pixel's mean radiance, and the variance of that mean summed over the channels.
@@ -142,8 +160,9 @@ fn smooth(
     variances: &[f32],
     picture: &mut Picture,
 ) -> Result<(), Error> {
-    let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
-    let mut items = vec![0; TABLES as usize * lights.len()];
+    let (width, height) = wave.camera.size();
+    let too_large = Error::memory((width, height));
+    let mut items = memory::filled(0, TABLES as usize * lights.len()).map_err(&too_large)?;
     let tables = items.par_chunks_mut(lights.len()).enumerate();
     tables.for_each(|(table, items)| match table as u32 {
         NOISE_TABLE => {
@@ -155,7 +174,7 @@ fn smooth(
             lights.for_each(|(item, light)| *item = tabled_light(light[channel as usize]));
         }
     });
-    let mut sums = vec![0; items.len()];
+    let mut sums = memory::filled(0, items.len()).map_err(&too_large)?;
     let rows = TABLES as usize * height as usize;
     summed_area::cpu::table(&items, (width as usize, rows), &mut sums)?;
     let tables = SummedTables {
@@ -165,12 +184,7 @@ fn smooth(
         sums: &sums,
     };
     let pixel = |pixel: u32| denoise_pixel(&tables, pixel % width, pixel / width);
-    (picture.width, picture.height) = (width, height);
-    (0..width * height)
-        .into_par_iter()
-        .map(pixel)
-        .collect_into_vec(&mut picture.pixels);
-    Ok(())
+    picture.fill((width, height), pixel)
 }
 
 /// Parameters of the kernel that prepares the summed-area tables: the number of pixels, the number of (pixel, sample)

@@ -32,17 +32,17 @@ use crate::{
 /// whose films count the samples of each pixel.
 ///
 /// # Errors
-/// On a GPU, if a kernel fails, or if the image does not arrive before the wave's timeout.
+/// If the image's memory cannot be allocated. On a GPU also if a kernel fails, or if the image does not arrive before the
+/// wave's timeout.
 pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, picture),
-        Wave::Cuda(cuda) => return on_cuda(cuda, done, picture),
+        Wave::Cuda(cuda) => on_cuda(cuda, done, picture),
     }
-    Ok(())
 }
 
-fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
-    let (width, height) = (wave.camera.width as u32, wave.camera.height as u32);
+fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) -> Result<(), Error> {
+    let (width, height) = wave.camera.size();
     let pixel = |pixel: u32| {
         let samples = match wave.film.sample_counts() {
             Some(sample_counts) => sample_counts[pixel as usize].load(Relaxed),
@@ -52,11 +52,7 @@ fn on_cpu(wave: &CpuWave, done: u64, picture: &mut Picture) {
         let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
         Vec3::new(channel(0), channel(1), channel(2))
     };
-    (picture.width, picture.height) = (width, height);
-    (0..width * height)
-        .into_par_iter()
-        .map(pixel)
-        .collect_into_vec(&mut picture.pixels);
+    picture.fill((width, height), pixel)
 }
 
 /// Parameters of the kernel: the number of pixels, the number of (pixel, sample) pairs on the film, the sums, and the

@@ -212,7 +212,7 @@ fn wave_pair(strategy: Strategy, capacity: u32) -> WavePair {
     };
     let (paths, bounces) = (span.path_count, scene.max_bounces);
     let cuda = CudaWave::new(0, &world, camera, bounces, capacity, strategy).unwrap();
-    let film = Arc::new(Film::new(span.pixel_count));
+    let film = Arc::new(Film::new(span.pixel_count).unwrap());
     WavePair {
         cuda: Wave::Cuda(Box::new(cuda)),
         cpu: Wave::Cpu(Box::new(CpuWave::new(

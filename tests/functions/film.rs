@@ -19,11 +19,11 @@ fn samples_in_any_order_give_the_same_film() {
         })
         .collect();
     let sums = |samples: &[(u32, Vec3)]| {
-        let film = Film::new(6);
+        let film = Film::new(6).unwrap();
         samples
             .iter()
             .for_each(|&(pixel, sample)| film.expose(pixel, sample));
-        film.film_sums().sums
+        film.film_sums().unwrap().sums
     };
     let in_order = sums(&samples);
     samples.reverse();
@@ -34,7 +34,7 @@ fn samples_in_any_order_give_the_same_film() {
 
 #[test]
 fn invalid_samples_are_counted_and_not_added() {
-    let film = Film::new(2);
+    let film = Film::new(2).unwrap();
     film.expose(1, Vec3::new(0.5, 0.25, 0.0));
     let wrong = [
         f32::NAN,
@@ -51,7 +51,7 @@ fn invalid_samples_are_counted_and_not_added() {
             film.expose(0, sample);
         }
     }
-    let exposed = film.film_sums();
+    let exposed = film.film_sums().unwrap();
     assert_eq!(exposed.rejected, 3 * wrong.len() as u64);
     assert_eq!(exposed.sums, [0, 0, 0, 1 << 31, 1 << 30, 0]);
 }

@@ -128,7 +128,7 @@ fn compare(
         .zip(&hits)
         .map(|(traced, hit)| {
             let far = [0.5, 1.0, 2.0][random.word() as usize % 3];
-            let goes_there = random.word() % 2 == 0;
+            let goes_there = random.word().is_multiple_of(2);
             InstancedRay {
                 ray: ShadowRay {
                     origin: traced.ray.origin,

@@ -87,7 +87,7 @@ fn begin(wave: &mut Wave, sums: &[u64], listed: &[u32], pixel_stats: &PixelStats
         Wave::Cpu(wave) => wave.camera,
         Wave::Cuda(wave) => wave.camera.host,
     };
-    let black = Arc::new(Film::new(camera.pixel_count()));
+    let black = Arc::new(Film::new(camera.pixel_count()).unwrap());
     wave.set_camera(camera, &black).unwrap();
     wave.begin_adaptive(&listed.into(), Some(pixel_stats))
         .unwrap();

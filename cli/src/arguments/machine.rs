@@ -76,8 +76,8 @@ impl Machine {
 }
 
 impl Device {
-    /// Creates a renderer for the scene with these options. Shows a progress line on a terminal if that takes over a
-    /// second.
+    /// Creates a renderer for the scene with these options. Shows a progress line on a terminal if that takes over half
+    /// a second.
     ///
     /// # Errors
     /// If the scene's BVH is too deep, or the backend cannot be used. With `--backend cuda`, `cuda:N`, `cuda:N,N` or
@@ -98,7 +98,7 @@ impl Device {
             keep_every: self.keep_every,
             timeout: self.timeout,
         };
-        let what = format!("building the BVH of {}", scene.path.display());
+        let what = format!("building the trees of {}", scene.path.display());
         with_progress_line(what, || Renderer::new(scene, &settings)).map_err(|error| {
             match (&self.backend, error) {
                 (

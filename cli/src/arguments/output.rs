@@ -19,7 +19,7 @@ use super::values::{exposure, tone};
 pub(super) struct LookArguments {
     /// Draw the statistics on the PNG
     #[arg(long, help_heading = "Output")]
-    overlay: bool,
+    pub(super) overlay: bool,
 
     /// Exposure of the window, the page and the PNG in stops, -32 to 32; one more stop doubles the brightness [default:
     /// the scene's; 0 for merge]

@@ -187,15 +187,16 @@ fn left_half_written(arguments: &[&str], written: &[&str]) {
             .filter(|name| name.ends_with(".tmp"))
             .count()
     };
-    for _ in 0..5 {
+    // On a busy machine a render can write its whole file between two looks at the folder. Then another one is started.
+    for _ in 0..20 {
         let mut child = start_large(folder, arguments);
-        while !is_writing(folder) {
-            assert!(
-                child.try_wait().expect("a child").is_none(),
-                "the render ended without a temporary file"
-            );
+        let mut has_ended = false;
+        while !has_ended && !is_writing(folder) {
+            has_ended = child.try_wait().expect("a child").is_some();
         }
-        child.kill().expect("it can be killed");
+        if !has_ended {
+            child.kill().expect("it can be killed");
+        }
         child.wait().expect("a child");
         if unfinished() > 0 {
             for name in written {

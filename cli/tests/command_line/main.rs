@@ -7,6 +7,7 @@ mod files;
 mod gpus;
 mod inspect;
 mod interrupt;
+mod memory;
 mod noise;
 mod noise_on_gpus;
 mod opening;
@@ -34,6 +35,7 @@ fn main() {
     bench::add(&mut trials);
     denoise::add(&mut trials);
     inspect::add(&mut trials);
+    memory::add(&mut trials);
     gpus::add(&mut trials);
     noise_on_gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()

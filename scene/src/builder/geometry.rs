@@ -1,11 +1,12 @@
 //! Collection of the triangles, spheres, meshes and instances of all objects.
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
+use rayon::prelude::*;
 
 use super::{materials::Materials, placement::try_instance, transform::Transform};
 use crate::{
     limits::MAX_LENGTH,
-    memory::reserve_one,
+    memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
     scene::{Instance, Mesh, Parameter, Sphere, Triangle},
 };
@@ -215,16 +216,32 @@ impl Geometry {
         transform: &DAffine3,
         material: u32,
     ) -> Result<u64, String> {
-        let mut flat = 0;
         let mirrors = transform.matrix3.determinant() < 0.0;
-        for triangle in &mesh.triangles {
+        let in_world = |triangle: &[u32; 3]| {
             let [a, b, c] = triangle.map(|vertex| {
-                transform.transform_point3(mesh.positions[vertex as usize].as_dvec3())
+                let position = mesh.positions[vertex as usize].as_dvec3();
+                transform.transform_point3(position).as_vec3()
             });
-            let corners = if mirrors { [a, c, b] } else { [a, b, c] };
-            flat += u64::from(!self.push_triangle(corners, material)?);
+            Triangle {
+                vertices: if mirrors { [a, c, b] } else { [a, b, c] },
+                material,
+            }
+        };
+        let before = self.triangles.len();
+        self.check_room(mesh.triangles.len())?;
+        reserve_more(&mut self.triangles, mesh.triangles.len())?;
+        self.triangles
+            .par_extend(mesh.triangles.par_iter().map(in_world));
+        let added = &self.triangles[before..];
+        let flat = added
+            .par_iter()
+            .filter(|triangle| !has_area(&triangle.vertices))
+            .count();
+        if flat > 0 {
+            self.triangles
+                .retain(|triangle| has_area(&triangle.vertices));
         }
-        Ok(flat)
+        Ok(flat as u64)
     }
 
     /// Returns the number of separate triangles, spheres and instances; the triangles of meshes are not counted.

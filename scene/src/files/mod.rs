@@ -3,6 +3,7 @@
 //! Imports only `error`.
 
 pub(crate) mod lines;
+pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod relative_paths;
 

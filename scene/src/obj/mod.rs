@@ -137,6 +137,35 @@ struct ObjBuilder {
     faces: u64,
     /// Triangles of the current face, as corner indices; reused to save allocations.
     triangles: Vec<[usize; 3]>,
+    /// Identities of the current face's vertices; reused to save allocations.
+    keys: Vec<Key>,
+    /// Indices of the current face's vertices in its mesh; reused to save allocations.
+    vertices: Vec<u32>,
+    /// The vertex that was last used at each position, by zero-based position index; see [`Recent`].
+    recent: Vec<Recent>,
+}
+
+/// The vertex of a mesh under construction that was last used at a position. Most faces use it again, which saves the
+/// search in [`ObjPart::known`].
+#[derive(Clone, Copy)]
+struct Recent {
+    /// Index in [`ObjBuilder::parts`], or `u32::MAX` if the position has not been used.
+    part: u32,
+    /// Index of the vertex in the mesh.
+    vertex: u32,
+    /// Identity of the vertex, besides the position.
+    uv: Option<u32>,
+    normal: Normal,
+}
+
+impl Recent {
+    /// The entry of a position that has not been used.
+    const NONE: Recent = Recent {
+        part: u32::MAX,
+        vertex: 0,
+        uv: None,
+        normal: Normal::Flat,
+    };
 }
 
 impl ObjBuilder {
@@ -159,6 +188,9 @@ impl ObjBuilder {
             around: HashMap::new(),
             faces: 0,
             triangles: Vec::new(),
+            keys: Vec::new(),
+            vertices: Vec::new(),
+            recent: Vec::new(),
         }
     }
 
@@ -179,6 +211,8 @@ impl ObjBuilder {
                 }
                 reserve_one(&mut self.positions)?;
                 self.positions.push(position.as_vec3());
+                reserve_one(&mut self.recent)?;
+                self.recent.push(Recent::NONE);
             }
             Statement::Normal(normal) => {
                 reserve_one(&mut self.normals)?;
@@ -229,7 +263,8 @@ impl ObjBuilder {
                 corners.len()
             ));
         }
-        let mut keys: Vec<Key> = Vec::with_capacity(corners.len());
+        let mut keys = take(&mut self.keys);
+        keys.clear();
         for corner in corners {
             let normal = match corner.normal_index(self.normals.len())? {
                 Some(number) => Normal::Given(number as u32),
@@ -265,16 +300,28 @@ impl ObjBuilder {
                 self.parts.len() - 1
             });
         let part = &mut self.parts[place].2;
-        let mut vertices = Vec::with_capacity(keys.len());
-        for key in keys {
-            let uv = key.1.map(|uv| self.uvs[uv as usize]);
-            vertices.push(part.vertex(key, self.positions[key.0 as usize], uv)?);
+        self.vertices.clear();
+        for &key in &keys {
+            let (position, uv, normal) = key;
+            let recent = &mut self.recent[position as usize];
+            if (recent.part, recent.uv, recent.normal) != (place as u32, uv, normal) {
+                let at = self.positions[position as usize];
+                let coordinate = uv.map(|uv| self.uvs[uv as usize]);
+                *recent = Recent {
+                    part: place as u32,
+                    vertex: part.vertex(key, at, coordinate)?,
+                    uv,
+                    normal,
+                };
+            }
+            self.vertices.push(recent.vertex);
         }
         for triangle in &self.triangles {
             reserve_one(&mut part.mesh.triangles)?;
-            let triangle = triangle.map(|corner| vertices[corner]);
+            let triangle = triangle.map(|corner| self.vertices[corner]);
             part.mesh.triangles.push(triangle);
         }
+        self.keys = keys;
         Ok(())
     }
 

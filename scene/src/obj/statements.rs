@@ -2,7 +2,7 @@
 //!
 //! `docs/decisions.md` names the real files that `tobj`, `ufbx`, `obj-rs` and `wobj` reject or read wrongly.
 
-use std::io::BufRead;
+use std::{io::BufRead, mem};
 
 use glam::{DVec3, Vec2, Vec3};
 
@@ -90,14 +90,19 @@ pub(crate) fn read(
             read_line(reader, end, &mut line).map_err(|error| format!("line {number}: {error}"))?;
         // A backslash at the end continues the statement on the next line.
         let carried_on = line.strip_suffix('\\');
-        statement.push_str(carried_on.unwrap_or(&line));
+        let is_carried_on = carried_on.is_some();
+        if statement.is_empty() && !is_carried_on {
+            mem::swap(&mut statement, &mut line);
+        } else {
+            statement.push_str(carried_on.unwrap_or(&line));
+        }
         if statement.len() as u64 > MAX_LINE_BYTES {
             return Err(format!(
                 "line {number}: a statement is longer than {} bytes",
                 MAX_LINE_BYTES
             ));
         }
-        if more && carried_on.is_some() {
+        if more && is_carried_on {
             continue;
         }
         read_statement(&statement, &mut vertex_count, &mut take)
@@ -116,8 +121,24 @@ fn read_statement(
     vertex_count: &mut usize,
     take: &mut impl FnMut(Statement) -> Result<(), String>,
 ) -> Result<(), String> {
-    let code = statement.split('#').next().unwrap_or_default();
-    let mut words = code.split_whitespace();
+    let comment = statement.bytes().position(|byte| byte == b'#');
+    let code = &statement[..comment.unwrap_or(statement.len())];
+    // Splitting bytes takes a fraction of the time for splitting characters. The only other white space of ASCII is the
+    // vertical tab.
+    if code.is_ascii() && !code.as_bytes().contains(&0x0b) {
+        read_words(code, code.split_ascii_whitespace(), vertex_count, take)
+    } else {
+        read_words(code, code.split_whitespace(), vertex_count, take)
+    }
+}
+
+/// Parses the statement `code`, given also as `words`; see [`read_statement`].
+fn read_words<'l>(
+    code: &'l str,
+    mut words: impl Iterator<Item = &'l str>,
+    vertex_count: &mut usize,
+    take: &mut impl FnMut(Statement) -> Result<(), String>,
+) -> Result<(), String> {
     match words.next() {
         Some("v") => {
             let position = numbers(&mut words, code, "`v x y z`")?;
@@ -143,21 +164,21 @@ fn read_statement(
             }
         }
         Some("f") => {
-            let mut corners = Vec::new();
+            let mut corners = Vec::with_capacity(4);
             for word in words {
-                let mut parts = word.split('/');
-                let vertex = index(
-                    parts.next().unwrap_or_default(),
-                    *vertex_count,
-                    ["vertex", "vertices"],
-                )
-                .map_err(|problem| match problem {
-                    Some(problem) => problem,
-                    None => format!(
-                        "found corner `{}`, expected the number of a vertex",
-                        excerpt(word)
-                    ),
-                })?;
+                let slash = word.bytes().position(|byte| byte == b'/');
+                let (first, rest) = word.split_at(slash.unwrap_or(word.len()));
+                let mut parts = rest.split('/').skip(1);
+                let vertex =
+                    index(first, *vertex_count, ["vertex", "vertices"]).map_err(|problem| {
+                        match problem {
+                            Some(problem) => problem,
+                            None => format!(
+                                "found corner `{}`, expected the number of a vertex",
+                                excerpt(word)
+                            ),
+                        }
+                    })?;
                 let mut given = || parts.next().filter(|part| !part.is_empty());
                 corners.push(FaceCorner {
                     vertex,

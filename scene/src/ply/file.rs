@@ -1,4 +1,5 @@
-//! Reads Stanford PLY files with the crate `ply-rs-bw`: the elements `vertex`, `face` and `tristrips`.
+//! Reads Stanford PLY files: the elements `vertex`, `face` and `tristrips`. The crate `ply-rs-bw` reads the header, text,
+//! and the elements that `binary` does not.
 //!
 //! Other elements and properties are ignored. Elements are read one by one, so that memory use depends on the content of
 //! the file and not on the counts that its header declares.
@@ -11,7 +12,10 @@ use ply_rs_bw::{
     ply::{ElementDef, Encoding, Header, Property, PropertyAccess, PropertyAccessResult},
 };
 
-use super::header;
+use super::{
+    binary::{FaceLayout, VertexLayout},
+    header,
+};
 use crate::{error::excerpt, files::lines::read_line};
 
 /// A PLY file whose header has been read and whose elements have not.
@@ -26,6 +30,10 @@ pub(crate) struct PlyFile<R> {
     pub(crate) images: Vec<String>,
     /// Whether faces have colors, texture coordinates or image indices of their own.
     pub(crate) has_face_attributes: bool,
+    /// Whether vertices have at least one component of a normal.
+    pub(crate) has_normals: bool,
+    /// Whether vertices have at least one texture coordinate.
+    pub(crate) has_uvs: bool,
 }
 
 /// A vertex or a face, which are the elements of a file that affect its geometry.
@@ -46,8 +54,32 @@ impl<R: BufRead> PlyFile<R> {
             header_lines: text.lines().count() as u64,
             images: header::images(&text),
             has_face_attributes: header::has_face_attributes(&header),
+            has_normals: header::has_vertex_property(&header, &Vertex::NORMAL),
+            has_uvs: header::has_vertex_property(&header, &Vertex::UV),
             header,
         })
+    }
+
+    /// Returns upper bounds of the numbers of vertices and triangles, as far as a file of `bytes` bytes can contain what
+    /// the header declares. The number of triangles is exact if all faces are triangles, and 0 if it is unknown.
+    pub(crate) fn max_counts(&self, bytes: u64) -> (usize, usize) {
+        let elements = &self.header.elements;
+        let encoding = self.header.encoding;
+        let bound = |element: &ElementDef, each: usize| {
+            let fit = usize::try_from(bytes).unwrap_or(usize::MAX) / each.max(1);
+            element.count.min(fit)
+        };
+        let vertices = elements.get("vertex").map_or(0, |element| {
+            let layout = VertexLayout::of(element, encoding);
+            // In text a number takes at least a digit and a space.
+            let text = 2 * element.properties.len();
+            bound(element, layout.map_or(text, |layout| layout.min_bytes()))
+        });
+        let faces = elements.get("face").and_then(|element| {
+            let layout = FaceLayout::of(element, encoding)?;
+            Some(bound(element, layout.triangle_bytes()))
+        });
+        (vertices, faces.unwrap_or(0))
     }
 
     /// Reads the elements and calls `take` for each vertex and face. A strip is reported as one face per triangle.
@@ -67,8 +99,23 @@ impl<R: BufRead> PlyFile<R> {
                 line_number,
             };
             match element.name.as_str() {
-                "vertex" => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
-                "face" => elements.read(|face: Face| take(Element::Face(face.checked()?)))?,
+                "vertex" => match VertexLayout::of(element, self.header.encoding) {
+                    Some(layout) => elements.read_with(|reader| {
+                        let vertex = layout.read(reader)?;
+                        Ok(take(Element::Vertex(&vertex)))
+                    })?,
+                    None => elements.read(|vertex: Vertex| take(Element::Vertex(&vertex)))?,
+                },
+                "face" => match FaceLayout::of(element, self.header.encoding) {
+                    Some(layout) => {
+                        let mut face = Face::new();
+                        elements.read_with(|reader| {
+                            layout.read(reader, &mut face.corners)?;
+                            Ok(take(Element::Face(&face)))
+                        })?;
+                    }
+                    None => elements.read(|face: Face| take(Element::Face(face.checked()?)))?,
+                },
                 "tristrips" => elements.read(|strips: Face| {
                     strips
                         .triangles()
@@ -116,6 +163,18 @@ impl<R: BufRead> Elements<'_, R> {
             };
             let element = element.map_err(|error| self.problem(done, &line, &error))?;
             take(element).map_err(|problem| format!("{}{problem}", self.line_prefix()))?;
+        }
+        Ok(())
+    }
+
+    /// Calls `read`, which reads an element and returns the result of using it, for each binary element of this type.
+    /// Fails if an element is missing or cannot be used.
+    fn read_with(
+        &mut self,
+        mut read: impl FnMut(&mut R) -> io::Result<Result<(), String>>,
+    ) -> Result<(), String> {
+        for done in 0..self.element.count {
+            read(self.reader).map_err(|error| self.problem(done, "", &error.into()))??;
         }
         Ok(())
     }
@@ -182,8 +241,17 @@ pub(crate) struct Vertex {
     pub(crate) color: Vec3,
 }
 
-impl PropertyAccess for Vertex {
-    fn new() -> Self {
+/// A function that stores a number in a vertex. It also receives the value that means 1 in a color of the number's type.
+pub(super) type Setter = fn(&mut Vertex, f64, f64);
+
+impl Vertex {
+    /// Names of the components of a normal.
+    const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
+    /// Names of the texture coordinates.
+    const UV: [&str; 6] = ["u", "s", "texture_u", "v", "t", "texture_v"];
+
+    /// Returns a vertex without components: all are NaN.
+    pub(super) fn bare() -> Vertex {
         Vertex {
             position: DVec3::NAN,
             normal: Vec3::NAN,
@@ -192,24 +260,42 @@ impl PropertyAccess for Vertex {
         }
     }
 
+    /// Returns the function that stores the property with this name, or `None` if it is not used.
+    pub(super) fn setter(name: &str) -> Option<Setter> {
+        Some(match name {
+            "x" => |vertex, number, _| vertex.position.x = number,
+            "y" => |vertex, number, _| vertex.position.y = number,
+            "z" => |vertex, number, _| vertex.position.z = number,
+            "nx" => |vertex, number, _| vertex.normal.x = number as f32,
+            "ny" => |vertex, number, _| vertex.normal.y = number as f32,
+            "nz" => |vertex, number, _| vertex.normal.z = number as f32,
+            "u" | "s" | "texture_u" => |vertex, number, _| vertex.uv.x = number as f32,
+            "v" | "t" | "texture_v" => |vertex, number, _| vertex.uv.y = number as f32,
+            "red" | "r" | "diffuse_red" => {
+                |vertex, number, white| vertex.color.x = (number / white) as f32
+            }
+            "green" | "g" | "diffuse_green" => {
+                |vertex, number, white| vertex.color.y = (number / white) as f32
+            }
+            "blue" | "b" | "diffuse_blue" => {
+                |vertex, number, white| vertex.color.z = (number / white) as f32
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Vertex::bare()
+    }
+
     fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
-        let Some((number, white)) = number(&property) else {
+        let (Some(setter), Some((number, white))) = (Vertex::setter(name), number(&property))
+        else {
             return PropertyAccessResult::Ignored;
         };
-        match name {
-            "x" => self.position.x = number,
-            "y" => self.position.y = number,
-            "z" => self.position.z = number,
-            "nx" => self.normal.x = number as f32,
-            "ny" => self.normal.y = number as f32,
-            "nz" => self.normal.z = number as f32,
-            "u" | "s" | "texture_u" => self.uv.x = number as f32,
-            "v" | "t" | "texture_v" => self.uv.y = number as f32,
-            "red" | "r" | "diffuse_red" => self.color.x = (number / white) as f32,
-            "green" | "g" | "diffuse_green" => self.color.y = (number / white) as f32,
-            "blue" | "b" | "diffuse_blue" => self.color.z = (number / white) as f32,
-            _ => return PropertyAccessResult::Ignored,
-        }
+        setter(self, number, white);
         PropertyAccessResult::Set
     }
 }

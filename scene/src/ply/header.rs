@@ -75,6 +75,14 @@ pub(crate) fn has_face_attributes(header: &Header) -> bool {
     })
 }
 
+/// Returns `true` if vertices have a property with one of these names.
+pub(crate) fn has_vertex_property(header: &Header, names: &[&str]) -> bool {
+    header.elements.get("vertex").is_some_and(|vertex| {
+        let mut found = vertex.properties.keys();
+        found.any(|name| names.contains(&name.as_str()))
+    })
+}
+
 /// Returns the error message for a parser error in the header `text`, with the faulty line if it is known.
 fn problem(text: &str, error: &ParseError) -> String {
     let found = error

@@ -3,6 +3,7 @@
 //! A model has one mesh, or one mesh per image if faces refer to several images. `header` and `file` read the elements of
 //! the file. Imports `builder`, `model`, `scene` and what they import.
 
+mod binary;
 mod file;
 mod header;
 
@@ -19,7 +20,7 @@ use crate::{
     builder::geometry::{Corner, MeshBuilder, check_finite},
     color::linear_color,
     files::{display_path, relative_paths::RelativePaths},
-    memory::reserve_one,
+    memory::{reserve_one, vec_with_capacity},
     model::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
         vertex_colors::vertex_color_material,
@@ -27,15 +28,27 @@ use crate::{
     scene::{Channel, Encoding, MaterialTexture, Parameter, Texture},
 };
 
-/// Reads a PLY file as a model. `folder` is the folder of the file, where images that its header names are looked up.
+/// Reads a PLY file of `bytes` bytes as a model. `folder` is the folder of the file, where images that its header names
+/// are looked up.
 ///
 /// Fails with a one-line message, without the file's name, if the file is invalid or has no faces. An image that cannot
 /// be read is only a warning.
-pub(crate) fn read(reader: impl BufRead, folder: &Path) -> Result<Model, String> {
+pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Model, String> {
     let mut file = PlyFile::open(reader)?;
+    let (vertices, triangles) = file.max_counts(bytes);
+    let when = |condition: bool, count: usize| if condition { count } else { 0 };
     let mut builder = PlyBuilder {
         has_face_attributes: file.has_face_attributes,
         images: file.images.len(),
+        shared: Vertices {
+            positions: vec_with_capacity(vertices)?,
+            normals: vec_with_capacity(when(file.has_normals, vertices))?,
+            uvs: vec_with_capacity(when(file.has_uvs, vertices))?,
+            colors: Vec::new(),
+            has_normals: file.has_normals,
+            has_uvs: file.has_uvs,
+        },
+        triangles: vec_with_capacity(when(!file.has_face_attributes, triangles))?,
         ..PlyBuilder::default()
     };
     file.read(|element| match element {
@@ -78,9 +91,15 @@ pub(crate) fn read_mesh(reader: impl BufRead, mesh: &mut MeshBuilder) -> Result<
 #[derive(Default)]
 struct Vertices {
     positions: Vec<Vec3>,
+    /// Empty unless `has_normals`.
     normals: Vec<Vec3>,
+    /// Empty unless `has_uvs`.
     uvs: Vec<[f32; 2]>,
     colors: Vec<Vec4>,
+    /// Whether vertices have normals.
+    has_normals: bool,
+    /// Whether vertices have texture coordinates.
+    has_uvs: bool,
 }
 
 /// A mesh under construction: the faces that show one image, or none, with their own copies of the file's vertices.
@@ -121,10 +140,14 @@ impl Vertices {
         check_finite(self.positions.len() + 1, vertex.position)?;
         reserve_one(&mut self.positions)?;
         self.positions.push(vertex.position.as_vec3());
-        reserve_one(&mut self.normals)?;
-        self.normals.push(vertex.normal);
-        reserve_one(&mut self.uvs)?;
-        self.uvs.push(flip_v(vertex.uv));
+        if self.has_normals {
+            reserve_one(&mut self.normals)?;
+            self.normals.push(vertex.normal);
+        }
+        if self.has_uvs {
+            reserve_one(&mut self.uvs)?;
+            self.uvs.push(flip_v(vertex.uv));
+        }
         if vertex.color.is_finite() || !self.colors.is_empty() {
             reserve_one(&mut self.colors)?;
             self.colors.push(linear_color(vertex.color));
@@ -146,10 +169,13 @@ impl Vertices {
         let number = self.positions.len() as u32;
         reserve_one(&mut self.positions)?;
         self.positions.push(from.positions[vertex]);
-        reserve_one(&mut self.normals)?;
-        self.normals.push(from.normals[vertex]);
+        let own = |uvs: &[[f32; 2]]| uvs.get(vertex).copied().unwrap_or([f32::NAN; 2]);
+        if let Some(&normal) = from.normals.get(vertex) {
+            reserve_one(&mut self.normals)?;
+            self.normals.push(normal);
+        }
         reserve_one(&mut self.uvs)?;
-        self.uvs.push(uv.map_or(from.uvs[vertex], flip_v));
+        self.uvs.push(uv.map_or(own(&from.uvs), flip_v));
         // Vertex colors are finer than face colors.
         let own = from.colors.get(vertex).copied();
         if own.is_some() || color.is_finite() {
@@ -167,6 +193,7 @@ impl Vertices {
             normals,
             uvs,
             colors,
+            ..
         } = self;
         let known = |normals: &Vec<Vec3>| normals.iter().any(|normal| !normal.is_nan());
         let laid = |uvs: &Vec<[f32; 2]>| uvs.as_flattened().iter().any(|uv| !uv.is_nan());

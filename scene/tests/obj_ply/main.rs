@@ -1,5 +1,6 @@
 //! Tests of OBJ and PLY files as real programs write them: polygons, encodings, vertex colours and texture names.
 
+mod binary;
 mod faces;
 mod features;
 mod materials;

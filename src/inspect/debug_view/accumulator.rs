@@ -12,7 +12,7 @@ use crate::{
     adaptive::noise_estimate::BRIGHTNESS_OFFSET,
     camera::Camera,
     device::render_scene::RenderScene,
-    film::{Film, is_exposable},
+    film::is_exposable,
     inspect::aovs::first_hit,
     path::Span,
     scene::{self, Scene},
@@ -192,7 +192,7 @@ impl Accumulator {
             self.render_scene.clone(),
             self.camera,
             // No film is needed.
-            Arc::new(Film::new(0)),
+            Arc::default(),
             self.max_bounces,
             pixels.len() as u32,
             Strategy::default(),

@@ -1,12 +1,22 @@
 //! The EXR channels of a part: film, picture, noise estimates and AOVs, with their names and values.
 
+use std::ops::Range;
+
 use exr::{
-    image::{AnyChannel, FlatSamples},
-    meta::attribute::{SampleType, Text},
+    block::{BlockIndex, UncompressedBlock},
+    image::write::channels::{ChannelsWriter, WritableChannels},
+    math::RoundingMode,
+    meta::{
+        attribute::{ChannelDescription, ChannelList, LevelMode, SampleType, Text},
+        header::Header,
+    },
 };
 
 use super::Part;
-use crate::inspect::aovs::{Aov, Aovs};
+use crate::{
+    adaptive::pixel_stats::PixelStats,
+    inspect::aovs::{Aov, Aovs},
+};
 
 /// Channels of every part, in alphabetical order as in the file.
 pub(super) const CHANNELS: [(&str, SampleType); 9] = [
@@ -59,91 +69,169 @@ pub(super) type Pixel = (
     f32,
 );
 
-/// Returns the channels of a part's picture and film.
-pub(super) fn film_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
-    let pixel_count = part.header.identity.pixel_count();
-    let shown = |channel: usize| {
-        let values = (0..pixel_count).map(|pixel| part.pixel(pixel)[channel]);
-        FlatSamples::F32(values.collect())
-    };
-    let half = |channel: usize, shift: u32| half(&part.film.sums, channel, shift);
-    // Blue, green, red, in the order of CHANNELS.
-    let samples = [
-        shown(2),
-        shown(1),
-        shown(0),
-        half(2, 32),
-        half(1, 32),
-        half(0, 32),
-        half(2, 0),
-        half(1, 0),
-        half(0, 0),
-    ];
-    named(CHANNELS.iter().zip(samples))
+/// The channels of a part's file. Their values are computed line by line while the file is written, so that they take no
+/// memory.
+pub(super) struct PartChannels<'a> {
+    part: &'a Part,
+    aovs: &'a Aovs,
+    /// Names, types and sources of the values, sorted by name as in the file.
+    channels: Vec<(&'static str, SampleType, Source<'a>)>,
 }
 
-/// Returns the upper (`shift` 32) or lower (`shift` 0) half of each pixel's sum in a colour channel.
-fn half(sums: &[u64], channel: usize, shift: u32) -> FlatSamples {
-    let sums = sums.as_chunks::<3>().0.iter();
-    FlatSamples::U32(sums.map(|sums| (sums[channel] >> shift) as u32).collect())
+/// The source of a channel's values.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    /// The mean radiance of this colour channel.
+    Shown(usize),
+    /// The upper (shift 32) or lower (shift 0) half of the film's sum of this colour channel.
+    Sum(usize, u32),
+    /// The value of the noise estimates.
+    Noise(Noise, &'a PixelStats),
+    /// The number of samples of a pixel.
+    Samples,
+    /// A channel of an AOV.
+    Aov(Aov, usize),
 }
 
-/// Returns channels with these names and values.
-fn named<'a>(
-    channels: impl Iterator<Item = (&'a (&'a str, SampleType), FlatSamples)>,
-) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
-    channels.map(|((name, _), samples)| {
-        AnyChannel::new(Text::from_slice_unchecked(name.as_bytes()), samples)
-    })
+/// A value of the noise estimates of an adaptive render.
+#[derive(Clone, Copy)]
+enum Noise {
+    Error,
+    ConvergedRounds,
+    Variance,
+    /// The upper (shift 32) or lower (shift 0) half of the increase of the film's sum of this colour channel since the
+    /// last convergence test.
+    Gained(usize, u32),
 }
 
-/// Returns the channels of the noise estimates; none without adaptive sampling.
-pub(super) fn pixel_stats_channels(part: &Part) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
-    part.pixel_stats.iter().flat_map(|pixel_stats| {
-        let gained = part.film.sums.iter().zip(&pixel_stats.sums_at_test);
-        let gained: Vec<u64> = gained.map(|(sum, mark)| sum.wrapping_sub(*mark)).collect();
-        let half = |channel: usize, shift: u32| half(&gained, channel, shift);
-        let histories = pixel_stats.histories.iter();
-        // In the order of PIXEL_STATS_CHANNELS.
-        let samples = [
-            FlatSamples::F32(histories.clone().map(|history| history.error).collect()),
-            FlatSamples::U32(
-                histories
-                    .clone()
-                    .map(|history| history.converged_rounds)
-                    .collect(),
-            ),
-            half(2, 32),
-            half(1, 32),
-            half(0, 32),
-            half(2, 0),
-            half(1, 0),
-            half(0, 0),
-            FlatSamples::U32(pixel_stats.sample_counts.clone()),
-            FlatSamples::F32(histories.map(|history| history.variance).collect()),
+impl<'a> PartChannels<'a> {
+    /// Returns the channels of a part's picture, film and noise estimates, and of the requested AOVs. A missing denoised
+    /// picture is omitted.
+    pub(super) fn new(part: &'a Part, aovs: &'a Aovs) -> PartChannels<'a> {
+        // Blue, green, red, in the order of CHANNELS.
+        let film = [
+            Source::Shown(2),
+            Source::Shown(1),
+            Source::Shown(0),
+            Source::Sum(2, 32),
+            Source::Sum(1, 32),
+            Source::Sum(0, 32),
+            Source::Sum(2, 0),
+            Source::Sum(1, 0),
+            Source::Sum(0, 0),
         ];
-        named(PIXEL_STATS_CHANNELS.iter().zip(samples))
-    })
+        let film = CHANNELS.into_iter().zip(film);
+        let noise = part.pixel_stats.iter().flat_map(|pixel_stats| {
+            let of = |noise| Source::Noise(noise, pixel_stats);
+            // In the order of PIXEL_STATS_CHANNELS.
+            let noise = [
+                of(Noise::Error),
+                of(Noise::ConvergedRounds),
+                of(Noise::Gained(2, 32)),
+                of(Noise::Gained(1, 32)),
+                of(Noise::Gained(0, 32)),
+                of(Noise::Gained(2, 0)),
+                of(Noise::Gained(1, 0)),
+                of(Noise::Gained(0, 0)),
+                Source::Samples,
+                of(Noise::Variance),
+            ];
+            PIXEL_STATS_CHANNELS.into_iter().zip(noise)
+        });
+        let there = |aov: &&Aov| **aov != Aov::Denoised || aovs.preview().is_some();
+        let aov_channels = aovs.requested.iter().filter(there).flat_map(|&aov| {
+            let names = aov.channels().iter().enumerate();
+            names.map(move |(number, &name)| match aov {
+                Aov::Samples => ((name, SampleType::U32), Source::Samples),
+                _ => ((name, SampleType::F32), Source::Aov(aov, number)),
+            })
+        });
+        let channels = film.chain(noise).chain(aov_channels);
+        let mut channels: Vec<_> = channels
+            .map(|((name, kind), source)| (name, kind, source))
+            .collect();
+        channels.sort_by_key(|&(name, ..)| name);
+        PartChannels {
+            part,
+            aovs,
+            channels,
+        }
+    }
+
+    /// Writes the values of some pixels, given by their row-major indices, as numbers of 32 bits in the byte order
+    /// of the machine, which the encoder expects.
+    fn write(&self, source: Source<'_>, pixels: Range<u32>, bytes: &mut [u8]) {
+        let part = self.part;
+        let half = |sum: u64, shift: u32| (sum >> shift) as u32;
+        let place = |pixel: u32, channel: usize| 3 * pixel as usize + channel;
+        match source {
+            Source::Shown(channel) => {
+                put(bytes, pixels, |pixel| part.pixel(pixel)[channel].to_bits())
+            }
+            Source::Sum(channel, shift) => {
+                put(bytes, pixels, |pixel| {
+                    half(part.film.sums[place(pixel, channel)], shift)
+                });
+            }
+            Source::Samples => put(bytes, pixels, |pixel| part.samples_of(pixel)),
+            Source::Aov(aov, number) => {
+                put(bytes, pixels, |pixel| {
+                    self.aovs.value(aov, number, pixel).to_bits()
+                });
+            }
+            Source::Noise(noise, pixel_stats) => put(bytes, pixels, |pixel| {
+                let history = &pixel_stats.histories[pixel as usize];
+                match noise {
+                    Noise::Error => history.error.to_bits(),
+                    Noise::ConvergedRounds => history.converged_rounds,
+                    Noise::Variance => history.variance.to_bits(),
+                    Noise::Gained(channel, shift) => {
+                        let place = place(pixel, channel);
+                        let before = pixel_stats.sums_at_test[place];
+                        half(part.film.sums[place].wrapping_sub(before), shift)
+                    }
+                }
+            }),
+        }
+    }
 }
 
-/// Returns the EXR channels of the requested AOVs; a missing denoised picture is omitted.
-pub(super) fn aov_channels(
-    part: &Part,
-    aovs: &Aovs,
-) -> impl Iterator<Item = AnyChannel<FlatSamples>> {
-    let pixel_count = part.header.identity.pixel_count();
-    let there = |aov: &&Aov| **aov != Aov::Denoised || aovs.preview().is_some();
-    aovs.requested.iter().filter(there).flat_map(move |&aov| {
-        let channels = aov.channels().iter().enumerate();
-        channels.map(move |(number, name)| {
-            let samples = match aov {
-                Aov::Samples => {
-                    let counts = (0..pixel_count).map(|pixel| part.samples_of(pixel));
-                    FlatSamples::U32(counts.collect())
-                }
-                _ => FlatSamples::F32(aovs.channel(aov, number)),
-            };
-            AnyChannel::new(Text::from_slice_unchecked(name.as_bytes()), samples)
+/// Writes the values of these pixels in the byte order of the machine.
+fn put(bytes: &mut [u8], pixels: Range<u32>, value: impl Fn(u32) -> u32) {
+    let (values, _) = bytes.as_chunks_mut::<4>();
+    for (bytes, pixel) in values.iter_mut().zip(pixels) {
+        *bytes = value(pixel).to_ne_bytes();
+    }
+}
+
+impl<'slf, 'a: 'slf> WritableChannels<'slf> for PartChannels<'a> {
+    type Writer = &'slf Self;
+
+    fn infer_channel_list(&self) -> ChannelList {
+        let channels = self.channels.iter().map(|&(name, kind, _)| {
+            let name = Text::from_slice_unchecked(name.as_bytes());
+            ChannelDescription::named(name, kind)
+        });
+        ChannelList::new(channels.collect())
+    }
+
+    fn infer_level_modes(&self) -> (LevelMode, RoundingMode) {
+        (LevelMode::Singular, RoundingMode::Down)
+    }
+
+    fn create_writer(&'slf self, _: &Header) -> &'slf Self {
+        self
+    }
+}
+
+impl ChannelsWriter for &PartChannels<'_> {
+    fn extract_uncompressed_block(&self, header: &Header, block: BlockIndex) -> Vec<u8> {
+        let width = self.part.header.identity.size.0;
+        UncompressedBlock::collect_block_data_from_lines(&header.channels, block, |line| {
+            let at = line.location;
+            let first = at.position.y() as u32 * width + at.position.x() as u32;
+            let (_, _, source) = self.channels[at.channel];
+            self.write(source, first..first + at.sample_count as u32, line.value);
         })
-    })
+    }
 }

@@ -1,6 +1,7 @@
 //! Reads and writes parts as EXR files.
 
 use std::{
+    cell::Cell,
     fs::{File, Metadata},
     io::{self, BufReader, BufWriter, Read, Seek},
     path::Path,
@@ -9,7 +10,7 @@ use std::{
 use exr::{
     block::reader::Reader,
     image::{
-        AnyChannels, Encoding, Image,
+        Encoding, Image,
         read::{image::ReadLayers, layers::ReadChannels, specific_channels::ReadSpecificChannel},
         write::WritableImage,
     },
@@ -24,9 +25,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Identity, Part, PartHeader, Samples,
-    channels::{
-        CHANNELS, PIXEL_STATS_CHANNELS, Pixel, aov_channels, film_channels, pixel_stats_channels,
-    },
+    channels::{CHANNELS, PIXEL_STATS_CHANNELS, PartChannels, Pixel},
 };
 use crate::{
     Error,
@@ -111,14 +110,11 @@ pub(super) fn write(
             Packing::Fast => Encoding::UNCOMPRESSED,
         };
         let attributes = attributes(&part.header)?;
-        let channels = film_channels(part)
-            .chain(pixel_stats_channels(part))
-            .chain(aov_channels(part, aovs));
         let image = Image::from_layer(exr::image::Layer::new(
             (width as usize, height as usize),
             attributes,
             encoding,
-            AnyChannels::sort(channels.collect()),
+            PartChannels::new(part, aovs),
         ));
         image.write().to_buffered(file).map_err(io_error)
     };
@@ -359,15 +355,17 @@ fn content<R: Read + Seek>(
     let names = CHANNELS.map(|(name, _)| name);
     let pixel_stats_names = PIXEL_STATS_CHANNELS.map(|(name, _)| name);
     let has_pixel_stats = header.identity.goal.is_some();
-    let create = |_: Vec2<usize>, _: &_| {
-        let picture = Picture {
-            width,
-            height,
-            pixels: vec![Vec3::ZERO; pixel_count],
-        };
-        let pixel_stats = has_pixel_stats.then(|| PixelStats::new(width * height));
-        (vec![0_u64; 3 * pixel_count], picture, pixel_stats)
+    let too_large = Error::memory((width, height));
+    let picture = Picture {
+        width,
+        height,
+        pixels: memory::filled(Vec3::ZERO, pixel_count).map_err(&too_large)?,
     };
+    let sums = memory::filled(0_u64, 3 * pixel_count).map_err(&too_large)?;
+    let pixel_stats = has_pixel_stats.then(|| PixelStats::new(width * height));
+    // Created before, because the decoder does not accept an error. It takes the content once, for the only layer.
+    let content = Cell::new(Some((sums, picture, pixel_stats)));
+    let create = |_: Vec2<usize>, _: &_| content.take().unwrap_or_default();
     type Content = (Vec<u64>, Picture, Option<PixelStats>);
     let set = move |(sums, picture, pixel_stats): &mut Content, at: Vec2<usize>, pixel: Pixel| {
         let (blue, green, red, high_b, high_g, high_r, low_b, low_g, low_r, ..) = pixel;

@@ -3,6 +3,7 @@
 use super::Renderer;
 use crate::{
     Error,
+    adaptive::pixel_stats::PixelStats,
     film::{FilmSums, film_hash},
     picture::Picture,
     render::{
@@ -31,8 +32,8 @@ impl Renderer {
             let resolved = self.backend.resolve(done, picture);
             self.record_counts(resolved)
         } else {
-            *picture = self.part()?.picture();
-            Ok(())
+            let part = self.part()?;
+            picture.fill(self.size, |pixel| part.pixel(pixel).into())
         }
     }
 
@@ -61,10 +62,26 @@ impl Renderer {
         Ok(self.part()?.header.stats)
     }
 
-    /// Waits for the running waves, and returns the film with its identity and statistics.
+    /// Waits for the running waves, and returns a copy of the film with its identity and statistics.
     pub fn part(&mut self) -> Result<Part, Error> {
         let film = self.film_sums()?;
         let pixel_stats = self.pixel_stats()?;
+        Ok(self.part_with(film, pixel_stats))
+    }
+
+    /// Ends the render: waits for the running waves, and returns the film with its identity and statistics. On the CPU
+    /// this needs no memory for a copy of the film, unlike [`Renderer::part`].
+    pub fn into_part(mut self) -> Result<Part, Error> {
+        // First, because the film counts the samples of each pixel.
+        let pixel_stats = self.pixel_stats()?;
+        let film = self.backend.take_film_sums();
+        let film = self.record_counts(film)?;
+        self.stats.rejected_samples = film.rejected;
+        Ok(self.part_with(film, pixel_stats))
+    }
+
+    /// Returns a film and the statistics of its pixels, which must be those of this render, as a part.
+    fn part_with(&self, film: FilmSums, pixel_stats: Option<PixelStats>) -> Part {
         let mut stats = Stats {
             film_hash: film_hash(self.size.0, self.size.1, &film.sums),
             ..self.stats()
@@ -77,11 +94,11 @@ impl Renderer {
             samples: self.samples_done(),
             stats,
         };
-        Ok(Part {
+        Part {
             header,
             film,
             pixel_stats,
-        })
+        }
     }
 
     /// Waits for the running waves, and returns a copy of the film's sums.

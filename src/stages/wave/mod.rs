@@ -191,7 +191,10 @@ impl Wave {
     /// Waits for all waves in flight, without a time limit, and returns a copy of the film's sums.
     pub fn film_sums(&self) -> Result<FilmSums, Error> {
         match self {
-            Wave::Cpu(cpu) => Ok(cpu.film.film_sums()),
+            Wave::Cpu(cpu) => {
+                let size = cpu.camera.size();
+                cpu.film.film_sums().map_err(Error::memory(size))
+            }
             Wave::Cuda(cuda) => cuda.film_sums(),
         }
     }
@@ -210,15 +213,15 @@ impl Wave {
         Ok(())
     }
 
-    /// Replaces the film, and drops its snapshots for previews. On the CPU the wave adds samples to `film` itself from
-    /// now on; on a GPU it adds them to a copy of the sums.
-    pub(crate) fn set_film(&mut self, film: &Arc<Film>) -> Result<(), Error> {
+    /// Replaces the film, and drops its snapshots for previews. On the CPU the wave adds samples to `film` from now on,
+    /// which must hold the sums of `exposed`; on a GPU it adds them to a copy of `exposed`.
+    pub(crate) fn set_film(&mut self, film: &Arc<Film>, exposed: &FilmSums) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.film = film.clone();
                 cpu.film_snapshots.clear();
             }
-            Wave::Cuda(cuda) => cuda.set_film(&film.film_sums())?,
+            Wave::Cuda(cuda) => cuda.set_film(exposed)?,
         }
         Ok(())
     }

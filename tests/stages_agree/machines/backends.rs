@@ -24,7 +24,7 @@ pub(crate) struct Cpu(pub(crate) Wave);
 impl Cpu {
     /// Creates a wave for this many paths.
     pub(crate) fn new(setting: &Setting, paths: u32) -> Cpu {
-        let film = Arc::new(Film::new(setting.camera.pixel_count()));
+        let film = Arc::new(Film::new(setting.camera.pixel_count()).unwrap());
         Cpu(Wave::Cpu(Box::new(CpuWave::new(
             setting.scene.clone(),
             setting.camera,
@@ -73,7 +73,7 @@ impl Machine for Cpu {
         self.load(before);
         run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
-        let film_sums = wave.film.film_sums();
+        let film_sums = wave.film.film_sums().unwrap();
         Buffers {
             span: wave.span,
             rays: wave.rays.clone(),
@@ -127,7 +127,7 @@ fn denoised(wave: &mut Wave, first: (&[u64], u64), film: (&[u64], u64)) -> Vec<f
         Wave::Cuda(wave) => wave.camera.host,
     };
     // A new camera and film clear the state of earlier calls.
-    let black = Arc::new(Film::new(camera.pixel_count()));
+    let black = Arc::new(Film::new(camera.pixel_count()).unwrap());
     wave.set_camera(camera, &black).unwrap();
     let mut preview = Preview::default();
     assert!(!denoise(wave, film.1, &mut preview).unwrap());

@@ -59,7 +59,7 @@ impl Harvest {
         let mut wave = Wave::Cpu(Box::new(CpuWave::new(
             Arc::new(RenderScene::new(&scene).unwrap()),
             camera,
-            Arc::new(Film::new(span.pixel_count)),
+            Arc::new(Film::new(span.pixel_count).unwrap()),
             scene.max_bounces,
             span.path_count,
             Strategy::default(),

@@ -155,10 +155,6 @@ impl Block {
     /// [`choose_from_tree`](crate::lights::light_tree::choose_from_tree), one level of the tree at a time. `share` is
     /// the number of random numbers that choose from the tree.
     #[inline(always)]
-    #[expect(
-        clippy::needless_range_loop,
-        reason = "all arrays are walked side by side, as the lanes of vectors"
-    )]
     fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
         let mut chosen = ChosenLights {
             lights: [NO_LIGHT; PATHS],

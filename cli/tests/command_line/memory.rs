@@ -1,0 +1,130 @@
+//! Tests of renders that need more memory than there is.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    add_tests, assert_done, assert_refused, folder, names, program, raysieve, scene, stderr,
+    without_gpu_and_display,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials, if on_linux() =>
+        image_that_does_not_fit_is_refused_before_the_render,
+        options_that_need_memory_are_named,
+        memory_of_a_render_is_the_film_and_a_part_of_the_files,
+    );
+    add_tests!(
+        trials, if on_linux().and_then(|()| c_compiler()) =>
+        failed_allocation_is_reported_on_one_line,
+    );
+}
+
+/// The available memory is known only on Linux.
+fn on_linux() -> Result<(), String> {
+    cfg!(target_os = "linux")
+        .then_some(())
+        .ok_or_else(|| "needs Linux".to_owned())
+}
+
+/// Returns why no C program can be compiled, if that is so.
+fn c_compiler() -> Result<(), String> {
+    let found = Command::new("cc").arg("--version").output();
+    found
+        .map(drop)
+        .map_err(|error| format!("needs a C compiler: cc: {error}"))
+}
+
+/// Renders a scene of the repository on the CPU with a limit of the address space in MiB.
+fn limited(folder: &Path, mebibytes: u32, more: &str) -> Output {
+    let command = format!(
+        "ulimit -v {}; exec '{}' '{}' --backend cpu --threads 2 {more}",
+        mebibytes << 10,
+        program().display(),
+        scene("cornell.ron").display()
+    );
+    let mut shell = Command::new("sh");
+    without_gpu_and_display(&mut shell)
+        .current_dir(folder)
+        // Otherwise each thread reserves 64 MiB of address space.
+        .env("MALLOC_ARENA_MAX", "1")
+        .args(["-c", &command])
+        .output()
+        .expect("a shell starts")
+}
+
+fn image_that_does_not_fit_is_refused_before_the_render() {
+    let folder = folder();
+    // 36 bytes per pixel are more than the limit.
+    let output = limited(folder.path(), 1000, "--size 6000x6000 --spp 1 -o a.exr");
+    let expected = [
+        "size 6000x6000: is too large for memory: needs 1.2 GiB, but only ",
+        " MiB are available; choose a smaller size",
+    ];
+    assert_refused(&output, 2, &expected);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(names(folder.path()).is_empty());
+}
+
+fn options_that_need_memory_are_named() {
+    let folder = folder();
+    let plain = "--size 2000x2000 --spp 2 --max-bounces 0 -o a.png";
+    assert_done(&limited(folder.path(), 400, plain));
+    fs::remove_file(folder.path().join("a.png")).unwrap();
+    let output = limited(
+        folder.path(),
+        400,
+        &format!("{plain} --denoise --overlay --checkpoint b.exr"),
+    );
+    let expected = "; choose a smaller size, or omit --checkpoint, --denoise, --overlay";
+    assert_refused(&output, 2, &[expected]);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(names(folder.path()).is_empty());
+}
+
+/// Renders an image with 36 bytes per pixel, of which the film takes 24, and 200 MiB for everything else. That is less
+/// than the film, a copy and the channels of the file would take.
+fn memory_of_a_render_is_the_film_and_a_part_of_the_files() {
+    let folder = folder();
+    let pixels = 4000 * 3000;
+    let mebibytes = pixels * 36 / (1 << 20) + 200;
+    for file in ["a.png", "a.exr"] {
+        let more = format!("--size 4000x3000 --spp 1 --max-bounces 0 -o {file}");
+        assert_done(&limited(folder.path(), mebibytes, &more));
+    }
+}
+
+/// Preloads a library in which large allocations fail, because the render is refused before one can fail otherwise.
+fn failed_allocation_is_reported_on_one_line() {
+    let folder = folder();
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/command_line/no_memory.c"
+    );
+    let library = folder.path().join("no_memory.so");
+    let mut compiler = Command::new("cc");
+    let compiler = compiler.args(["-shared", "-fPIC", "-o"]).arg(&library);
+    assert!(compiler.arg(source).status().unwrap().success());
+    // The film takes 24,000,000 bytes.
+    let mut render = raysieve(folder.path());
+    let output = render
+        .env("LD_PRELOAD", &library)
+        .env("NO_MEMORY_BYTES", "20000000")
+        .arg(scene("cornell.ron"))
+        .args(["--backend", "cpu", "--size", "1000x1000", "--spp", "1"])
+        .args(["-o", "a.exr"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        "raysieve: size 1000x1000: is too large for memory: 23 MiB could not be allocated; choose a smaller size\n"
+    );
+    assert_eq!(names(folder.path()), ["no_memory.so"]);
+}

@@ -1,0 +1,75 @@
+//! The film in host memory, which all waves on the CPU share. It is changed and taken without a copy.
+
+use std::{mem, sync::Arc};
+
+use super::{Backend, Engine, Waves, lock};
+use crate::{
+    Error,
+    film::{Film, FilmSums},
+    stages::wave::Wave,
+};
+
+impl Backend {
+    /// Returns the film, without a copy if it is in host memory. The backend must not be used after this.
+    pub(crate) fn take_film_sums(&mut self) -> Result<FilmSums, Error> {
+        if let Engine::Waves(waves) = &mut *self.engine
+            && let Some(film) = waves.take_film()
+            && let Ok(film) = Arc::try_unwrap(film)
+        {
+            return Ok(film.into_sums());
+        }
+        self.film_sums()
+    }
+}
+
+impl Waves {
+    /// Returns width and height of the film in pixels.
+    pub(super) fn size(&self) -> (u32, u32) {
+        match &*lock(&self.waves[0]) {
+            Wave::Cpu(cpu) => cpu.camera.size(),
+            Wave::Cuda(cuda) => cuda.camera.host.size(),
+        }
+    }
+
+    /// Waits for all running waves, discards their counts, changes the film in host memory by `change`, and sets it on
+    /// each wave by `set`. On a GPU, whose film is in its own memory, the film in host memory has no pixels.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] if `change` fails. The waves then keep their film.
+    pub(super) fn begin_again(
+        &mut self,
+        change: impl FnOnce(&mut Film) -> Result<(), Error>,
+        set: impl Fn(&mut Wave, &Arc<Film>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.finish_oldest()?;
+        self.finished.clear();
+        let Some(film) = self.take_film() else {
+            return self.each(|wave| set(wave, &Arc::default()));
+        };
+        let mut film = Arc::try_unwrap(film).unwrap_or_default();
+        let changed = change(&mut film);
+        let film = Arc::new(film);
+        match changed {
+            Ok(()) => self.each(|wave| set(wave, &film)),
+            Err(error) => {
+                self.each(|wave| {
+                    if let Wave::Cpu(cpu) = wave {
+                        cpu.film = film.clone();
+                    }
+                    Ok(())
+                })?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the film from all waves on the CPU and leaves them one without pixels. `None` on a GPU.
+    fn take_film(&mut self) -> Option<Arc<Film>> {
+        let waves = self.waves.iter().map(lock);
+        let films = waves.filter_map(|mut wave| match &mut *wave {
+            Wave::Cpu(cpu) => Some(mem::take(&mut cpu.film)),
+            Wave::Cuda(_) => None,
+        });
+        films.last()
+    }
+}
