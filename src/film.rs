@@ -72,7 +72,7 @@ pub struct Film {
 }
 
 impl Film {
-    /// Memory of a film in bytes per pixel.
+    /// Memory of a film's sums in bytes per pixel.
     pub const BYTES_PER_PIXEL: u64 = 3 * 8;
 
     /// Creates a black film without samples.
@@ -86,7 +86,7 @@ impl Film {
     }
 
     /// Makes the film black, without samples and with this number of pixels. It then does not count the samples of each
-    /// pixel. Allocates memory only if the film grows.
+    /// pixel. Needs more memory only if the film grows, and returns what it no longer needs.
     ///
     /// # Errors
     /// See [`Film::new`]. The film is then unchanged.

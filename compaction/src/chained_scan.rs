@@ -32,7 +32,7 @@ pub(crate) fn chained_scan<C: Send, F, P, S: Send>(
     let state = Mutex::new(state);
     let turn = AtomicUsize::new(0);
     let next = || chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
-    parallel::on_all_threads(&|| {
+    parallel::once_per_thread(&|| {
         while let Some((number, chunk)) = next() {
             let folded = fold(&chunk);
             let mut spins = 0;

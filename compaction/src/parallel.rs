@@ -30,8 +30,8 @@ pub(crate) fn for_each<P: Send>(
     map(parts, body);
 }
 
-/// Calls `body` once for each of rayon's threads, at the same time.
-pub(crate) fn on_all_threads(body: &(dyn Fn() + Sync)) {
+/// Calls `body` as often as rayon has threads, in parallel as far as threads are free.
+pub(crate) fn once_per_thread(body: &(dyn Fn() + Sync)) {
     let threads = 0..rayon::current_num_threads();
     threads.into_par_iter().with_max_len(1).for_each(|_| body());
 }

@@ -1,5 +1,6 @@
 // Distribution of a queue's entries over the threads of a grid: each thread takes every n-th entry, for n threads in
-// all. So a grid smaller than its queue covers it, and a grid with an empty queue ends at once.
+// all. So a grid smaller than its queue covers it, and a grid with an empty queue ends at once. Traversal by warps divides
+// the queue differently, see warp_traversal.cuh.
 
 // Returns the first queue entry of this thread.
 inline u32 first_entry() { return blockIdx.x * blockDim.x + threadIdx.x; }

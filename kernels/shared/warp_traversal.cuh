@@ -1,17 +1,19 @@
 // Traversal by whole warps: a lane whose ray ends takes the next ray of the queue while the other lanes go on. The hits
 // are those of nearest_hit and is_blocked in rays.cuh.
 //
-// Rays that take different ways through the scene leave most lanes of a warp idle: until the longest ray ends, and while
-// other lanes test primitives or enter an instance. Here each lane does at most one step of each kind per iteration.
-// Opacity tests wait until several lanes need one. Camera rays, which take similar ways, are faster without this:
-// docs/experiments/045-refilled-warps.md.
+// Rays that take different ways through the scene leave most lanes of a warp idle: until the longest ray ends, and
+// while other lanes test primitives or enter an instance. With instances, each lane does at most one step of each kind
+// per iteration; without, it may test several primitives. Opacity tests wait until several lanes need one. Camera rays,
+// which take similar ways, are faster without this: docs/experiments/045-refilled-warps.md.
 #include "path_buffers.cuh"
 #include "queue.cuh"
 #include "rays.cuh"
 
-// Minimum number of idle lanes for which a warp fetches new rays. Rays through instances take longer than a fetch.
+// Minimum number of idle lanes for which a warp fetches new rays. Rays through instances take longer, so that idle lanes
+// cost more than an early fetch.
 constexpr u32 MIN_IDLE_LANES = INSTANCED ? 8 : 12;
-// Minimum number of lanes with primitives to test for which a warp without instances tests more before the next node.
+// Minimum number of lanes with primitives to test for which a warp of the kernel without instances tests more before
+// the next node.
 constexpr u32 MIN_TESTING_LANES = 8;
 // Minimum number of lanes that wait for an opacity test, if other lanes have something else to do.
 constexpr u32 MIN_OPACITY_LANES = 6;
@@ -26,7 +28,7 @@ constexpr u32 ENTRIES_PER_WARP = 512;
 // to.
 constexpr u32 NO_TEST = 0, TEST_HIT = 1, TEST_FAR_SIDE = 2, TEST_LIGHT = 3;
 
-constexpr u32 EVERY_LANE = 0xffffffffu;
+constexpr u32 EVERY_LANE = 0xffffffffu >> (32 - WARP_LANES);
 
 // The queue entries of a warp: portions of adjacent entries, at equal distances over the whole queue.
 struct WarpEntries {
@@ -36,13 +38,14 @@ struct WarpEntries {
     u32 count;      // number of entries of the queue
 };
 
-// Returns the entries of this thread's warp. A long queue goes to as many warps as get ENTRIES_PER_WARP entries, but at
-// least to a quarter of them. A shorter queue goes to warps with one entry per lane, and a very short one to a 32nd of the
-// warps, with fewer entries.
+// Returns the entries of this thread's warp. A long queue is divided among so many warps that each gets ENTRIES_PER_WARP
+// entries, but among at least a quarter and at most all warps of the grid. A shorter queue gives each warp an entry
+// per lane. A very short one is divided among a 32nd of all warps, with fewer entries each.
 inline WarpEntries warp_entries(u32 count) {
-    u32 all_warps = entry_stride() / 32, warp = first_entry() / 32;
+    u32 all_warps = entry_stride() / WARP_LANES, warp = first_entry() / WARP_LANES;
     u32 warps = count / ENTRIES_PER_WARP;
-    if (warps < all_warps / 4) warps = count / 32 < all_warps / 4 ? count / 32 : all_warps / 4;
+    u32 filled = count / WARP_LANES;
+    if (warps < all_warps / 4) warps = filled < all_warps / 4 ? filled : all_warps / 4;
     if (warps < all_warps / 32) warps = all_warps / 32;
     if (warps > all_warps) warps = all_warps;
     if (warps == 0) warps = 1;
@@ -65,7 +68,7 @@ inline u32 take_entry(WarpEntries &entries, u32 idle) {
         bool last = entries.count - entries.next < entries.portion;
         entries.end = last ? entries.count : entries.next + entries.portion;
     }
-    u32 lane = threadIdx.x % 32;
+    u32 lane = threadIdx.x % WARP_LANES;
     u32 entry = entries.next + count_ones(idle & ((1u << lane) - 1));
     entries.next += count_ones(idle);
     return entry < entries.end ? entry : NO_PATH;
@@ -101,8 +104,8 @@ inline void end(LaneRay &ray) {
     ray.group.bits = 0;
 }
 
-// Returns whether the lane's next step is a node or primitive.
-inline bool goes_on(const LaneRay &ray) { return ray.entering == NO_INSTANCE && ray.test == NO_TEST; }
+// Returns whether the lane waits for neither an instance nor an opacity test.
+inline bool waits_for_nothing(const LaneRay &ray) { return ray.entering == NO_INSTANCE && ray.test == NO_TEST; }
 
 // Stores the result of a ray that has ended.
 template <bool SHADOW>
@@ -238,7 +241,7 @@ inline void test_opacity(const DeviceScene &scene, const PathBuffers &paths, u32
     Ray along = {ray.origin, 0.0f, ray.direction, ray.from_primitive};
     f32 part = opacity_at(opacity, along, candidate);
     bool passes = part >= 1.0f;
-    // Random numbers are less than 1, so that most tests do not need theirs.
+    // An opacity of 0 never passes and one of 1 always does, so that most tests need no random number.
     if (part > 0.0f && !passes) {
         Sampler numbers = path_sampler(paths, paths.queue[ray.entry]);
         u32 key = opacity_hash(numbers, bounce, SHADOW ? SHADOW_RAY : PATH_RAY);
@@ -321,11 +324,11 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
             if (!ray.busy && entry != NO_PATH) fetch_ray<SHADOW>(tree, paths, entry, ray, in_scene);
         }
 
-        if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && goes_on(ray)) visit_node(tree, stack, ray);
+        if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && waits_for_nothing(ray)) visit_node(tree, stack, ray);
 
         u32 testing = 0;
         do {
-            if (ray.waiting != 0 && goes_on(ray)) test_primitive<SHADOW>(scene, ray);
+            if (ray.waiting != 0 && waits_for_nothing(ray)) test_primitive<SHADOW>(scene, ray);
             if (!INSTANCED) testing = __ballot_sync(EVERY_LANE, ray.waiting != 0);
         } while (count_ones(testing) >= MIN_TESTING_LANES);
 
@@ -339,7 +342,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
 
         if (INSTANCED && ray.entering != NO_INSTANCE) enter_instance(tree, stack, ray);
 
-        bool finished = ray.group.bits >> 24 == 0 && ray.waiting == 0 && goes_on(ray);
+        bool finished = ray.group.bits >> 24 == 0 && ray.waiting == 0 && waits_for_nothing(ray);
         if (ray.busy && finished) pop(stack, in_scene, ray);
     }
 }

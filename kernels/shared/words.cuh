@@ -1,6 +1,8 @@
 // Bit operations on 32-bit words, by device intrinsics or for a host compiler.
 
 #ifdef __CUDACC__
+// Number of lanes of a warp. A host compiler runs threads one after another, so that each is a warp of its own.
+constexpr u32 WARP_LANES = 32;
 inline f32 bits_to_float(u32 bits) { return __uint_as_float(bits); }
 inline u32 float_to_bits(f32 value) { return __float_as_uint(value); }
 inline u32 reverse_bits(u32 word) { return __brev(word); }
@@ -14,6 +16,7 @@ inline u64 device_time() {
     return now;
 }
 #else
+constexpr u32 WARP_LANES = 1;
 inline f32 bits_to_float(u32 bits) { return __builtin_bit_cast(f32, bits); }
 inline u32 float_to_bits(f32 value) { return __builtin_bit_cast(u32, value); }
 inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word); }

@@ -1,4 +1,4 @@
-//! Allocates memory only as far as it is available, so that a scene that cannot fit gives an error.
+//! Checks and allocates memory, so that what does not fit gives an error.
 //!
 //! Otherwise the system might end the process without a message. Imports nothing.
 
@@ -22,8 +22,9 @@ pub fn check(bytes: u64) -> Result<(), String> {
     }
 }
 
-/// Ensures that a list has capacity for `items` items in total, without spare capacity. It may be on another thread, or
-/// after a [`check`], that the memory is taken, so that the allocation itself can fail.
+/// Ensures that a list has capacity for `items` items in total, without spare capacity. It does not compare with the
+/// available memory: call [`check`] before, with the sum of all lists. The allocation can still fail, if other threads or
+/// programs took memory since.
 ///
 /// # Errors
 /// A phrase with the reason, to be put after the object's name. The list is then unchanged.
@@ -69,8 +70,8 @@ pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), Str
     Ok(())
 }
 
-/// Ensures that a list has capacity for one more item. If the list must grow and the available memory does not suffice,
-/// it fails, because otherwise the system might end the program.
+/// Ensures that a list has capacity for one more item. Fails if the list must grow and the available memory does not
+/// suffice, because otherwise the system might end the program.
 pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
     if items.len() == items.capacity() {
         let more = items.len().max(1 << 10);

@@ -174,8 +174,8 @@ pub fn nearer_instance_hit(
     }
 }
 
-/// Returns whether a hit in front of the ray is nearer than `best`, or wins by the rules for ties of
-/// [`nearer_instance_hit`].
+/// Returns whether a hit in front of the ray replaces `best`: it is nearer, wins a tie by the rules of
+/// [`nearer_instance_hit`], or has the same distance while `best` has no primitive.
 #[inline(always)]
 pub(crate) fn is_nearer(primitives: &[Primitive], found: &InstanceHit, best: &InstanceHit) -> bool {
     if found.hit.distance != best.hit.distance || best.hit.primitive == NO_PRIMITIVE {
@@ -191,7 +191,8 @@ pub trait OpacityTest {
     /// Whether some intersections may fail the test.
     const IS_NEEDED: bool;
 
-    /// Returns whether a ray's intersection with a surface counts. `key` is the hash of the ray's random numbers.
+    /// Returns whether a ray's intersection with a surface counts. `key` is the hash on which
+    /// all opacity tests of the ray depend.
     fn accepts(&self, ray: &Ray, found: &InstanceHit, key: u32) -> bool;
 
     /// Replaces `best` by the ray's hit with one primitive if that counts and is nearer, by the rules of

@@ -35,7 +35,7 @@ impl Waves {
     /// each wave by `set`. On a GPU, whose film is in its own memory, the film in host memory has no pixels.
     ///
     /// # Errors
-    /// [`Error::Memory`] if `change` fails. The waves then keep their film.
+    /// The error of `change`, after which the waves keep their film. Also errors of the waves and of `set`.
     pub(super) fn begin_again(
         &mut self,
         change: impl FnOnce(&mut Film) -> Result<(), Error>,

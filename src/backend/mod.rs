@@ -467,7 +467,7 @@ impl Waves {
         Ok(())
     }
 
-    /// See [`Backend::land`].
+    /// See [`Backend::finish_oldest`].
     fn finish_oldest(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {

@@ -86,7 +86,7 @@ pub fn guide_length(count: u32) -> u32 {
     (1 << (32 - guide_shift(count))) + 1
 }
 
-/// Returns the row, between `first` and `last`, whose interval of cumulative luminance contains `target`, by binary
+/// Returns the row, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, by binary
 /// search.
 #[inline]
 pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u32 {
@@ -102,7 +102,7 @@ pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u3
     first
 }
 
-/// Returns the column, between `first` and `last`, whose interval of cumulative luminance contains `target`, in the row
+/// Returns the column, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, in the row
 /// whose first texel is `start`.
 #[inline]
 pub fn texel_at(
@@ -179,7 +179,7 @@ pub fn sample_environment(
 pub(crate) const READ_AHEAD: usize = 32;
 
 /// Reads what [`sample_environment`] and [`environment_at`] will read for these pairs of random bits `u` and `v`, at most
-/// [`READ_AHEAD`] of them. Each loop makes one read of the chain, so that the reads of different samples overlap.
+/// [`READ_AHEAD`] of them. Each loop makes the next few reads of the chain, so that the reads of different samples overlap.
 ///
 /// Returns a number that depends on all reads.
 pub(crate) fn read_ahead(
@@ -330,7 +330,8 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
 }
 
 /// Returns the search guide of the cumulative tables: for each bucket of targets, the first index whose interval a
-/// target of the bucket may lie in. The entry after it bounds the search from above.
+/// target of the bucket may lie in. The entry after it bounds the search from above. `rows` must not be
+/// empty.
 ///
 /// Source: H. Chen & Y. Asau, On Generating Random Variates from an Empirical Distribution, 1974.
 pub fn environment_guide(rows: &[EnvironmentRow], texels: &[EnvironmentTexel]) -> Vec<u32> {

@@ -12,7 +12,8 @@ use crate::{
     },
 };
 
-/// The parts of a headless render that need memory in proportion to the image, besides the film.
+/// The parts of a headless render that need memory in proportion to the image, besides the film. Debug views are not
+/// counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUse {
     /// Whether checkpoints are written.
@@ -31,7 +32,8 @@ pub struct MemoryUse {
 
 /// Memory of a picture in linear light, in bytes per pixel.
 const PICTURE: u64 = size_of::<Vec3>() as u64;
-/// Memory of a copy of the statistics of adaptive sampling, in bytes per pixel: sums, error, variance and rounds.
+/// Memory of a copy of the statistics of adaptive sampling, in bytes per pixel: sample counts, sums at
+/// the last test, error, variance and rounds.
 const PIXEL_STATS: u64 = 4 + 3 * 8 + 3 * 4;
 /// Memory of adaptive sampling in bytes per pixel: the statistics, the sample counts and the list of pixels.
 const ADAPTIVE: u64 = PIXEL_STATS + 4 + 4;
@@ -60,18 +62,24 @@ impl MemoryUse {
             PICTURE
         };
         let steps = [
+            // Reading the checkpoint.
             when(self.resumed, Film::BYTES_PER_PIXEL + PICTURE + copy),
+            // Estimating the noise.
             renderer + noise,
+            // Writing a checkpoint.
             renderer + when(self.checkpoint, Film::BYTES_PER_PIXEL + copy),
+            // Denoising.
             renderer + when(self.denoised, DENOISING + PICTURE),
+            // Taking the film out of the renderer.
             renderer + preview + copy,
+            // Writing the files.
             preview + copy + when(self.overlay, OVERLAY),
         ];
         always + steps.into_iter().max().unwrap_or(0)
     }
 
     /// Returns the peak memory in bytes of the render of a scene that is already in memory, on the CPU: trees, film and
-    /// output. On a GPU it is lower.
+    /// output. On one GPU it is lower; adaptive sampling on several GPUs needs about 180 bytes per pixel.
     pub fn bytes(self, scene: &Scene) -> u64 {
         let primitives = primitive_count(scene) as u64;
         let pixels = u64::from(scene.size.0) * u64::from(scene.size.1);

@@ -69,8 +69,9 @@ pub struct Look {
 pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
 /// Writes a film in the format of the path's extension, in bands of a few rows, so that no copy of the whole picture is
-/// needed. Only with an overlay a PNG is drawn as a whole, and `annotate` is called. A PNG shows the picture, or the denoised one if `look` asks for
-/// it and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested AOVs.
+/// needed. A PNG with an overlay is drawn as a whole, and only then is `annotate` called. A PNG shows the picture, or the
+/// denoised one if `look` asks for it and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested
+/// AOVs.
 pub fn write_picture(
     path: &Path,
     part: &Part,

@@ -85,8 +85,8 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     );
 }
 
-/// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index of its
-/// queue entry and its own index.
+/// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index of
+/// its queue entry and its own index.
 #[inline(always)]
 fn each_path(
     wave: &mut CpuWave,

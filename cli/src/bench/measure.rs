@@ -138,8 +138,8 @@ pub(super) fn scene(
     Ok(Some(results))
 }
 
-/// Returns the results of a scene with all fields that are known before the first frame. The other fields are empty or
-/// 0: film hash, paths, rays and strategies.
+/// Returns the results of a scene with all fields that are known before the first frame. The other fields are empty,
+/// 0 or `None`: film hash, paths, rays, reference and strategies.
 fn results_without_times(scene: &Scene, renderer: &Renderer) -> SceneResults {
     let stats = renderer.stats();
     SceneResults {

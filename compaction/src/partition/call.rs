@@ -45,14 +45,19 @@ pub(super) type MoveIndices = (
 pub(super) struct PartitionCall<'a> {
     /// The flags or keys.
     pub(super) keys: CudaView<'a, u8>,
+    /// The number of items in device memory; not read if `is_given` is 1.
     pub(super) count: CudaView<'a, u32>,
     /// Size of a count in words of 4 bytes.
     pub(super) count_words: u32,
+    /// Maximum number of items.
     pub(super) capacity: usize,
+    /// 1 if there are exactly `capacity` items, otherwise 0.
     pub(super) is_given: u32,
     /// The number of selected items, or the starts of the classes.
     pub(super) selected: CudaViewMut<'a, u32>,
+    /// The look-back states of the workspace.
     pub(super) words: CudaViewMut<'a, u64>,
+    /// The counts per portion, which the first of two launches writes.
     pub(super) counts: CudaViewMut<'a, u32>,
 }
 
@@ -85,7 +90,8 @@ impl IndexKernels {
         })
     }
 
-    /// Enqueues a partition of indices. `wide` is whether an index has 8 bytes instead of 4. `one` returns the grid of
+    /// Enqueues a partition of indices: in one launch if capacity and counts fit 32 bits and indices have 4 bytes,
+    /// otherwise in two. `wide` is whether an index has 8 bytes instead of 4. `one` returns the grid of
     /// a single launch for a capacity, and `two` is that of two launches.
     pub(super) fn launch(
         &self,

@@ -62,7 +62,7 @@ impl<R: BufRead> PlyFile<R> {
 
     /// Returns upper bounds of the numbers of vertices and triangles, as far as a file of `bytes` bytes can contain what
     /// the header declares. The number of triangles is exact if all faces are triangles, and 0 if it is unknown.
-    pub(crate) fn max_counts(&self, bytes: u64) -> (usize, usize) {
+    pub(crate) fn expected_counts(&self, bytes: u64) -> (usize, usize) {
         let elements = &self.header.elements;
         let encoding = self.header.encoding;
         let bound = |element: &ElementDef, each: usize| {

@@ -35,7 +35,7 @@ use crate::{
 /// be read is only a warning.
 pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Model, String> {
     let mut file = PlyFile::open(reader)?;
-    let (vertices, triangles) = file.max_counts(bytes);
+    let (vertices, triangles) = file.expected_counts(bytes);
     let when = |condition: bool, count: usize| if condition { count } else { 0 };
     let mut builder = PlyBuilder {
         has_face_attributes: file.has_face_attributes,

@@ -1,8 +1,8 @@
 //! Reads ahead on the CPU what shading will read in scenes with instances or textures.
 //!
 //! Shading one path takes longer than a processor looks ahead, so that its reads of scattered memory do not overlap with
-//! those of the next path. Here they do: for a group of paths, each loop makes one read of the chain, and the reads of
-//! different paths do not depend on each other.
+//! those of the next path. Here they do: for a group of paths, each loop makes the next few reads of the chain, and
+//! the reads of different paths do not depend on each other.
 
 use std::{hint::black_box, ops::Range};
 
@@ -18,8 +18,8 @@ use crate::{
 /// Number of queue entries for which memory is read ahead.
 pub(super) const GROUP: usize = environment::READ_AHEAD;
 
-/// Reads the surfaces that the paths of these queue entries hit, at most [`GROUP`], and the parts of the environment map
-/// that their light samples choose.
+/// Reads the surfaces that the paths of these queue entries hit, at most [`GROUP`]. If the environment map is a light, it
+/// also reads the parts of it that samples with the paths' random numbers would choose.
 pub(super) fn read_ahead(wave: &CpuWave, scene: &RenderScene, bounce: u32, entries: Range<usize>) {
     let mut sum = 0_u32;
     let mut paths = [0; GROUP];

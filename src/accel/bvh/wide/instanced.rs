@@ -93,8 +93,8 @@ impl SimdInstancedScene {
         }
     }
 
-    /// Finds whether something that passes the opacity test blocks each shadow ray. The light's own surface is not
-    /// tested.
+    /// Finds whether something that passes the opacity test blocks each shadow ray. The surface that the ray goes to never
+    /// blocks it; the caller tests its opacity.
     ///
     /// Calls `report` with the number that came with each ray, and the result.
     pub fn each_occluded<T: OpacityTest>(
@@ -170,7 +170,8 @@ enum Leaf<'a, S: Lanes> {
 }
 
 impl<S: Lanes> InstancedTrees<S> {
-    /// Builds the trees. `None` if a node comes before its parent.
+    /// Builds the trees. `None` if a node comes before its parent. The nodes must hold the scene's tree first, then the
+    /// trees of the meshes one after another.
     fn new(scene: &InstancedScene<'_>) -> Option<InstancedTrees<S>> {
         let mut roots: Vec<u32> = scene.instances.iter().map(|each| each.root).collect();
         roots.sort_unstable();
@@ -387,7 +388,8 @@ impl<S: Lanes> InstancedTrees<S> {
 }
 
 impl<S: Lanes> LocalRay<S> {
-    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`.
+    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`,
+    /// a distance in units of that space.
     #[inline(always)]
     fn new(
         simd: S,

@@ -1,11 +1,11 @@
-//! The intersection of `hit_sphere` for one ray and one sphere per lane.
+//! The intersection of `hit_sphere` for a pair of ray and sphere in each lane.
 
 use crate::accel::vectors::{Lanes, Mask, SimdF32};
 
 /// A vector in x, y, z order per lane.
 pub(super) type Three<S> = [SimdF32<S>; 3];
 
-/// Intersects a ray with a sphere in each lane, as the scalar `hit_sphere`. Returns a mask of hits in front of the
+/// Intersects each lane's ray with its sphere, as the scalar `hit_sphere`. Returns a mask of hits in front of the
 /// origin, and the distances.
 ///
 /// `to_origin` is the ray's origin relative to the centre; `leaves` is set where the ray starts on the sphere.

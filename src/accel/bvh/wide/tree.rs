@@ -39,7 +39,8 @@ pub(super) struct WideNode<S: Lanes> {
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Packet<S: Lanes> {
-    /// Coordinates x, y, z of each of the triangles' three vertices.
+    /// Coordinates x, y, z of each of the triangles' three vertices. A sphere has its centre as first vertex, and its
+    /// radius as x of the second.
     pub(super) corners: [[S::f32s; 3]; 3],
     /// Indices among the scene's primitives.
     pub(super) positions: S::u32s,
@@ -51,7 +52,7 @@ pub(super) struct WideTree<S: Lanes> {
     pub(super) nodes: Vec<WideNode<S>>,
     /// The leaves.
     pub(super) packets: Vec<Packet<S>>,
-    /// Largest absolute coordinate of the scene in metres.
+    /// Largest absolute coordinate of the scene in metres; 0 and unused in the tree of a mesh.
     pub(super) extent: f32,
     /// Maximum number of children on the traversal stack.
     pub(super) stack_height: usize,

@@ -68,15 +68,16 @@ impl NodeArray {
 
 /// The light that each path of a block has chosen from the light tree.
 struct ChosenLights {
-    /// Index in the table of lights, or `NO_LIGHT`.
+    /// Index in the table of lights, or `NO_LIGHT` if the path does not choose from the tree, or if nothing in the tree
+    /// lights the path's point.
     lights: U32Array,
     /// Probability in units of 1 / `PROBABILITY_UNITS`.
     widths: U32Array,
 }
 
 impl Block {
-    /// Samples a point on a light for each path. If all lights are triangles outside a light tree, the paths are
-    /// processed together, otherwise one by one.
+    /// Samples a point on a light for each path. With a light tree, the paths descend it together, and the points are
+    /// sampled one by one. Without one, if all lights are triangles, everything is done together; otherwise one by one.
     #[inline(always)]
     pub(super) fn sample_lights(&mut self, lights: &Lights) {
         let light_params = &lights.light_params;
@@ -153,7 +154,7 @@ impl Block {
 
     /// Chooses a light from the tree for each path, as the scalar
     /// [`choose_from_tree`](crate::lights::light_tree::choose_from_tree), one level of the tree at a time. `share` is
-    /// the number of random numbers that choose from the tree.
+    /// the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`.
     #[inline(always)]
     fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
         let mut chosen = ChosenLights {
