@@ -100,7 +100,7 @@ type MoveItems = (
     InOut<u64>,
 );
 
-/// Returns the kernel file of [`Partition`], for indices and for items with the size and alignment of `T`.
+/// Returns the kernel file of [`Partition`], for indices and for items with this size and alignment.
 fn source(layout: Layout) -> Source {
     let source = Source::new(
         "compaction/kernels/partition.cu",

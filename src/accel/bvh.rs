@@ -436,15 +436,7 @@ pub(crate) fn visit_instanced(
 /// Returns the ray's nearest hit in a scene with instances. `from` is the instance that the ray leaves.
 #[inline(never)]
 pub fn nearest_instanced(scene: &InstancedScene, ray: &Ray, from: u32) -> InstanceHit {
-    let mut best = InstanceHit {
-        hit: Hit {
-            distance: f32::MAX,
-            primitive: NO_PRIMITIVE,
-            u: 0.0,
-            v: 0.0,
-        },
-        instance: NO_INSTANCE,
-    };
+    let mut best = InstanceHit::none_within(f32::MAX);
     visit_instanced(
         scene,
         (ray.origin, ray.direction),

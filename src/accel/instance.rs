@@ -120,6 +120,22 @@ pub struct InstanceHit {
     pub instance: u32,
 }
 
+impl InstanceHit {
+    /// Returns "no hit yet" of a ray, for a search within `distance`.
+    #[inline(always)]
+    pub fn none_within(distance: f32) -> InstanceHit {
+        InstanceHit {
+            hit: Hit {
+                distance,
+                primitive: NO_PRIMITIVE,
+                u: 0.0,
+                v: 0.0,
+            },
+            instance: NO_INSTANCE,
+        }
+    }
+}
+
 /// Transforms a vector from world space to the instance's object space.
 #[inline]
 pub fn to_object(instance: &Instance, v: Vec3) -> Vec3 {

@@ -120,7 +120,7 @@ pub struct Lights<'a> {
     pub table: &'a [Light],
     /// Nodes of the light tree, the root first; empty without a tree.
     pub nodes: &'a [LightNode],
-    /// For each primitive, its index in `table` or `NO_LIGHT`; then one entry per instance, see
+    /// The index in `table` of each primitive, or `NO_LIGHT`; then one entry per instance, see
     /// `LightParams::instance_entries`. Empty without a light tree and without emissive instances.
     pub places: &'a [u32],
     /// All lamps, suns first.

@@ -216,15 +216,7 @@ pub fn alpha_tested_blocks(
         direction: ray.direction,
         from_primitive: ray.from_primitive,
     };
-    let mut best = InstanceHit {
-        hit: Hit {
-            distance: ray.distance,
-            primitive: NO_PRIMITIVE,
-            u: 0.0,
-            v: 0.0,
-        },
-        instance: NO_INSTANCE,
-    };
+    let mut best = InstanceHit::none_within(ray.distance);
     let at = (position, instance, origin);
     nearer_alpha_tested_hit(opacity, at, &along, from, shear, key, &mut best);
     best.hit.distance < ray.distance
@@ -238,15 +230,7 @@ pub fn nearest_alpha_tested(
     from: u32,
     key: u32,
 ) -> InstanceHit {
-    let mut best = InstanceHit {
-        hit: Hit {
-            distance: f32::MAX,
-            primitive: NO_PRIMITIVE,
-            u: 0.0,
-            v: 0.0,
-        },
-        instance: NO_INSTANCE,
-    };
+    let mut best = InstanceHit::none_within(f32::MAX);
     visit_instanced(
         &opacity.scene,
         (ray.origin, ray.direction),

@@ -22,7 +22,9 @@ use crate::{
         instance::{NO_INSTANCE, OpacityTest, Opaque},
     },
     device::{
-        device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
+        device_scene::DeviceScene,
+        kernel_variant::KernelVariant,
+        kernels::{BLOCK_THREADS, stage_for},
         path_buffers::PathBuffers,
     },
     path::{NO_PATH, NO_PRIMITIVE},
@@ -193,7 +195,7 @@ pub(super) fn sky_source() -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::rays(bounce));
-    let grid = wave.queue_grid(bounce);
+    let grid = wave.queue_grid(bounce, BLOCK_THREADS);
     wave.kernels.intersect.launch(
         &wave.stream,
         grid,

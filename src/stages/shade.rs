@@ -209,7 +209,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.queue_grid_of(bounce, wave.kernels.shade_threads);
+    let grid = wave.queue_grid(bounce, wave.kernels.shade_threads);
     let (counted, mut uncounted) = wave.counts.split_at_mut(counts::shadow_rays(bounce));
     wave.kernels.shade.launch(
         &wave.stream,

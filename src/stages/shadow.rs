@@ -21,7 +21,9 @@ use crate::{
         instance::{NO_INSTANCE, OpacityTest, Opaque},
     },
     device::{
-        device_scene::DeviceScene, kernel_variant::KernelVariant, kernels::stage_for,
+        device_scene::DeviceScene,
+        kernel_variant::KernelVariant,
+        kernels::{BLOCK_THREADS, stage_for},
         path_buffers::PathBuffers,
     },
     path::ShadowRay,
@@ -182,7 +184,7 @@ pub(super) fn source_for(scene: KernelVariant) -> Source {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.queue_grid(bounce);
+    let grid = wave.queue_grid(bounce, BLOCK_THREADS);
     let Some(kernel) = &wave.kernels.shadow else {
         return Ok(());
     };

@@ -21,7 +21,11 @@ use super::{
 use crate::{
     Error,
     accel::instance::{NO_INSTANCE, instance_material},
-    device::{device_scene::DeviceScene, kernels::stage, path_buffers::PathBuffers},
+    device::{
+        device_scene::DeviceScene,
+        kernels::{BLOCK_THREADS, stage},
+        path_buffers::PathBuffers,
+    },
     path::NO_PATH,
     shading::material::{KIND_COUNT, NO_KIND},
 };
@@ -126,7 +130,7 @@ impl HitSorter {
 
 fn on_cuda(wave: &mut CudaWave, bounce: u32) -> Result<(), Error> {
     let entries = wave.queue_length(counts::hits(bounce));
-    let grid = wave.queue_grid(bounce);
+    let grid = wave.queue_grid(bounce, BLOCK_THREADS);
     let is_instanced = wave.is_instanced();
     let Some(sorter) = &mut wave.hit_sorter else {
         return Ok(());

@@ -287,7 +287,7 @@ type Check = dyn Fn(&mut Inputs, Answers) -> Result<(), String>;
 pub(crate) struct Case {
     /// Stem of its files, such as `math`.
     pub(crate) header: &'static str,
-    /// Its name in C++.
+    /// Name of the function in C++.
     pub(crate) name: &'static str,
     /// C++ expression of a function object that calls it.
     pub(crate) cpp: &'static str,

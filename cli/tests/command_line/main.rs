@@ -1,6 +1,7 @@
 //! Tests that run the program as users do. Unless they are about GPUs, it sees no GPU and no display.
 
 mod bench;
+mod bench_reference;
 mod checkpoint;
 mod denoise;
 mod files;
@@ -33,6 +34,7 @@ fn main() {
     noise::add(&mut trials);
     checkpoint::add(&mut trials);
     bench::add(&mut trials);
+    bench_reference::add(&mut trials);
     denoise::add(&mut trials);
     inspect::add(&mut trials);
     memory::add(&mut trials);

@@ -26,7 +26,7 @@ struct State {
 }
 
 thread_local! {
-    /// Where this thread reports its progress; `None` outside of [`LoadProgress::watch`].
+    /// The place to which this thread reports its progress; `None` outside of [`LoadProgress::watch`].
     static WATCHER: RefCell<Option<LoadProgress>> = const { RefCell::new(None) };
 }
 

@@ -443,19 +443,12 @@ impl CudaWave {
         Ok(FilmSums { sums, rejected })
     }
 
-    /// Returns the grid of a kernel that processes the queue of a bounce. Its threads loop over the queue, because only
-    /// the GPU knows the queue's length. The grid is small if few paths are expected.
-    pub(crate) fn queue_grid(&self, bounce: u32) -> Launch {
-        self.queue_grid_of(bounce, BLOCK_THREADS)
-    }
-
-    /// Returns the same grid as [`queue_grid`](Self::queue_grid), in blocks of this number of threads.
-    pub(crate) fn queue_grid_of(&self, bounce: u32, block_threads: u32) -> Launch {
+    /// Returns the grid of a kernel that processes the queue of a bounce, in blocks of `block_threads`. Its threads loop
+    /// over the queue, because only the GPU knows the queue's length. The grid is small if few paths are expected.
+    pub(crate) fn queue_grid(&self, bounce: u32, block_threads: u32) -> Launch {
         let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
-        Launch::blocks(
-            (blocks * BLOCK_THREADS).div_ceil(block_threads),
-            block_threads,
-        )
+        let threads = blocks * BLOCK_THREADS;
+        Launch::blocks(threads.div_ceil(block_threads), block_threads)
     }
 
     /// Returns the number of blocks of a grid over the queue, for a wave of `paths` paths. `busy` is `true` if many

@@ -111,7 +111,7 @@ impl RayRecord for ShadowRay {
     }
 }
 
-/// Up to one ray per lane. All directions have the same longest axis.
+/// A block of up to one ray per lane, whose directions all have the same longest axis.
 pub(super) struct RayBlock<'a, S: Lanes> {
     /// The vector instructions.
     pub(super) simd: S,

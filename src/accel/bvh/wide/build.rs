@@ -82,7 +82,7 @@ struct Subtree {
     part: NodeRef,
     /// The box around it.
     bounds: Bounds,
-    /// Least cost of tracing rays through it if it is represented by 1, 2, … boxes.
+    /// The least costs of tracing rays through the subtree as 1, 2, … boxes.
     costs: [f32; MAX_LANES - 1],
     /// Number of primitives by kind, counted only until one more than fits a packet.
     counts: [u8; KINDS],

@@ -46,6 +46,22 @@ enum Form {
     Sixteen(V4, InstancedTrees<V4>),
 }
 
+/// Runs `$body`, compiled for the vector instructions of a [`Form`], with its instructions and trees.
+macro_rules! with_vectors {
+    ($form:expr, $simd:ident, $trees:ident => $body:block) => {
+        match $form {
+            Form::Eight($simd, $trees) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+            Form::Sixteen($simd, $trees) => $simd.vectorize(
+                #[inline(always)]
+                || $body,
+            ),
+        }
+    };
+}
+
 impl SimdInstancedScene {
     /// Prepares a scene. `None` if a node comes before its parent.
     pub fn new(vectors: SimdLevel, scene: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
@@ -65,32 +81,12 @@ impl SimdInstancedScene {
         rays: impl Iterator<Item = (usize, InstancedRay<Ray>)>,
         mut report: impl FnMut(usize, InstanceHit),
     ) {
-        match &self.0 {
-            Form::Eight(simd, trees) => simd.vectorize(
-                #[inline(always)]
-                || {
-                    let mut stacks = trees.stacks();
-                    for (index, ray) in rays {
-                        report(
-                            index,
-                            trees.nearest(*simd, scene, opacity, &ray, &mut stacks),
-                        );
-                    }
-                },
-            ),
-            Form::Sixteen(simd, trees) => simd.vectorize(
-                #[inline(always)]
-                || {
-                    let mut stacks = trees.stacks();
-                    for (index, ray) in rays {
-                        report(
-                            index,
-                            trees.nearest(*simd, scene, opacity, &ray, &mut stacks),
-                        );
-                    }
-                },
-            ),
-        }
+        with_vectors!(&self.0, simd, trees => {
+            let mut stacks = trees.stacks();
+            for (index, ray) in rays {
+                report(index, trees.nearest(*simd, scene, opacity, &ray, &mut stacks));
+            }
+        });
     }
 
     /// Finds whether something that passes the opacity test blocks each shadow ray. The surface that the ray goes to never
@@ -104,32 +100,12 @@ impl SimdInstancedScene {
         rays: impl Iterator<Item = (usize, InstancedRay<ShadowRay>)>,
         mut report: impl FnMut(usize, bool),
     ) {
-        match &self.0 {
-            Form::Eight(simd, trees) => simd.vectorize(
-                #[inline(always)]
-                || {
-                    let mut stacks = trees.stacks();
-                    for (index, ray) in rays {
-                        report(
-                            index,
-                            trees.occluded(*simd, scene, opacity, &ray, &mut stacks),
-                        );
-                    }
-                },
-            ),
-            Form::Sixteen(simd, trees) => simd.vectorize(
-                #[inline(always)]
-                || {
-                    let mut stacks = trees.stacks();
-                    for (index, ray) in rays {
-                        report(
-                            index,
-                            trees.occluded(*simd, scene, opacity, &ray, &mut stacks),
-                        );
-                    }
-                },
-            ),
-        }
+        with_vectors!(&self.0, simd, trees => {
+            let mut stacks = trees.stacks();
+            for (index, ray) in rays {
+                report(index, trees.occluded(*simd, scene, opacity, &ray, &mut stacks));
+            }
+        });
     }
 }
 
@@ -225,15 +201,7 @@ impl<S: Lanes> InstancedTrees<S> {
         stacks: &mut Stacks,
     ) -> InstanceHit {
         let InstancedRay { ray, from, key, .. } = traced;
-        let mut best = InstanceHit {
-            hit: Hit {
-                distance: f32::MAX,
-                primitive: NO_PRIMITIVE,
-                u: 0.0,
-                v: 0.0,
-            },
-            instance: NO_INSTANCE,
-        };
+        let mut best = InstanceHit::none_within(f32::MAX);
         self.visit(
             simd,
             scene,
@@ -302,15 +270,7 @@ impl<S: Lanes> InstancedTrees<S> {
                     }
                     Leaf::Sphere(position) if position == light => false,
                     Leaf::Sphere(position) => {
-                        let mut best = InstanceHit {
-                            hit: Hit {
-                                distance: ray.distance,
-                                primitive: NO_PRIMITIVE,
-                                u: 0.0,
-                                v: 0.0,
-                            },
-                            instance: NO_INSTANCE,
-                        };
+                        let mut best = InstanceHit::none_within(ray.distance);
                         let at = (position, local.instance, local.origin);
                         opacity.nearer_hit(at, &along, *from, &local.wide.shear, *key, &mut best);
                         best.hit.distance < ray.distance

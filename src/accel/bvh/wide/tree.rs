@@ -31,7 +31,7 @@ pub(super) struct WideNode<S: Lanes> {
     pub(super) planes: [[S::f32s; 3]; 2],
     /// Child word of each lane: the index of a node, or a packet as [`PACKET`] describes.
     pub(super) children: S::u32s,
-    /// One bit per lane that has a child.
+    /// Mask with one bit set for each lane that has a child.
     pub(super) child_mask: u32,
 }
 
