@@ -447,8 +447,7 @@ impl CudaWave {
     /// over the queue, because only the GPU knows the queue's length. The grid is small if few paths are expected.
     pub(crate) fn queue_grid(&self, bounce: u32, block_threads: u32) -> Launch {
         let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
-        let threads = blocks * BLOCK_THREADS;
-        Launch::blocks(threads.div_ceil(block_threads), block_threads)
+        Launch::covering(blocks * BLOCK_THREADS, block_threads)
     }
 
     /// Returns the number of blocks of a grid over the queue, for a wave of `paths` paths. `busy` is `true` if many
