@@ -39,15 +39,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     };
     let scene = Scene::load(&path)?;
-    let world = RenderScene::new(&scene)?;
-    if !world.instances.is_empty() {
+    let render_scene = RenderScene::new(&scene)?;
+    if !render_scene.instances.is_empty() {
         return Err("scenes with instances are not supported".into());
     }
     let start = Instant::now();
-    let wide = world.simd_scene();
+    let wide = render_scene.simd_scene();
     println!(
         "{} triangles and spheres, SIMD tree built in {:.2} s",
-        world.primitives.len(),
+        render_scene.primitives.len(),
         start.elapsed().as_secs_f64()
     );
     if wide.is_none() {
@@ -68,15 +68,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         })
         .collect();
-    let hits = time_nearest("primary", &world, wide, &primary);
+    let hits = time_nearest("primary", &render_scene, wide, &primary);
 
-    let light = Vec3::new(0.45, 0.6, 0.75) * world.light_params.extent * 4.0;
+    let light = Vec3::new(0.45, 0.6, 0.75) * render_scene.light_params.extent * 4.0;
     let (mut diffuse, mut shadow) = (Vec::new(), Vec::new());
     for ((number, ray), hit) in (0..).zip(&primary).zip(&hits) {
         if hit.primitive == NO_PRIMITIVE {
             continue;
         }
-        let surface = surface_at(&world.primitives[hit.primitive as usize], ray, hit);
+        let surface = surface_at(&render_scene.primitives[hit.primitive as usize], ray, hit);
         let side = if surface.normal.dot(ray.direction) < 0.0 {
             1.0
         } else {
@@ -103,8 +103,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             });
         }
     }
-    time_nearest("diffuse", &world, wide, &diffuse);
-    time_occluded(&world, wide, &shadow);
+    time_nearest("diffuse", &render_scene, wide, &diffuse);
+    time_occluded(&render_scene, wide, &shadow);
     Ok(())
 }
 
@@ -140,38 +140,42 @@ fn time<R: Copy + Sync, F: Send>(
 /// Measures nearest-hit queries and returns the hits.
 fn time_nearest(
     name: &str,
-    world: &RenderScene,
+    render_scene: &RenderScene,
     wide: Option<&SimdScene>,
     rays: &[Ray],
 ) -> Vec<Hit> {
-    let extent = world.light_params.extent;
+    let extent = render_scene.light_params.extent;
     if let Some(wide) = wide {
         time(name, rays, |rays| {
             let mut hits = vec![Hit::default(); rays.len()];
             let all = 0..rays.len();
-            wide.each_nearest(&world.primitives, rays, all, |at, hit| hits[at] = hit);
+            wide.each_nearest(&render_scene.primitives, rays, all, |at, hit| {
+                hits[at] = hit
+            });
             hits
         });
     }
     time(&format!("{name}, GPU tree"), rays, |rays| {
-        let find = |ray| nearest(&world.nodes, &world.primitives, extent, ray);
+        let find = |ray| nearest(&render_scene.nodes, &render_scene.primitives, extent, ray);
         rays.iter().map(find).collect()
     })
 }
 
 /// Measures occlusion queries.
-fn time_occluded(world: &RenderScene, wide: Option<&SimdScene>, rays: &[ShadowRay]) {
-    let extent = world.light_params.extent;
+fn time_occluded(render_scene: &RenderScene, wide: Option<&SimdScene>, rays: &[ShadowRay]) {
+    let extent = render_scene.light_params.extent;
     if let Some(wide) = wide {
         time("shadow", rays, |rays| {
             let mut blocked = vec![false; rays.len()];
             let all = 0..rays.len();
-            wide.each_occluded(&world.primitives, rays, all, |at, is| blocked[at] = is);
+            wide.each_occluded(&render_scene.primitives, rays, all, |at, is| {
+                blocked[at] = is
+            });
             blocked
         });
     }
     time("shadow, GPU tree", rays, |rays| {
-        let find = |ray| occluded(&world.nodes, &world.primitives, extent, ray);
+        let find = |ray| occluded(&render_scene.nodes, &render_scene.primitives, extent, ray);
         rays.iter().map(find).collect()
     });
 }

@@ -27,14 +27,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while threads <= cores {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
         let start = Instant::now();
-        let world = pool.install(|| RenderScene::new(&scene))?;
+        let render_scene = pool.install(|| RenderScene::new(&scene))?;
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "{threads:>4} {seconds:>8.2} {:>8.3}   {} nodes",
             seconds / millions,
-            world.nodes.len()
+            render_scene.nodes.len()
         );
-        drop(world);
+        drop(render_scene);
         threads = if threads < cores {
             (2 * threads).min(cores)
         } else {

@@ -8,5 +8,5 @@ extern "C" __global__ void accumulate(PathBuffers paths, DeviceFilm film, u64 *b
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path >= paths.span->path_count) return;
     u32 pixel = pixel_and_sample(*paths.span, paths.list, path).pixel;
-    expose(film, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
+    add_sample(film, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
 }

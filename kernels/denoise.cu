@@ -22,17 +22,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    denoise_judged_items(u32 pixel_count, const u32 *taken, const PixelNoise *histories, const u64 *sums, f32 *lights,
-                         u64 *items) {
+    denoise_adaptive_items(u32 pixel_count, const u32 *sample_counts, const PixelNoise *pixel_noise, const u64 *sums,
+                           f32 *lights, u64 *items) {
     u32 pixel = blockIdx.x * blockDim.x + threadIdx.x;
     if (pixel >= pixel_count) return;
-    u32 samples = taken[pixel];
+    u32 samples = sample_counts[pixel];
     for (u32 channel = 0; channel < 3; channel++) {
         f32 light = mean(sums[3 * (u64)pixel + channel], samples);
         lights[3 * (u64)pixel + channel] = light;
         items[channel * (u64)pixel_count + pixel] = tabled_light(light);
     }
-    f32 noise = noise_known(histories[pixel].variance, samples);
+    f32 noise = noise_known(pixel_noise[pixel].variance, samples);
     items[NOISE_TABLE * (u64)pixel_count + pixel] = tabled_noise(noise);
 }
 

@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
     if (path < span.path_count) {
         Vec3 sample = trace_path(scene, camera, span, list, max_bounces, path, {block_counts, counts});
-        expose(film, pixel_and_sample(span, list, path).pixel, sample, span.listed != 0);
+        add_sample(film, pixel_and_sample(span, list, path).pixel, sample, span.listed != 0);
     }
     __syncthreads();
     for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {

@@ -8,8 +8,8 @@ extern "C" __global__ void resolve(u32 pixel_count, u64 done, const u64 *sums, f
 }
 
 // Where pixels have different numbers of samples.
-extern "C" __global__ void resolve_uneven(u32 pixel_count, const u32 *taken, const u64 *sums, f32 *picture) {
+extern "C" __global__ void resolve_uneven(u32 pixel_count, const u32 *sample_counts, const u64 *sums, f32 *picture) {
     u32 channel = blockIdx.x * blockDim.x + threadIdx.x;
     if (channel >= 3 * pixel_count) return;
-    picture[channel] = mean(sums[channel], taken[channel / 3]);
+    picture[channel] = mean(sums[channel], sample_counts[channel / 3]);
 }

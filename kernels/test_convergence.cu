@@ -3,11 +3,11 @@
 #include "shared/pixel_noise.cuh"
 
 extern "C" __global__ void test_convergence(ConvergenceTest round, u32 listed, const u32 *list, const u64 *sums, u64 *marks,
-                                 PixelNoise *histories, u8 *flags, u64 *tally) {
+                                 PixelNoise *pixel_noise, u8 *flags, u64 *tally) {
     // What the block adds to the tally.
-    __shared__ u64 added_up[TALLIED];
+    __shared__ u64 added_up[TALLY_LEN];
     if (threadIdx.x == 0) {
-        for (u32 place = 0; place < TALLIED; place++) added_up[place] = 0;
+        for (u32 place = 0; place < TALLY_LEN; place++) added_up[place] = 0;
     }
     __syncthreads();
     u32 lane = blockIdx.x * blockDim.x + threadIdx.x;
@@ -21,17 +21,17 @@ extern "C" __global__ void test_convergence(ConvergenceTest round, u32 listed, c
             now[channel] = mean(sum, round.after);
             marks[3ull * pixel + channel] = sum;
         }
-        PixelNoise history = after_round(histories[pixel], round, {earlier[0], earlier[1], earlier[2]},
+        PixelNoise noise = after_round(pixel_noise[pixel], round, {earlier[0], earlier[1], earlier[2]},
                                  {added[0], added[1], added[2]}, {now[0], now[1], now[2]});
-        histories[pixel] = history;
-        bool done = has_converged(history);
+        pixel_noise[pixel] = noise;
+        bool done = has_converged(noise);
         flags[lane] = done ? 0 : 1;
-        atomicAdd(added_up + (done ? DONE_ERROR : LEFT_ERROR), error_units(history.error));
-        if (!done) atomicAdd(added_up + TO_GO, samples_to_go(history, round));
+        atomicAdd(added_up + (done ? CONVERGED_ERROR : UNCONVERGED_ERROR), error_units(noise.error));
+        if (!done) atomicAdd(added_up + SAMPLES_TO_GO, samples_to_go(noise, round));
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        for (u32 place = 0; place < TALLIED; place++) {
+        for (u32 place = 0; place < TALLY_LEN; place++) {
             if (added_up[place] != 0) atomicAdd(tally + place, added_up[place]);
         }
     }

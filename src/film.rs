@@ -21,7 +21,7 @@ pub(crate) const NUMBERS: &[(&str, f32)] = named![SCALE, SAMPLE_LIMIT];
 
 /// Returns whether the film accepts a sample: every channel is at least 0 and below [`SAMPLE_LIMIT`], and none is NaN.
 #[inline]
-pub fn is_exposable(sample: Vec3) -> bool {
+pub fn is_valid_sample(sample: Vec3) -> bool {
     let good = |value: f32| (0.0..SAMPLE_LIMIT).contains(&value);
     good(sample.x) && good(sample.y) && good(sample.z)
 }
@@ -56,7 +56,7 @@ pub fn samples_of(pixel: u32, pixel_count: u32, done: u64) -> u32 {
 pub struct FilmSums {
     /// Fixed-point sums, three channels per pixel, in row-major order from the top.
     pub sums: Vec<u64>,
-    /// Number of samples that the film rejected, see [`is_exposable`].
+    /// Number of samples that the film rejected, see [`is_valid_sample`].
     pub rejected: u64,
 }
 
@@ -65,7 +65,7 @@ pub struct FilmSums {
 pub struct Film {
     /// Fixed-point sums, three channels per pixel, in row-major order from the top.
     pub sums: Vec<AtomicU64>,
-    /// Number of samples that the film rejected, see [`is_exposable`].
+    /// Number of samples that the film rejected, see [`is_valid_sample`].
     pub rejected: AtomicU64,
     /// Number of samples of each pixel; set only in adaptive renders.
     sample_counts: OnceLock<Vec<AtomicU32>>,
@@ -107,11 +107,11 @@ impl Film {
     ///
     /// # Errors
     /// See [`Film::new`]. The film is then unchanged.
-    pub(crate) fn set(&mut self, exposed: &FilmSums) -> Result<(), String> {
-        self.clear((exposed.sums.len() / 3) as u32)?;
-        let sums = self.sums.iter_mut().zip(&exposed.sums);
-        sums.for_each(|(sum, &exposed)| *sum.get_mut() = exposed);
-        self.rejected = AtomicU64::new(exposed.rejected);
+    pub(crate) fn set(&mut self, film_sums: &FilmSums) -> Result<(), String> {
+        self.clear((film_sums.sums.len() / 3) as u32)?;
+        let sums = self.sums.iter_mut().zip(&film_sums.sums);
+        sums.for_each(|(sum, &value)| *sum.get_mut() = value);
+        self.rejected = AtomicU64::new(film_sums.rejected);
         Ok(())
     }
 
@@ -128,11 +128,11 @@ impl Film {
 
     /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected. If the film counts the
     /// samples of each pixel, rejected ones are included.
-    pub fn expose(&self, pixel: u32, sample: Vec3) {
+    pub fn add_sample(&self, pixel: u32, sample: Vec3) {
         if let Some(sample_counts) = self.sample_counts() {
             sample_counts[pixel as usize].fetch_add(1, Relaxed);
         }
-        if !is_exposable(sample) {
+        if !is_valid_sample(sample) {
             self.rejected.fetch_add(1, Relaxed);
             return;
         }

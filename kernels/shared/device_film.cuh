@@ -2,15 +2,15 @@
 #include "film.cuh"
 
 struct DeviceFilm {
-    u64 *sums;      // three channels per pixel, in fixed point
-    u64 *rejected;  // one number
-    u32 *taken;     // samples of each pixel, if `counted`
+    u64 *sums;           // three channels per pixel, in fixed point
+    u64 *rejected;       // one number
+    u32 *sample_counts;  // samples of each pixel, if `counted`
 };
 
 // Adds a sample to a pixel, or counts it as rejected, and counts the pixel's samples if `counted`.
-inline void expose(const DeviceFilm &film, u32 pixel, Vec3 sample, bool counted) {
-    if (counted) atomicAdd(film.taken + pixel, 1u);
-    if (!is_exposable(sample)) {
+inline void add_sample(const DeviceFilm &film, u32 pixel, Vec3 sample, bool counted) {
+    if (counted) atomicAdd(film.sample_counts + pixel, 1u);
+    if (!is_valid_sample(sample)) {
         atomicAdd(film.rejected, 1ull);
         return;
     }

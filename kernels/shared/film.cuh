@@ -1,7 +1,7 @@
 // The film: sums of samples in fixed point. Twin: src/film.rs.
 #include "math.cuh"
 
-inline bool is_exposable(Vec3 sample) {
+inline bool is_valid_sample(Vec3 sample) {
     return sample.x >= 0.0f && sample.x < SAMPLE_LIMIT && sample.y >= 0.0f && sample.y < SAMPLE_LIMIT &&
            sample.z >= 0.0f && sample.z < SAMPLE_LIMIT;
 }

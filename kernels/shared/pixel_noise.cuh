@@ -16,31 +16,31 @@ struct ConvergenceTest {
     u32 limit;
 };
 
-inline PixelNoise after_round(PixelNoise history, const ConvergenceTest &round, Vec3 earlier, Vec3 added, Vec3 mean) {
+inline PixelNoise after_round(PixelNoise pixel, const ConvergenceTest &round, Vec3 earlier, Vec3 added, Vec3 mean) {
     if (round.number == 0) return {0.0f, 1.0f, 0};
     f32 before = (f32)round.before, after = (f32)round.after;
     f32 rounds = (f32)round.number;
     Vec3 apart = added - earlier;
     f32 found = dot(apart, apart) * (before * (after - before) / after);
-    f32 variance = history.variance + (found - history.variance) * (1.0f / min_f32(rounds, AVERAGED_ROUNDS));
+    f32 variance = pixel.variance + (found - pixel.variance) * (1.0f / min_f32(rounds, AVERAGED_ROUNDS));
     f32 light = mean.x + mean.y + mean.z + round.brightness_offset;
     f32 error = MEAN_ABSOLUTE_DEVIATION * sqrtf(3.0f * variance / after) / light;
     f32 unseen = UNSEEN / after;
     f32 error_bound = sqrtf(error * error + unseen * unseen) * (1.0f + CAUTION / rounds);
     bool meets_goal = error_bound <= round.noise;
-    return {variance, error, meets_goal ? history.converged_rounds + 1 : 0};
+    return {variance, error, meets_goal ? pixel.converged_rounds + 1 : 0};
 }
 
-inline bool has_converged(const PixelNoise &history) { return history.converged_rounds >= CONVERGED_ROUNDS; }
+inline bool has_converged(const PixelNoise &pixel) { return pixel.converged_rounds >= CONVERGED_ROUNDS; }
 
 inline u64 error_units(f32 error) { return (u64)(min_f32(error, MAX_ERROR) * ERROR_UNITS); }
 
-inline u64 samples_to_go(const PixelNoise &history, const ConvergenceTest &round) {
+inline u64 samples_to_go(const PixelNoise &pixel, const ConvergenceTest &round) {
     f32 before = (f32)round.before, after = (f32)round.after;
     f32 cautious = 1.0f + CAUTION / (2.0f * (f32)round.number);
-    f32 times = history.error * cautious / round.noise;
+    f32 times = pixel.error * cautious / round.noise;
     f32 wanted = max_f32(after * (times * times), UNSEEN * cautious / round.noise);
-    f32 again = history.converged_rounds < CONVERGED_ROUNDS ? (f32)(CONVERGED_ROUNDS - history.converged_rounds) : 0.0f;
+    f32 again = pixel.converged_rounds < CONVERGED_ROUNDS ? (f32)(CONVERGED_ROUNDS - pixel.converged_rounds) : 0.0f;
     f32 missing = max_f32(wanted - after, 0.0f) + again * max_f32(after - before, 0.0f);
     return (u64)min_f32(missing, max_f32((f32)round.limit - after, 0.0f));
 }

@@ -80,7 +80,7 @@ shared! {
 /// The first round gives no estimate: the error is then 1.
 #[inline]
 pub fn after_round(
-    history: PixelNoise,
+    pixel: PixelNoise,
     round: &ConvergenceTest,
     earlier: Vec3,
     added: Vec3,
@@ -99,7 +99,7 @@ pub fn after_round(
     let apart = added - earlier;
     let found = dot(apart, apart) * (before * (after - before) / after);
     let variance =
-        history.variance + (found - history.variance) * (1.0 / min_f32(rounds, AVERAGED_ROUNDS));
+        pixel.variance + (found - pixel.variance) * (1.0 / min_f32(rounds, AVERAGED_ROUNDS));
     let light = mean.x + mean.y + mean.z + round.brightness_offset;
     // The worst case is errors that are correlated between channels: three times one of them.
     let error = MEAN_ABSOLUTE_DEVIATION * (3.0 * variance / after).sqrt() / light;
@@ -110,7 +110,7 @@ pub fn after_round(
         variance,
         error,
         converged_rounds: if meets_goal {
-            history.converged_rounds + 1
+            pixel.converged_rounds + 1
         } else {
             0
         },
@@ -119,8 +119,8 @@ pub fn after_round(
 
 /// Returns whether a pixel has converged: [`CONVERGED_ROUNDS`] rounds in a row found its error small enough.
 #[inline]
-pub fn has_converged(history: &PixelNoise) -> bool {
-    history.converged_rounds >= CONVERGED_ROUNDS
+pub fn has_converged(pixel: &PixelNoise) -> bool {
+    pixel.converged_rounds >= CONVERGED_ROUNDS
 }
 
 /// Converts an error to fixed point, so that sums do not depend on the order of summation. It counts as at most
@@ -134,13 +134,13 @@ pub fn error_units(error: f32) -> u64 {
 ///
 /// It assumes the safety factor of twice the rounds so far, and includes the rounds that must confirm convergence.
 #[inline]
-pub fn samples_to_go(history: &PixelNoise, round: &ConvergenceTest) -> u64 {
+pub fn samples_to_go(pixel: &PixelNoise, round: &ConvergenceTest) -> u64 {
     let (before, after) = (round.before as f32, round.after as f32);
     let cautious = 1.0 + CAUTION / (2.0 * round.number as f32);
-    let times = history.error * cautious / round.noise;
+    let times = pixel.error * cautious / round.noise;
     let wanted = max_f32(after * (times * times), UNSEEN * cautious / round.noise);
-    let again = if history.converged_rounds < CONVERGED_ROUNDS {
-        (CONVERGED_ROUNDS - history.converged_rounds) as f32
+    let again = if pixel.converged_rounds < CONVERGED_ROUNDS {
+        (CONVERGED_ROUNDS - pixel.converged_rounds) as f32
     } else {
         0.0
     };

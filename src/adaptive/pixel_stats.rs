@@ -12,7 +12,7 @@ pub struct PixelStats {
     /// The film's sums at each pixel's last convergence test, three channels per pixel.
     pub sums_at_test: Vec<u64>,
     /// Noise statistics of each pixel after its last convergence test.
-    pub histories: Vec<PixelNoise>,
+    pub pixel_noise: Vec<PixelNoise>,
 }
 
 impl PixelStats {
@@ -21,13 +21,13 @@ impl PixelStats {
         PixelStats {
             sample_counts: vec![0; pixel_count as usize],
             sums_at_test: vec![0; 3 * pixel_count as usize],
-            histories: vec![PixelNoise::default(); pixel_count as usize],
+            pixel_noise: vec![PixelNoise::default(); pixel_count as usize],
         }
     }
 
     /// Returns the pixels of the list `pixels` that have not converged, in the order of the list.
     pub(crate) fn unfinished(&self, pixels: &[u32]) -> Vec<u32> {
-        let left = |&&pixel: &&u32| !has_converged(&self.histories[pixel as usize]);
+        let left = |&&pixel: &&u32| !has_converged(&self.pixel_noise[pixel as usize]);
         pixels.iter().filter(left).copied().collect()
     }
 
@@ -40,7 +40,7 @@ impl PixelStats {
         for chunk in self.sums_at_test.chunks(1 << 12) {
             hash.update(bytemuck::cast_slice(&little_endian(chunk, u64::to_le)));
         }
-        for chunk in self.histories.chunks(1 << 12) {
+        for chunk in self.pixel_noise.chunks(1 << 12) {
             let words: &[u32] = bytemuck::cast_slice(chunk);
             hash.update(bytemuck::cast_slice(&little_endian(words, u32::to_le)));
         }

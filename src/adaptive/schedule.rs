@@ -160,9 +160,13 @@ impl Schedule {
             ..self
         };
         let round = rounds.last_round();
-        for (history, &taken) in pixel_stats.histories.iter().zip(&pixel_stats.sample_counts) {
-            let error = error_units(history.error);
-            if has_converged(history) {
+        for (noise, &taken) in pixel_stats
+            .pixel_noise
+            .iter()
+            .zip(&pixel_stats.sample_counts)
+        {
+            let error = error_units(noise.error);
+            if has_converged(noise) {
                 rounds.done_error += error;
                 rounds.before += u64::from(taken);
                 rounds.min_converged_samples = Some(
@@ -175,7 +179,7 @@ impl Schedule {
                 rounds.left_error += error;
                 rounds.before += before;
                 rounds.done += u64::from(taken).saturating_sub(before);
-                rounds.to_go += samples_to_go(history, &round);
+                rounds.to_go += samples_to_go(noise, &round);
             }
         }
         if number < 2 {

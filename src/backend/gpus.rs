@@ -215,8 +215,8 @@ impl Gpus {
     }
 
     /// Replaces the film by this one, which holds the pairs up to `done`.
-    pub(super) fn set_film(&mut self, exposed: &FilmSums, done: u64) -> Result<(), Error> {
-        self.begin_again(Some(sum::list(exposed)), done, CudaWave::clear_film)
+    pub(super) fn set_film(&mut self, film_sums: &FilmSums, done: u64) -> Result<(), Error> {
+        self.begin_again(Some(sum::list(film_sums)), done, CudaWave::clear_film)
     }
 
     /// Sets the camera and clears the film, which then begins with the pair `first`.

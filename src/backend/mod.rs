@@ -356,14 +356,14 @@ impl Backend {
     }
 
     /// Replaces the film by this one, which holds the pairs up to `done`.
-    pub(crate) fn set_film(&mut self, exposed: &FilmSums, done: u64) -> Result<(), Error> {
+    pub(crate) fn set_film(&mut self, film_sums: &FilmSums, done: u64) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {
                 let size = waves.size();
-                let set = |film: &mut Film| film.set(exposed).map_err(Error::memory(size));
-                waves.begin_again(set, |wave, film| wave.set_film(film, exposed))
+                let set = |film: &mut Film| film.set(film_sums).map_err(Error::memory(size));
+                waves.begin_again(set, |wave, film| wave.set_film(film, film_sums))
             }
-            Engine::Gpus(gpus) => gpus.set_film(exposed, done),
+            Engine::Gpus(gpus) => gpus.set_film(film_sums, done),
         }
     }
 

@@ -224,7 +224,7 @@ impl Sum {
                 sample_counts,
                 rounds,
                 ..
-            }) => NoiseSource::PixelStats(sample_counts.as_view(), rounds.histories.as_view()),
+            }) => NoiseSource::PixelStats(sample_counts.as_view(), rounds.pixel_noise.as_view()),
             None => NoiseSource::Snapshot(done),
         };
         match &mut self.denoiser {
@@ -257,7 +257,7 @@ pub(super) fn film_sums(mut film: Vec<u64>) -> FilmSums {
 }
 
 /// Converts [`FilmSums`] into the flat list of sums and rejected samples.
-pub(super) fn list(exposed: &FilmSums) -> Vec<u64> {
-    let number = [exposed.rejected];
-    [exposed.sums.as_slice(), &number].concat()
+pub(super) fn list(film_sums: &FilmSums) -> Vec<u64> {
+    let number = [film_sums.rejected];
+    [film_sums.sums.as_slice(), &number].concat()
 }

@@ -15,7 +15,7 @@ compaction::shared! {
         /// One number: samples that were rejected because they are not finite or too large.
         pub rejected: InOut<u64>,
         /// Number of samples of each pixel, if the wave's pixels are listed; otherwise one unused number.
-        pub taken: InOut<u32>,
+        pub sample_counts: InOut<u32>,
     }
 }
 
@@ -24,7 +24,7 @@ compaction::shared! {
 pub struct CudaFilm {
     pub sums: CudaSlice<u64>,
     pub rejected: CudaSlice<u64>,
-    pub taken: CudaSlice<u32>,
+    pub sample_counts: CudaSlice<u32>,
 }
 
 impl CudaFilm {
@@ -37,7 +37,7 @@ impl CudaFilm {
         Ok(CudaFilm {
             sums: zeroed(stream, 3 * pixel_count as usize)?,
             rejected: zeroed(stream, 1)?,
-            taken: zeroed(stream, 1)?,
+            sample_counts: zeroed(stream, 1)?,
         })
     }
 
@@ -46,7 +46,7 @@ impl CudaFilm {
         DeviceFilm {
             sums: self.sums.as_view_mut(),
             rejected: self.rejected.as_view_mut(),
-            taken: self.taken.as_view_mut(),
+            sample_counts: self.sample_counts.as_view_mut(),
         }
     }
 }

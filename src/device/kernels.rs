@@ -62,13 +62,11 @@ fn of_kinds<P: Params>(
     // A kernel in the shipped archive is found by its text, so another order of the constants needs a new archive.
     let constants: [&[(&'static str, u32)]; _] = [
         named![BLOCK_THREADS],
+        &[("KINDS", kinds)],
         path::CONSTANTS,
-        &[("NO_KIND", material::NO_KIND)],
         sampler::CONSTANTS,
         primitive::CONSTANTS,
-        material::PLAIN_CONSTANTS,
         light_sample::CONSTANTS,
-        &[("KINDS", kinds)],
         material::CONSTANTS,
         energy::CONSTANTS,
         bvh::CONSTANTS,
@@ -82,10 +80,10 @@ fn of_kinds<P: Params>(
     ];
     let numbers: [&[(&'static str, f32)]; _] = [
         &[
-            ("PI", math::PI),
-            ("MIN_ALPHA", microfacet::MIN_ALPHA),
-            ("INV_PI", math::INV_PI),
             ("MAX_F32", f32::MAX),
+            ("PI", math::PI),
+            ("INV_PI", math::INV_PI),
+            ("MIN_ALPHA", microfacet::MIN_ALPHA),
         ],
         film::NUMBERS,
         path::NUMBERS,

@@ -16,7 +16,7 @@ use crate::{
     accel::instance::NO_INSTANCE,
     camera::Camera,
     device::render_scene::RenderScene,
-    film::is_exposable,
+    film::is_valid_sample,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay, Span},
     scene::{self, Scene},
@@ -252,7 +252,7 @@ impl Inspector {
                 _ => {}
             }
         }
-        record.rejected = !is_exposable(record.radiance);
+        record.rejected = !is_valid_sample(record.radiance);
         Ok(record)
     }
 

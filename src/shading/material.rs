@@ -68,26 +68,28 @@ pub const THIN: u32 = 8;
 pub const SATURATED: u32 = 16;
 /// Bit of `Material::flags`: emits from both sides. Emission from the back is found by BSDF samples only.
 pub const TWO_SIDED_EMISSION: u32 = 32;
-/// Kinds of [`PLAIN_KINDS`] that kernels use under the same names.
-pub(crate) const PLAIN_CONSTANTS: &[(&str, u32)] = named![DIFFUSE, MIRROR, DIELECTRIC];
-/// Other kinds, features and flags that kernels use under the same names.
+/// Kinds, features and flags that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    DIFFUSE,
+    MIRROR,
+    DIELECTRIC,
+    CONDUCTOR,
+    ROUGH_CONDUCTOR,
+    ROUGH_DIELECTRIC,
+    LAYERED,
+    NO_KIND,
+    PLAIN_KINDS,
     OTHER_LIGHTS,
     ABSORBING,
     INSTANCED_LIGHTS,
     COAT_NORMALS,
     SECOND_UV,
-    TWO_SIDED_EMISSION,
-    CONDUCTOR,
-    ROUGH_CONDUCTOR,
-    ROUGH_DIELECTRIC,
-    LAYERED,
-    PLAIN_KINDS,
-    THIN,
-    SATURATED,
     CORRELATED,
     COMPENSATED,
-    SCHLICK
+    SCHLICK,
+    THIN,
+    SATURATED,
+    TWO_SIDED_EMISSION
 ];
 
 shared! {

@@ -33,7 +33,7 @@ pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
 fn on_cpu(wave: &CpuWave) {
     let paths = wave.pairs.iter().zip(&wave.radiances);
     for (&(pixel, _), radiance) in paths.take(wave.span.path_count as usize) {
-        wave.film.expose(pixel, radiance.rgb);
+        wave.film.add_sample(pixel, radiance.rgb);
     }
 }
 

@@ -98,7 +98,7 @@ fn on_cpu(wave: &CpuWave, done: u64, preview: &mut Preview) -> Result<bool, Erro
             let first = 3 * pixel as usize;
             let channel = |index: usize| mean(wave.film.sums[first + index].load(Relaxed), samples);
             let light = Vec3::new(channel(0), channel(1), channel(2));
-            let sample_variance = stats.histories[pixel as usize].variance;
+            let sample_variance = stats.pixel_noise[pixel as usize].variance;
             (light, noise_known(sample_variance, samples))
         };
         estimates(size, light_and_variance)?
@@ -204,7 +204,7 @@ type AdaptiveItemsArguments = (
 /// image to write.
 type Arguments = (u32, In<f32>, u32, In<u64>, InOut<f32>);
 
-/// Returns the source of the kernels `denoise`, `denoise_items` and `denoise_judged_items`.
+/// Returns the source of the kernels `denoise`, `denoise_items` and `denoise_adaptive_items`.
 pub(super) fn source() -> Source {
     let path = "kernels/denoise.cu";
     let text = include_str!("../../kernels/denoise.cu");
@@ -227,7 +227,7 @@ pub(super) fn source() -> Source {
     ];
     let source = stage::<Arguments>(path, text, "denoise")
         .kernel::<ItemsArguments>("denoise_items")
-        .kernel::<AdaptiveItemsArguments>("denoise_judged_items");
+        .kernel::<AdaptiveItemsArguments>("denoise_adaptive_items");
     with(source, &constants, &numbers)
 }
 
@@ -241,9 +241,10 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
     };
     let (sums, stream) = (wave.film.sums.as_view(), (&wave.stream, timeout));
     let noise_source = match &wave.rounds {
-        Some(rounds) => {
-            NoiseSource::PixelStats(wave.film.taken.as_view(), rounds.histories.as_view())
-        }
+        Some(rounds) => NoiseSource::PixelStats(
+            wave.film.sample_counts.as_view(),
+            rounds.pixel_noise.as_view(),
+        ),
         None => NoiseSource::Snapshot(done),
     };
     let denoised = denoiser.denoise(stream, &wave.camera.host, sums, noise_source, preview);
@@ -310,7 +311,7 @@ impl Denoiser {
         let module = compiler.load(context, &source())?;
         Ok(Denoiser {
             items: module.kernel("denoise_items")?,
-            adaptive_items: module.kernel("denoise_judged_items")?,
+            adaptive_items: module.kernel("denoise_adaptive_items")?,
             denoise: module.kernel("denoise")?,
             summed_area: SummedArea::new(compiler, context, summed_area::Strategy::default())?,
             film_snapshots: FilmSnapshots::default(),

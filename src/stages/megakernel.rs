@@ -59,7 +59,7 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
         let sample = trace_path::<INSTANCED>(wave, path);
         let (pixel, _) = pixel_and_sample(&span, &wave.list, path);
-        wave.film.expose(pixel, sample);
+        wave.film.add_sample(pixel, sample);
     }
 }
 

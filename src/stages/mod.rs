@@ -49,7 +49,7 @@ pub use shadow::shadow;
 pub use sort_hits::{HitSorter, sort_hits};
 pub use test_convergence::test_convergence;
 pub(crate) use test_convergence::{
-    Arguments as ConvergenceArguments, TALLIED, source as test_convergence_source,
+    Arguments as ConvergenceArguments, TALLY_LEN, source as test_convergence_source,
     test_convergence_on_cuda,
 };
 

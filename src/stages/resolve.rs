@@ -79,7 +79,7 @@ fn on_cuda(wave: &mut CudaWave, done: u64, picture: &mut Picture) -> Result<(), 
     let (stream, kernels, camera) = (&wave.stream, &wave.kernels, &wave.camera.host);
     let stream = (stream, wave.timeout());
     let samples = if wave.rounds.is_some() {
-        FilmSamples::PerPixel(wave.film.taken.as_view())
+        FilmSamples::PerPixel(wave.film.sample_counts.as_view())
     } else {
         FilmSamples::FirstPairs(done)
     };

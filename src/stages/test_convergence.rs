@@ -34,22 +34,22 @@ use crate::{
 };
 
 /// Index in the tally of the sum of the errors of pixels that converged in the round, in units of [`error_units`].
-const DONE_ERROR: usize = 0;
+const CONVERGED_ERROR: usize = 0;
 /// Index in the tally of the sum of the errors of pixels that have not converged, in units of [`error_units`].
-const LEFT_ERROR: usize = 1;
+const UNCONVERGED_ERROR: usize = 1;
 /// Index in the tally of the estimated number of samples that the pixels that have not converged still need.
-const TO_GO: usize = 2;
+const SAMPLES_TO_GO: usize = 2;
 /// Length of the tally: the sums over the tested pixels that a test computes.
-pub(crate) const TALLIED: usize = 3;
+pub(crate) const TALLY_LEN: usize = 3;
 
 impl RoundResult {
     /// Creates the result from the number of pixels that have not converged and the tally.
     fn new(left: usize, tally: &[u64]) -> RoundResult {
         RoundResult {
             left: left as u32,
-            done_error: tally[DONE_ERROR],
-            left_error: tally[LEFT_ERROR],
-            to_go: tally[TO_GO],
+            done_error: tally[CONVERGED_ERROR],
+            left_error: tally[UNCONVERGED_ERROR],
+            to_go: tally[SAMPLES_TO_GO],
         }
     }
 }
@@ -89,23 +89,23 @@ fn on_cpu(wave: &mut CpuWave, round: &ConvergenceTest) -> Result<RoundResult, Er
             mean_of_round[channel] = mean(sum_of_round, round.after - round.before);
             mean_after[channel] = mean(sum, round.after);
         }
-        let noise_before = pixel_stats.histories[pixel as usize];
+        let noise_before = pixel_stats.pixel_noise[pixel as usize];
         let noise = after_round(noise_before, round, mean_before, mean_of_round, mean_after);
         (sums, noise)
     };
     let results: Vec<([u64; 3], PixelNoise)> = list.par_iter().map(test).collect();
-    let mut tally = [0; TALLIED];
+    let mut tally = [0; TALLY_LEN];
     let mut flags = vec![0; list.len()];
     for ((&pixel, (sums, noise)), flag) in list.iter().zip(results).zip(&mut flags) {
         let pixel = pixel as usize;
         pixel_stats.sums_at_test[3 * pixel..3 * pixel + 3].copy_from_slice(&sums);
-        pixel_stats.histories[pixel] = noise;
+        pixel_stats.pixel_noise[pixel] = noise;
         if has_converged(&noise) {
-            tally[DONE_ERROR] += error_units(noise.error);
+            tally[CONVERGED_ERROR] += error_units(noise.error);
         } else {
             *flag = 1;
-            tally[LEFT_ERROR] += error_units(noise.error);
-            tally[TO_GO] += samples_to_go(&noise, round);
+            tally[UNCONVERGED_ERROR] += error_units(noise.error);
+            tally[SAMPLES_TO_GO] += samples_to_go(&noise, round);
         }
     }
     let mut unconverged = vec![0; list.len()];
@@ -135,10 +135,10 @@ pub(crate) fn source() -> Source {
         include_str!("../../kernels/test_convergence.cu"),
         "test_convergence",
     )
-    .constant("TALLIED", TALLIED as u32)
-    .constant("DONE_ERROR", DONE_ERROR as u32)
-    .constant("LEFT_ERROR", LEFT_ERROR as u32)
-    .constant("TO_GO", TO_GO as u32)
+    .constant("TALLY_LEN", TALLY_LEN as u32)
+    .constant("CONVERGED_ERROR", CONVERGED_ERROR as u32)
+    .constant("UNCONVERGED_ERROR", UNCONVERGED_ERROR as u32)
+    .constant("SAMPLES_TO_GO", SAMPLES_TO_GO as u32)
 }
 
 fn on_cuda(wave: &mut CudaWave, round: &ConvergenceTest) -> Result<RoundResult, Error> {
@@ -179,7 +179,7 @@ pub(crate) fn test_convergence_on_cuda(
             list.as_view(),
             sums,
             rounds.sums_at_test.as_view_mut(),
-            rounds.histories.as_view_mut(),
+            rounds.pixel_noise.as_view_mut(),
             rounds.flags.as_view_mut(),
             rounds.tally.as_view_mut(),
         ),

@@ -200,7 +200,7 @@ fn wave_pair(strategy: Strategy, capacity: u32) -> WavePair {
     let scene = load("scenes/cornell.ron");
     let (width, height) = (96, 64);
     let camera = Camera::new(&scene.camera, width, height);
-    let world = RenderScene::new(&scene).unwrap();
+    let render_scene = RenderScene::new(&scene).unwrap();
     let span = Span {
         width,
         pixel_count: width * height,
@@ -211,12 +211,12 @@ fn wave_pair(strategy: Strategy, capacity: u32) -> WavePair {
         ..Span::default()
     };
     let (paths, bounces) = (span.path_count, scene.max_bounces);
-    let cuda = CudaWave::new(0, &world, camera, bounces, capacity, strategy).unwrap();
+    let cuda = CudaWave::new(0, &render_scene, camera, bounces, capacity, strategy).unwrap();
     let film = Arc::new(Film::new(span.pixel_count).unwrap());
     WavePair {
         cuda: Wave::Cuda(Box::new(cuda)),
         cpu: Wave::Cpu(Box::new(CpuWave::new(
-            Arc::new(world),
+            Arc::new(render_scene),
             camera,
             film,
             bounces,

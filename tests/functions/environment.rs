@@ -183,8 +183,8 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
         (RenderScene::new(&scene).unwrap(), scene)
     };
     for angle in [0.01, 0.533, 10.0, 90.0] {
-        let (world, _) = sunny_scene(angle);
-        let lamp: Lamp = world.lamps[0];
+        let (render_scene, _) = sunny_scene(angle);
+        let lamp: Lamp = render_scene.lamps[0];
         assert_eq!((lamp.kind, lamp.chance), (SUN, 1.0));
         let half = f64::from(angle).to_radians() / 2.0;
         let height = 2.0 * (half / 2.0).sin().powi(2);
@@ -211,7 +211,7 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
         // Scattered rays see the sun within its disk, and its irradiance is the requested one.
         let seen = |off: f64| {
             let direction = axis * (half * off).cos() + tangent * (half * off).sin();
-            sky_light(&world.lights(), direction.as_vec3(), 0.0, true)
+            sky_light(&render_scene.lights(), direction.as_vec3(), 0.0, true)
         };
         assert_eq!(seen(1.05), Vec3::ZERO, "{angle}");
         let irradiance = seen(0.95).as_dvec3() * PI * half.sin().powi(2);
@@ -226,13 +226,13 @@ fn a_sun_is_sampled_uniformly_over_its_visible_disk() {
 /// Returns mean and standard error of the irradiance on a surface. `strategy` is light sampling (0), BSDF sampling (1)
 /// or both (2).
 fn irradiance(
-    world: &RenderScene,
+    render_scene: &RenderScene,
     normal: Vec3,
     strategy: usize,
     random: &mut Random,
 ) -> (f64, f64) {
     const COUNT: u32 = 1 << 18;
-    let lights = world.lights();
+    let lights = render_scene.lights();
     let bright = |radiance: Vec3| f64::from(luminance(radiance));
     let (mut sum, mut squares) = (0.0, 0.0);
     for _ in 0..COUNT {
@@ -285,10 +285,10 @@ fn light_sampling_bsdf_sampling_and_both_give_one_irradiance() {
                 objects: [Sphere(center: (0, 0, -50), radius: 1, material: "m")],
             )"#
         ));
-        let world = RenderScene::new(&scene).unwrap();
+        let render_scene = RenderScene::new(&scene).unwrap();
         for normal in [Vec3::Y, Vec3::new(0.6, 0.8, 0.0), Vec3::Z] {
             let estimates =
-                [0, 1, 2].map(|strategy| irradiance(&world, normal, strategy, &mut random));
+                [0, 1, 2].map(|strategy| irradiance(&render_scene, normal, strategy, &mut random));
             println!("{normal}: {estimates:.4?}");
             for (mean, error) in estimates {
                 let z = (mean - estimates[2].0) / error.hypot(estimates[2].1).max(1e-9 * mean);

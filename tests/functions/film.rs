@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use raysieve::film::{
-    Film, SAMPLE_LIMIT, SCALE, film_hash, fixed_point, is_exposable, mean, samples_of,
+    Film, SAMPLE_LIMIT, SCALE, film_hash, fixed_point, is_valid_sample, mean, samples_of,
 };
 
 use crate::common::Random;
@@ -22,7 +22,7 @@ fn samples_in_any_order_give_the_same_film() {
         let film = Film::new(6).unwrap();
         samples
             .iter()
-            .for_each(|&(pixel, sample)| film.expose(pixel, sample));
+            .for_each(|&(pixel, sample)| film.add_sample(pixel, sample));
         film.film_sums().unwrap().sums
     };
     let in_order = sums(&samples);
@@ -35,7 +35,7 @@ fn samples_in_any_order_give_the_same_film() {
 #[test]
 fn invalid_samples_are_counted_and_not_added() {
     let film = Film::new(2).unwrap();
-    film.expose(1, Vec3::new(0.5, 0.25, 0.0));
+    film.add_sample(1, Vec3::new(0.5, 0.25, 0.0));
     let wrong = [
         f32::NAN,
         f32::INFINITY,
@@ -47,13 +47,13 @@ fn invalid_samples_are_counted_and_not_added() {
         for place in 0..3 {
             let mut sample = Vec3::ONE;
             sample[place] = value;
-            assert!(!is_exposable(sample), "{sample}");
-            film.expose(0, sample);
+            assert!(!is_valid_sample(sample), "{sample}");
+            film.add_sample(0, sample);
         }
     }
-    let exposed = film.film_sums().unwrap();
-    assert_eq!(exposed.rejected, 3 * wrong.len() as u64);
-    assert_eq!(exposed.sums, [0, 0, 0, 1 << 31, 1 << 30, 0]);
+    let film_sums = film.film_sums().unwrap();
+    assert_eq!(film_sums.rejected, 3 * wrong.len() as u64);
+    assert_eq!(film_sums.sums, [0, 0, 0, 1 << 31, 1 << 30, 0]);
 }
 
 #[test]

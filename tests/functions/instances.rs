@@ -67,12 +67,14 @@ fn veils() -> RenderScene {
 }
 
 /// Returns the SIMD form of a scene for 8 and for 16 lanes, as far as this processor supports them.
-fn simd_scenes(world: &RenderScene) -> Vec<SimdInstancedScene> {
+fn simd_scenes(render_scene: &RenderScene) -> Vec<SimdInstancedScene> {
     let mut all = Vec::new();
     for (lanes, vectors) in [("8", SimdLevel::eight()), ("16", SimdLevel::sixteen())] {
         match vectors {
             Some(vectors) => {
-                all.push(SimdInstancedScene::new(vectors, &world.instanced_scene()).unwrap());
+                all.push(
+                    SimdInstancedScene::new(vectors, &render_scene.instanced_scene()).unwrap(),
+                );
             }
             None => println!("skipped: this processor has no vectors of {lanes}"),
         }
@@ -90,7 +92,7 @@ fn bits(found: &InstanceHit) -> [u32; 5] {
 /// Compares all results of SIMD traversal with those of `nearest` and `occluded`, which returns `None` for rays that are
 /// not compared. Every second ray starts on a hit of the ray before it.
 fn compare(
-    world: &RenderScene,
+    render_scene: &RenderScene,
     opacity: &impl OpacityTest,
     nearest: impl Fn(&InstancedRay<Ray>) -> InstanceHit,
     occluded: impl Fn(&InstancedRay<ShadowRay>) -> Option<bool>,
@@ -152,8 +154,8 @@ fn compare(
             }
         })
         .collect();
-    let scene = world.instanced_scene();
-    for simd_scene in simd_scenes(world) {
+    let scene = render_scene.instanced_scene();
+    for simd_scene in simd_scenes(render_scene) {
         let mut count = 0;
         let traced = rays.iter().copied().enumerate();
         simd_scene.each_nearest(&scene, opacity, traced, |at, found| {
@@ -173,11 +175,11 @@ fn compare(
 
 #[test]
 fn simd_traversal_of_opaque_instances_finds_the_same_hits() {
-    let world = instances("Diffuse(albedo: (0.5, 0.5, 0.5))");
-    let scene = world.instanced_scene();
+    let render_scene = instances("Diffuse(albedo: (0.5, 0.5, 0.5))");
+    let scene = render_scene.instanced_scene();
     compare(
-        &world,
-        &Opaque(&world.primitives),
+        &render_scene,
+        &Opaque(&render_scene.primitives),
         |traced| nearest_instanced(&scene, &traced.ray, traced.from),
         |traced| {
             Some(occluded_instanced(
@@ -192,15 +194,15 @@ fn simd_traversal_of_opaque_instances_finds_the_same_hits() {
 
 #[test]
 fn simd_traversal_with_opacity_tests_finds_the_same_hits() {
-    for world in [
+    for render_scene in [
         instances("Diffuse(albedo: (0.5, 0.5, 0.5), opacity: 0.6)"),
         veils(),
     ] {
-        let opacity = world
+        let opacity = render_scene
             .stochastic_opacity()
             .expect("the scene is partly opaque");
         compare(
-            &world,
+            &render_scene,
             &opacity,
             |traced| nearest_alpha_tested(&opacity, &traced.ray, traced.from, traced.key),
             |traced| {

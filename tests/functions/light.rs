@@ -230,8 +230,8 @@ fn lights_are_chosen_by_their_power() {
 #[test]
 fn lights_keep_the_order_of_the_scene() {
     let scene = emissive_garden();
-    let world = RenderScene::new(&scene).unwrap();
-    let shines = |material: u32| world.materials[material as usize].emission != Vec3::ZERO;
+    let render_scene = RenderScene::new(&scene).unwrap();
+    let shines = |material: u32| render_scene.materials[material as usize].emission != Vec3::ZERO;
     let flat = scene.triangles.iter().filter(|each| shines(each.material));
     let flat = flat.map(|triangle| triangle.vertices[0]);
     let spheres = scene.spheres.iter().filter(|each| shines(each.material));
@@ -249,11 +249,11 @@ fn lights_keep_the_order_of_the_scene() {
         }
     }
     assert!(expected.len() > standing + 100, "{}", expected.len());
-    let found: Vec<Vec3> = world
+    let found: Vec<Vec3> = render_scene
         .lights
         .iter()
         .filter(|light| light.kind == EMITTER)
-        .map(|light| world.primitives[light.index as usize].a)
+        .map(|light| render_scene.primitives[light.index as usize].a)
         .collect();
     assert_eq!(found.len(), expected.len());
     for (number, (found, expected)) in found.iter().zip(&expected).enumerate() {

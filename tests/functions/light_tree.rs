@@ -221,21 +221,21 @@ fn many_lights_of_all_kinds_form_a_tree() {
             ],
         )"#
     ));
-    let world = RenderScene::new(&scene).unwrap();
-    let light_params = world.light_params;
+    let render_scene = RenderScene::new(&scene).unwrap();
+    let light_params = render_scene.light_params;
     assert_eq!(
         (light_params.tree_lights, light_params.light_count),
         (42, 44)
     );
     let of_tree = f64::from(light_params.tree_share) / f64::from(PROBABILITY_UNITS);
-    let rest: f64 = world
+    let rest: f64 = render_scene
         .lamps
         .iter()
         .filter(|lamp| lamp.kind >= 2)
         .map(|lamp| f64::from(lamp.chance))
         .sum();
     assert!((of_tree + rest - 1.0).abs() < 1e-6, "{of_tree} {rest}");
-    let places: Vec<u32> = world
+    let places: Vec<u32> = render_scene
         .light_places
         .iter()
         .copied()

@@ -369,7 +369,7 @@ impl Host {
 
     /// Traces all paths with the megakernel, which writes only the film and the counts.
     pub(crate) fn megakernel(&mut self, buffers: &mut Buffers) {
-        let (mut began, mut taken) = ([0_u64], NO_LIST);
+        let (mut began, mut sample_counts) = ([0_u64], NO_LIST);
         let (span, camera) = (buffers.span, self.setting.camera);
         let scene = self.setting.scene.clone();
         let count_slots = buffers.counts.len() as u32;
@@ -380,7 +380,7 @@ impl Host {
             value(&span),
             list(&NO_LIST),
             value(&max_bounces),
-            film_argument(&mut buffers.sums, &mut buffers.rejected, &mut taken),
+            film_argument(&mut buffers.sums, &mut buffers.rejected, &mut sample_counts),
             list_mut(&mut buffers.counts),
             value(&count_slots),
             list_mut(&mut began),
@@ -396,12 +396,12 @@ impl Host {
     }
 
     fn accumulate(&mut self, buffers: &mut Buffers) {
-        let (mut began, mut taken) = ([0_u64], NO_LIST);
+        let (mut began, mut sample_counts) = ([0_u64], NO_LIST);
         let (mut sums, mut rejected) = (buffers.sums.clone(), buffers.rejected.clone());
         let threads = buffers.span.path_count;
         let mut arguments = [
             paths_argument(buffers),
-            film_argument(&mut sums, &mut rejected, &mut taken),
+            film_argument(&mut sums, &mut rejected, &mut sample_counts),
             list_mut(&mut began),
         ];
         self.launch("accumulate", threads, &mut arguments);

@@ -129,7 +129,7 @@ impl ConvergenceTester for Host {
             list(&case.list),
             list(&case.sums),
             list_mut(&mut pixel_stats.sums_at_test),
-            list_mut(&mut pixel_stats.histories),
+            list_mut(&mut pixel_stats.pixel_noise),
             list_mut(&mut flags),
             list_mut(&mut tally),
         ];
@@ -157,12 +157,12 @@ impl ConvergenceTester for Host {
         let mut arguments = [
             value(&pixel_count),
             list(&pixel_stats.sample_counts),
-            list(&pixel_stats.histories),
+            list(&pixel_stats.pixel_noise),
             list(sums),
             list_mut(&mut lights),
             list_mut(&mut items),
         ];
-        self.launch("denoise_judged_items", pixel_count, &mut arguments);
+        self.launch("denoise_adaptive_items", pixel_count, &mut arguments);
         self.smooth(&lights, &items)
     }
 }
@@ -179,7 +179,10 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
             for is_wild in [false, true] {
                 let case = case(&mut random, size.0 * size.1, round, is_wild);
                 let (ours, theirs) = (cpu.test_convergence(&case), other.test_convergence(&case));
-                let (known, found) = (&ours.pixel_stats.histories, &theirs.pixel_stats.histories);
+                let (known, found) = (
+                    &ours.pixel_stats.pixel_noise,
+                    &theirs.pixel_stats.pixel_noise,
+                );
                 let mut pixels = known.iter().zip(found).enumerate();
                 let differs = pixels.find(|(_, (ours, theirs))| ours != theirs);
                 assert_eq!(differs, None, "test_convergence, {size:?}, round {round:?}");
@@ -192,7 +195,7 @@ pub(crate) fn agree(machine: impl Fn(&Setting) -> Box<dyn ConvergenceTester>) {
                 // Pixels outside of the round keep their statistics.
                 let mut others = (0..size.0 * size.1).filter(|pixel| !case.list.contains(pixel));
                 let stays = |pixel: u32| {
-                    known[pixel as usize] == case.pixel_stats.histories[pixel as usize]
+                    known[pixel as usize] == case.pixel_stats.pixel_noise[pixel as usize]
                 };
                 assert!(
                     others.all(stays),
@@ -262,7 +265,7 @@ fn case(
             after
         };
         let variance = chance(random) * 0.01 * noise;
-        pixel_stats.histories[pixel] = PixelNoise {
+        pixel_stats.pixel_noise[pixel] = PixelNoise {
             variance: if is_wild {
                 variance * libm::exp2f(200.0 * (chance(random) - 0.5))
             } else {

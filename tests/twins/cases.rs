@@ -40,7 +40,7 @@ pub(crate) const ROUND: usize = 1 << 10;
 const EXCUSED: &[(&str, &str, &str)] = &[
     (
         "device_film",
-        "expose",
+        "add_sample",
         "adds atomically: stages_agree calls it by accumulate",
     ),
     (

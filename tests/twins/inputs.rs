@@ -21,7 +21,7 @@ use crate::common::Random;
 
 /// The scene of the inputs has a material of each kind, so that BSDFs of all kinds are compared.
 pub(crate) fn materials_of_every_kind_are_drawn() {
-    let materials = &Harvest::get().world.materials;
+    let materials = &Harvest::get().scene.materials;
     let kinds: BTreeSet<u32> = materials.iter().map(|material| material.kind).collect();
     assert!(kinds.into_iter().eq(0..KIND_COUNT));
 }
@@ -140,22 +140,22 @@ impl Inputs {
 
     /// Returns an instance, real or with random numbers, with a triangle of its mesh and that triangle's index.
     pub(crate) fn instanced(&mut self) -> (Instance, Primitive, u32) {
-        let world = &self.harvest.instanced;
-        let meshes = &world.primitives[self.first_of_meshes()..];
+        let scene = &self.harvest.instanced;
+        let meshes = &scene.primitives[self.first_of_meshes()..];
         let place = self.below(meshes.len());
         let position = (self.first_of_meshes() + place) as u32;
         // Draws until the instance uses the mesh of the triangle.
         let real = loop {
-            let instance = self.one_of(&world.instances);
-            let next_root = world
+            let instance = self.one_of(&scene.instances);
+            let next_root = scene
                 .instances
                 .iter()
                 .map(|other| other.root)
                 .filter(|&root| root > instance.root)
                 .min();
-            let mesh = world.nodes[instance.root as usize].primitive_base;
-            let end = next_root.map_or(world.primitives.len() as u32, |root| {
-                world.nodes[root as usize].primitive_base
+            let mesh = scene.nodes[instance.root as usize].primitive_base;
+            let end = next_root.map_or(scene.primitives.len() as u32, |root| {
+                scene.nodes[root as usize].primitive_base
             });
             if (mesh..end).contains(&position) {
                 break instance;
@@ -182,19 +182,19 @@ impl Inputs {
 
     /// Returns the index of the first primitive that belongs to a mesh.
     fn first_of_meshes(&self) -> usize {
-        let world = &self.harvest.instanced;
-        let first = world
+        let scene = &self.harvest.instanced;
+        let first = scene
             .instances
             .iter()
-            .map(|instance| world.nodes[instance.root as usize].primitive_base);
+            .map(|instance| scene.nodes[instance.root as usize].primitive_base);
         first.min().unwrap() as usize
     }
 
     /// Returns a ray in the scene with instances that probably hits something, and the instance that it leaves.
     pub(crate) fn instanced_ray(&mut self) -> (Ray, u32) {
         let (instanced, triangle, position) = self.instanced();
-        let world = &self.harvest.instanced;
-        let from = self.below(world.instances.len()) as u32;
+        let scene = &self.harvest.instanced;
+        let from = self.below(scene.instances.len()) as u32;
         let ray = match self.below(3) {
             0 => self.draw(),
             _ => {

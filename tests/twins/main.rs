@@ -149,11 +149,11 @@ impl Drop for Calls {
 
 /// Returns the scene without instances in the format that the program reads.
 fn scene_words() -> Vec<u8> {
-    let world = &Harvest::get().world;
-    let nodes: &[u32] = bytemuck::cast_slice(&world.nodes);
-    let primitives: &[u32] = bytemuck::cast_slice(&world.primitives);
-    let energy: &[u32] = bytemuck::cast_slice(&world.energy);
-    let materials: &[u32] = bytemuck::cast_slice(&world.materials);
+    let scene = &Harvest::get().scene;
+    let nodes: &[u32] = bytemuck::cast_slice(&scene.nodes);
+    let primitives: &[u32] = bytemuck::cast_slice(&scene.primitives);
+    let energy: &[u32] = bytemuck::cast_slice(&scene.energy);
+    let materials: &[u32] = bytemuck::cast_slice(&scene.materials);
     let counts = [
         nodes.len() as u32,
         energy.len() as u32,
@@ -168,17 +168,17 @@ fn scene_words() -> Vec<u8> {
 
 /// Returns the scene with instances in the format that the program reads.
 fn instanced_scene_words() -> Vec<u8> {
-    let world = &Harvest::get().instanced;
+    let scene = &Harvest::get().instanced;
     let lists: [&[u32]; 9] = [
-        bytemuck::cast_slice(&world.nodes),
-        bytemuck::cast_slice(&world.primitives),
-        bytemuck::cast_slice(&world.instances),
-        bytemuck::cast_slice(&world.corners),
-        bytemuck::cast_slice(&world.vertices),
-        bytemuck::cast_slice(&world.materials),
-        bytemuck::cast_slice(&world.maps),
-        bytemuck::cast_slice(&world.textures),
-        &world.texels,
+        bytemuck::cast_slice(&scene.nodes),
+        bytemuck::cast_slice(&scene.primitives),
+        bytemuck::cast_slice(&scene.instances),
+        bytemuck::cast_slice(&scene.corners),
+        bytemuck::cast_slice(&scene.vertices),
+        bytemuck::cast_slice(&scene.materials),
+        bytemuck::cast_slice(&scene.maps),
+        bytemuck::cast_slice(&scene.textures),
+        &scene.texels,
     ];
     lists
         .into_iter()

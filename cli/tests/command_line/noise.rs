@@ -195,11 +195,11 @@ fn adaptive_film_is_verified_and_cannot_be_merged() {
     // The file claims a larger error of a pixel than it has.
     let mut part = read(folder, "a.exr");
     let pixel_stats = part.pixel_stats.as_mut().expect("pixel statistics");
-    let histories = &mut pixel_stats.histories;
-    let done = histories
+    let pixel_noise = &mut pixel_stats.pixel_noise;
+    let done = pixel_noise
         .iter()
-        .position(|history| history.converged_rounds > 1);
-    histories[done.expect("a good pixel")].error += 0.01;
+        .position(|noise| noise.converged_rounds > 1);
+    pixel_noise[done.expect("a good pixel")].error += 0.01;
     part.write(
         &folder.join("forged.exr"),
         raysieve::render::part::Packing::Small,

@@ -26,7 +26,7 @@ pub(super) struct ConvergenceState {
     /// Number of samples of each pixel, as [`Sum::count`] left it.
     pub(super) sample_counts: CudaSlice<u32>,
     /// Transfer of the noise statistics of all pixels to the host.
-    histories: Readback<PixelNoise>,
+    pixel_noise: Readback<PixelNoise>,
     /// Transfer of the new list, the pixels that have not converged, to the host.
     left: Readback<u32>,
 }
@@ -38,7 +38,7 @@ impl Sum {
         on: &CudaWave,
         begun: &Begun,
     ) -> Result<(), Error> {
-        let (pixel_count, listed) = (begun.pixel_stats.histories.len(), begun.list.len());
+        let (pixel_count, listed) = (begun.pixel_stats.pixel_noise.len(), begun.list.len());
         let fits = |convergence: &ConvergenceState| convergence.rounds.fits(pixel_count, listed);
         let convergence = match self.convergence.take().filter(fits) {
             Some(mut convergence) => {
@@ -55,7 +55,7 @@ impl Sum {
                 count: on.new_counter()?,
                 list: upload(&self.stream, &begun.list)?,
                 sample_counts: upload(&self.stream, &begun.pixel_stats.sample_counts)?,
-                histories: Readback::new(self.stream.context(), pixel_count)?,
+                pixel_noise: Readback::new(self.stream.context(), pixel_count)?,
                 left: Readback::new(self.stream.context(), listed)?,
             },
         };
@@ -87,16 +87,16 @@ impl Sum {
         let result = test_convergence_on_cuda((stream, timeout), rounds, list, sums, round)?;
         self.kept.post(stream, self.film.as_view())?;
         convergence
-            .histories
-            .post(stream, rounds.histories.as_view())?;
+            .pixel_noise
+            .post(stream, rounds.pixel_noise.as_view())?;
         let left = list.slice(..result.left as usize);
         convergence.left.post(stream, left)?;
         let sums = self.kept.wait_for(timeout)?;
         copy(sums, film);
         // For pixels on the list these are the sums at this test. The sums of all others have not changed since theirs.
         copy(&sums[..sums.len() - 1], &mut next.pixel_stats.sums_at_test);
-        let histories = convergence.histories.wait_for(timeout)?;
-        copy(histories, &mut next.pixel_stats.histories);
+        let pixel_noise = convergence.pixel_noise.wait_for(timeout)?;
+        copy(pixel_noise, &mut next.pixel_stats.pixel_noise);
         copy(convergence.left.wait_for(timeout)?, &mut next.list);
         Ok(result)
     }

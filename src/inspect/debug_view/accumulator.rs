@@ -12,7 +12,7 @@ use crate::{
     adaptive::noise_estimate::BRIGHTNESS_OFFSET,
     camera::Camera,
     device::render_scene::RenderScene,
-    film::is_exposable,
+    film::is_valid_sample,
     inspect::aovs::first_hit,
     path::Span,
     scene::{self, Scene},
@@ -238,7 +238,7 @@ impl Accumulator {
         let value = |(tally, light): (&Tally, &crate::path::PathRadiance)| match self.debug_view {
             DebugView::Bounces => [f64::from(tally.rays - 1), 0.0, 0.0],
             DebugView::Cost => [f64::from(tally.rays + tally.shadow_rays), 0.0, 0.0],
-            _ if is_exposable(light.rgb) => {
+            _ if is_valid_sample(light.rgb) => {
                 let sum = light.rgb.as_dvec3().element_sum();
                 [sum, sum * sum, 0.0]
             }

@@ -180,11 +180,11 @@ impl<'a> PartChannels<'a> {
                 });
             }
             Source::Noise(noise, pixel_stats) => put(bytes, pixels, |pixel| {
-                let history = &pixel_stats.histories[pixel as usize];
+                let pixel_noise = &pixel_stats.pixel_noise[pixel as usize];
                 match noise {
-                    Noise::Error => history.error.to_bits(),
-                    Noise::ConvergedRounds => history.converged_rounds,
-                    Noise::Variance => history.variance.to_bits(),
+                    Noise::Error => pixel_noise.error.to_bits(),
+                    Noise::ConvergedRounds => pixel_noise.converged_rounds,
+                    Noise::Variance => pixel_noise.variance.to_bits(),
                     Noise::Gained(channel, shift) => {
                         let place = place(pixel, channel);
                         let before = pixel_stats.sums_at_test[place];

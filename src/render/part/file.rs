@@ -390,7 +390,7 @@ fn content<R: Read + Seek>(
             *mark = sum.wrapping_sub(gained);
         }
         pixel_stats.sample_counts[at] = taken;
-        pixel_stats.histories[at] = PixelNoise {
+        pixel_stats.pixel_noise[at] = PixelNoise {
             variance,
             error,
             converged_rounds: good,

@@ -127,7 +127,7 @@ impl PartFile {
             let pixel = pixel as usize;
             Some((
                 pixel_stats.sample_counts[pixel],
-                pixel_stats.histories[pixel],
+                pixel_stats.pixel_noise[pixel],
             ))
         };
         let looks_right = |pixel: u32| bits(shown(pixel)) == bits(expected.pixel(pixel));
@@ -146,8 +146,8 @@ impl PartFile {
             (expected_noise, found_noise)
             && expected_noise != found_noise
         {
-            let text = |(taken, history): (u32, PixelNoise)| {
-                format!("{taken} samples, estimated error {}", history.error)
+            let text = |(taken, noise): (u32, PixelNoise)| {
+                format!("{taken} samples, estimated error {}", noise.error)
             };
             (text(expected_noise), text(found_noise))
         } else if looks_right(first) {

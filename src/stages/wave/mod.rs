@@ -214,14 +214,14 @@ impl Wave {
     }
 
     /// Replaces the film, and drops its snapshots for previews. On the CPU the wave adds samples to `film` from now on,
-    /// which must hold the sums of `exposed`; on a GPU it adds them to a copy of `exposed`.
-    pub(crate) fn set_film(&mut self, film: &Arc<Film>, exposed: &FilmSums) -> Result<(), Error> {
+    /// which must hold the sums of `film_sums`; on a GPU it adds them to a copy of `film_sums`.
+    pub(crate) fn set_film(&mut self, film: &Arc<Film>, film_sums: &FilmSums) -> Result<(), Error> {
         match self {
             Wave::Cpu(cpu) => {
                 cpu.film = film.clone();
                 cpu.film_snapshots.clear();
             }
-            Wave::Cuda(cuda) => cuda.set_film(exposed)?,
+            Wave::Cuda(cuda) => cuda.set_film(film_sums)?,
         }
         Ok(())
     }

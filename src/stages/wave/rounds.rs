@@ -18,7 +18,7 @@ use crate::{
     Error,
     adaptive::{pixel_noise::PixelNoise, pixel_stats::PixelStats},
     stages::{
-        ConvergenceArguments, CountArguments, TALLIED, count_source, test_convergence_source,
+        ConvergenceArguments, CountArguments, TALLY_LEN, count_source, test_convergence_source,
     },
 };
 
@@ -31,7 +31,7 @@ pub struct CudaAdaptiveState {
     /// before.
     pub(crate) sums_at_test: CudaSlice<u64>,
     /// The noise statistics of each pixel of the image.
-    pub(crate) histories: CudaSlice<PixelNoise>,
+    pub(crate) pixel_noise: CudaSlice<PixelNoise>,
     /// The flag of each list entry: 1 if its pixel has not converged, otherwise 0.
     pub(crate) flags: CudaSlice<u8>,
     /// Number of pixels on the list that the next test reads.
@@ -64,12 +64,12 @@ impl CudaAdaptiveState {
                 .load(context, &test_convergence_source())?
                 .kernel("test_convergence")?,
             sums_at_test: zeroed(stream, 3 * pixel_count)?,
-            histories: zeroed(stream, pixel_count)?,
+            pixel_noise: zeroed(stream, pixel_count)?,
             flags: zeroed(stream, listed)?,
             listed: listed as u32,
             unconverged: zeroed(stream, listed)?,
             unconverged_count: zeroed(stream, 1)?,
-            tally: zeroed(stream, TALLIED)?,
+            tally: zeroed(stream, TALLY_LEN)?,
             select: Select::new(compiler, context, strategy)?,
             workspace: Workspace::for_strategy(stream, strategy, listed)?,
         })
@@ -77,7 +77,7 @@ impl CudaAdaptiveState {
 
     /// Returns whether the buffers were allocated for an image of `pixel_count` pixels and a list of `listed` pixels.
     pub(crate) fn fits(&self, pixel_count: usize, listed: usize) -> bool {
-        self.histories.len() == pixel_count && self.unconverged.len() == listed
+        self.pixel_noise.len() == pixel_count && self.unconverged.len() == listed
     }
 
     /// Uploads the statistics of all pixels, or clears them if `pixel_stats` is `None`. The next test reads the whole
@@ -90,12 +90,12 @@ impl CudaAdaptiveState {
         self.listed = self.unconverged.len() as u32;
         if let Some(stats) = pixel_stats {
             overwrite(stream, &stats.sums_at_test, &mut self.sums_at_test)?;
-            overwrite(stream, &stats.histories, &mut self.histories)?;
+            overwrite(stream, &stats.pixel_noise, &mut self.pixel_noise)?;
             return Ok(());
         }
         stream
             .memset_zeros(&mut self.sums_at_test)
-            .and_then(|()| stream.memset_zeros(&mut self.histories))
+            .and_then(|()| stream.memset_zeros(&mut self.pixel_noise))
             .map_err(cannot_clear())?;
         Ok(())
     }
@@ -124,9 +124,9 @@ impl CudaWave {
         self.rounds = Some(rounds);
         self.set_list(list)?;
         match pixel_stats {
-            Some(stats) => overwrite(&stream, &stats.sample_counts, &mut self.film.taken)?,
+            Some(stats) => overwrite(&stream, &stats.sample_counts, &mut self.film.sample_counts)?,
             None => stream
-                .memset_zeros(&mut self.film.taken)
+                .memset_zeros(&mut self.film.sample_counts)
                 .map_err(cannot_clear())?,
         }
         Ok(())
@@ -164,9 +164,9 @@ impl CudaWave {
     /// if the list does not fit or the image has another size.
     fn set_list(&mut self, list: &[u32]) -> Result<(), Error> {
         let pixel_count = self.camera.host.pixel_count() as usize;
-        if self.film.taken.len() != pixel_count || self.paths.list.len() < list.len() {
+        if self.film.sample_counts.len() != pixel_count || self.paths.list.len() < list.len() {
             self.drop_graphs();
-            self.film.taken = zeroed(&self.stream, pixel_count)?;
+            self.film.sample_counts = zeroed(&self.stream, pixel_count)?;
             self.paths.list = zeroed(&self.stream, list.len())?;
         }
         let entries = &mut self.paths.list.slice_mut(..list.len());
@@ -177,7 +177,7 @@ impl CudaWave {
     fn end_adaptive(&mut self) -> Result<(), Error> {
         self.rounds = None;
         self.drop_graphs();
-        self.film.taken = zeroed(&self.stream, 1)?;
+        self.film.sample_counts = zeroed(&self.stream, 1)?;
         self.paths.list = zeroed(&self.stream, 1)?;
         Ok(())
     }
@@ -188,9 +188,9 @@ impl CudaWave {
             return Ok(None);
         };
         Ok(Some(PixelStats {
-            sample_counts: download(&self.stream, &self.film.taken)?,
+            sample_counts: download(&self.stream, &self.film.sample_counts)?,
             sums_at_test: download(&self.stream, &rounds.sums_at_test)?,
-            histories: download(&self.stream, &rounds.histories)?,
+            pixel_noise: download(&self.stream, &rounds.pixel_noise)?,
         }))
     }
 }
@@ -256,10 +256,10 @@ impl Wave {
     pub(crate) fn sample_counts(&self) -> Result<Vec<u32>, Error> {
         match self {
             Wave::Cpu(cpu) => {
-                let taken = cpu.film.sample_counts().unwrap_or_default().iter();
-                Ok(taken.map(|taken| taken.load(Relaxed)).collect())
+                let counts = cpu.film.sample_counts().unwrap_or_default().iter();
+                Ok(counts.map(|count| count.load(Relaxed)).collect())
             }
-            Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.film.taken)?),
+            Wave::Cuda(cuda) => Ok(download(&cuda.stream, &cuda.film.sample_counts)?),
         }
     }
 }

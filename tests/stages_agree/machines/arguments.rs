@@ -135,11 +135,11 @@ pub(super) fn paths_argument(buffers: &mut Buffers) -> Argument<'_> {
 pub(super) fn film_argument<'a>(
     sums: &'a mut [u64],
     rejected: &'a mut [u64],
-    taken: &'a mut [u32],
+    sample_counts: &'a mut [u32],
 ) -> Argument<'a> {
     structure::<DeviceFilm>([
         ("sums", list_mut(sums)),
         ("rejected", list_mut(rejected)),
-        ("taken", list_mut(taken)),
+        ("sample_counts", list_mut(sample_counts)),
     ])
 }

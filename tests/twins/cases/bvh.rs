@@ -33,7 +33,7 @@ fn node_and_ray(inputs: &mut Inputs) -> (Node, BoxRay, f32) {
     }
     let direction = inputs.draw();
     let distance = inputs.one_of(&[f32::MAX, hit.distance, 1e-3]);
-    let extent = inputs.harvest.world.light_params.extent;
+    let extent = inputs.harvest.scene.light_params.extent;
     let boxes = box_ray(
         ray.origin,
         inputs.one_of(&[ray.direction, direction]),
@@ -100,10 +100,10 @@ pub(super) fn cases() -> Vec<Case> {
                     return nearest((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
                 }"
             ),
-            |inputs| (inputs.harvest.world.light_params.extent, inputs.draw()),
+            |inputs| (inputs.harvest.scene.light_params.extent, inputs.draw()),
             |extent: f32, ray: Ray| {
-                let world = &Harvest::get().world;
-                nearest(&world.nodes, &world.primitives, extent, &ray)
+                let scene = &Harvest::get().scene;
+                nearest(&scene.nodes, &scene.primitives, extent, &ray)
             }
         ),
         twin!(
@@ -114,10 +114,10 @@ pub(super) fn cases() -> Vec<Case> {
                     return occluded((const Node *)calls::nodes.data(), (const Primitive *)calls::primitives.data(), extent, ray);
                 }"
             ),
-            |inputs| (inputs.harvest.world.light_params.extent, inputs.draw()),
+            |inputs| (inputs.harvest.scene.light_params.extent, inputs.draw()),
             |extent: f32, ray: ShadowRay| {
-                let world = &Harvest::get().world;
-                occluded(&world.nodes, &world.primitives, extent, &ray)
+                let scene = &Harvest::get().scene;
+                occluded(&scene.nodes, &scene.primitives, extent, &ray)
             }
         ),
         twin!(

@@ -7,7 +7,7 @@ use crate::inputs::{Harvest, Inputs};
 
 /// Returns the offset of one of the scene's tables.
 pub(super) fn table(inputs: &mut Inputs) -> u32 {
-    inputs.one_of(&inputs.harvest.world.materials).table
+    inputs.one_of(&inputs.harvest.scene.materials).table
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -48,5 +48,5 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 pub(super) fn tables() -> &'static [f32] {
-    &Harvest::get().world.energy
+    &Harvest::get().scene.energy
 }

@@ -1,13 +1,15 @@
 //! Cases of the film.
 
 use glam::Vec3;
-use raysieve::film::{SAMPLE_LIMIT, fixed_point, is_exposable, mean, samples_of};
+use raysieve::film::{SAMPLE_LIMIT, fixed_point, is_valid_sample, mean, samples_of};
 
 use super::{Case, twin};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        twin!("film", "is_exposable", |sample: Vec3| is_exposable(sample)),
+        twin!("film", "is_valid_sample", |sample: Vec3| is_valid_sample(
+            sample
+        )),
         // Only for samples that the film accepts.
         twin!(
             ("film", "fixed_point", "fixed_point"),

@@ -86,7 +86,7 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| {
                 let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
-                let primitive = inputs.harvest.world.primitives[hit.primitive as usize];
+                let primitive = inputs.harvest.scene.primitives[hit.primitive as usize];
                 let lift = inputs.draw();
                 let surface = Surface {
                     lift: inputs.one_of(&[Vec3::ZERO, lift]),
@@ -122,8 +122,8 @@ pub(super) fn cases() -> Vec<Case> {
                 (instanced, triangle, ray, Hit { primitive, ..hit })
             },
             |instanced: Instance, triangle: Primitive, ray: Ray, hit: Hit| {
-                let world = &Harvest::get().instanced;
-                instance_surface(&instanced, &world.corners, &world.vertices, &triangle, &ray, &hit)
+                let scene = &Harvest::get().instanced;
+                instance_surface(&instanced, &scene.corners, &scene.vertices, &triangle, &ray, &hit)
             }
         ),
     ]

@@ -73,7 +73,7 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
     };
     let mut cumulative: [f32; 5] = std::array::from_fn(|_| inputs.unit());
     cumulative.sort_by(f32::total_cmp);
-    let primitives = inputs.harvest.world.primitives.len();
+    let primitives = inputs.harvest.scene.primitives.len();
     let table = std::array::from_fn(|place| {
         let kind = inputs.one_of(&[EMITTER, LAMP, ENVIRONMENT]);
         let count = if kind == EMITTER { primitives } else { 2 };
@@ -118,11 +118,11 @@ macro_rules! with_shining {
 
 pub(super) fn lights(shining: &Shining) -> Lights<'_> {
     let (light_params, table, nodes, lamps, environment, rows, texels, guide) = shining;
-    let world = &Harvest::get().world;
+    let scene = &Harvest::get().scene;
     Lights {
         light_params: *light_params,
-        primitives: &world.primitives,
-        materials: &world.materials,
+        primitives: &scene.primitives,
+        materials: &scene.materials,
         table,
         nodes,
         places: &[],
@@ -228,7 +228,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let lights = Lights {
                     light_params,
                     primitives: &primitives,
-                    materials: &Harvest::get().world.materials,
+                    materials: &Harvest::get().scene.materials,
                     table: &table,
                     nodes: &nodes,
                     places: &places,

@@ -21,7 +21,7 @@ fn round(inputs: &mut Inputs) -> ConvergenceTest {
     }
 }
 
-fn history(inputs: &mut Inputs) -> PixelNoise {
+fn noise(inputs: &mut Inputs) -> PixelNoise {
     PixelNoise {
         variance: inputs.draw(),
         error: inputs.draw(),
@@ -34,19 +34,17 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             ("pixel_noise", "after_round", "after_round"),
             |inputs| {
-                let (history, round) = (history(inputs), round(inputs));
-                (history, round, inputs.draw(), inputs.draw(), inputs.draw())
+                let (noise, round) = (noise(inputs), round(inputs));
+                (noise, round, inputs.draw(), inputs.draw(), inputs.draw())
             },
-            |history: PixelNoise,
-             round: ConvergenceTest,
-             earlier: Vec3,
-             added: Vec3,
-             mean: Vec3| after_round(history, &round, earlier, added, mean)
+            |noise: PixelNoise, round: ConvergenceTest, earlier: Vec3, added: Vec3, mean: Vec3| {
+                after_round(noise, &round, earlier, added, mean)
+            }
         ),
         twin!(
             ("pixel_noise", "has_converged", "has_converged"),
-            |inputs| (history(inputs),),
-            |history: PixelNoise| has_converged(&history)
+            |inputs| (noise(inputs),),
+            |noise: PixelNoise| has_converged(&noise)
         ),
         // Errors are square roots, so they are not negative.
         twin!(
@@ -56,8 +54,8 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         twin!(
             ("pixel_noise", "samples_to_go", "samples_to_go"),
-            |inputs| (history(inputs), round(inputs)),
-            |history: PixelNoise, round: ConvergenceTest| samples_to_go(&history, &round)
+            |inputs| (noise(inputs), round(inputs)),
+            |noise: PixelNoise, round: ConvergenceTest| samples_to_go(&noise, &round)
         ),
     ]
 }

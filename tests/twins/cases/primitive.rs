@@ -79,7 +79,7 @@ pub(super) fn cases() -> Vec<Case> {
             ("primitive", "surface_at", "surface_at"),
             |inputs| {
                 let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
-                let primitive = inputs.harvest.world.primitives[hit.primitive as usize];
+                let primitive = inputs.harvest.scene.primitives[hit.primitive as usize];
                 match inputs.below(4) {
                     0 => (inputs.draw(), ray, hit),
                     1 => (primitive, inputs.draw(), inputs.draw()),

@@ -144,7 +144,7 @@ impl Draw for Ray {
                 from_primitive: ray.from_primitive,
             },
             1 => {
-                let primitive = inputs.one_of(&inputs.harvest.world.primitives);
+                let primitive = inputs.one_of(&inputs.harvest.scene.primitives);
                 let (origin, direction) = inputs.aimed(&primitive);
                 Ray {
                     origin,
@@ -190,7 +190,7 @@ impl Draw for Hit {
 
 impl Draw for Primitive {
     fn draw(inputs: &mut Inputs) -> Primitive {
-        let real = inputs.one_of(&inputs.harvest.world.primitives);
+        let real = inputs.one_of(&inputs.harvest.scene.primitives);
         if inputs.below(2) == 0 {
             return real;
         }
@@ -246,7 +246,7 @@ impl Draw for Camera {
 
 impl Draw for Material {
     fn draw(inputs: &mut Inputs) -> Material {
-        let real = inputs.one_of(&inputs.harvest.world.materials);
+        let real = inputs.one_of(&inputs.harvest.scene.materials);
         if inputs.below(2) == 0 {
             return real;
         }
@@ -270,7 +270,7 @@ impl Draw for Material {
 
 impl Draw for LightParams {
     fn draw(inputs: &mut Inputs) -> LightParams {
-        let real = inputs.harvest.world.light_params;
+        let real = inputs.harvest.scene.light_params;
         if inputs.below(2) == 0 {
             return real;
         }
@@ -293,7 +293,7 @@ impl Draw for Sampler {
 impl Draw for Surface {
     fn draw(inputs: &mut Inputs) -> Surface {
         let (ray, hit) = inputs.one_of(&inputs.harvest.hits);
-        let primitive = &inputs.harvest.world.primitives[hit.primitive as usize];
+        let primitive = &inputs.harvest.scene.primitives[hit.primitive as usize];
         Surface {
             coat: inputs.draw(),
             u: inputs.draw(),
@@ -316,6 +316,6 @@ impl Draw for Texel {
 
 impl Draw for Node {
     fn draw(inputs: &mut Inputs) -> Node {
-        inputs.one_of(&inputs.harvest.world.nodes)
+        inputs.one_of(&inputs.harvest.scene.nodes)
     }
 }

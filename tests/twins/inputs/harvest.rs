@@ -22,7 +22,7 @@ use crate::common::{alpha_tested_garden, garden};
 /// Values collected from paths through a scene, and the scenes.
 pub(crate) struct Harvest {
     /// The scene without instances.
-    pub(crate) world: RenderScene,
+    pub(crate) scene: RenderScene,
     /// Perspective and orthographic cameras with all kinds of lenses and filters.
     pub(crate) cameras: Vec<Camera>,
     /// The scene with instances and opacity.
@@ -65,7 +65,7 @@ impl Harvest {
             Strategy::default(),
         )));
         let mut harvest = Harvest {
-            world: RenderScene::new(&scene).unwrap(),
+            scene: RenderScene::new(&scene).unwrap(),
             cameras: cameras(&scene.camera, width, height),
             instanced: RenderScene::new(&alpha_tested_garden()).unwrap(),
             hits: Vec::new(),
