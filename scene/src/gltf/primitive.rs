@@ -188,7 +188,11 @@ fn mesh(
         mode,
         Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan
     ) {
-        model.note("not shown: points and lines".to_owned());
+        model.note_count(
+            "not shown: {} of points or lines",
+            ["primitive", "primitives"],
+            1,
+        );
         return Ok(None);
     }
     let Some(attributes) = Attributes::of(file, primitive)? else {
@@ -238,7 +242,8 @@ fn mesh(
         return Ok(None);
     }
     for dropped in mesh.normalize_attributes() {
-        model.note(format!("ignored: {dropped} that are not finite"));
+        let text = format!("ignored: {dropped} that are not finite, of {{}}");
+        model.note_count(&text, ["primitive", "primitives"], 1);
     }
     Ok(Some(mesh))
 }
