@@ -70,10 +70,18 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Decodes a file, and panics with the error if that fails.
-fn decode(bytes: &[u8]) -> Texels {
-    let image = Image::decode(bytes).unwrap_or_else(|problem| panic!("{problem}"));
-    assert_eq!((image.width, image.height), SIZE);
-    image.texels
+fn decode(bytes: &[u8]) -> Image {
+    Image::decode(bytes).unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+/// Returns an image of [`SIZE`] with these texels.
+fn image(texels: Texels) -> Image {
+    let (width, height) = SIZE;
+    Image {
+        width,
+        height,
+        texels,
+    }
 }
 
 /// Returns the colour of each texel, row by row.
@@ -93,13 +101,13 @@ fn plain_texels_are_read_with_every_supercompression() {
         for format in [R8G8B8_UNORM, R8G8B8_SRGB] {
             assert_eq!(
                 decode(&ktx2(format, scheme, &rgb)),
-                Texels::Bytes(opaque.clone())
+                image(Texels::Bytes(opaque.clone()))
             );
         }
         let found = decode(&ktx2(R8G8B8A8_UNORM, scheme, rgba.as_flattened()));
-        assert_eq!(found, Texels::Bytes(rgba.clone()));
+        assert_eq!(found, image(Texels::Bytes(rgba.clone())));
         let found = decode(&ktx2(B8G8R8A8_UNORM, scheme, &bgra));
-        assert_eq!(found, Texels::Bytes(rgba.clone()));
+        assert_eq!(found, image(Texels::Bytes(rgba.clone())));
     }
 }
 
@@ -114,14 +122,14 @@ fn wide_texels_are_read() {
         .collect();
     assert_eq!(
         decode(&ktx2(R16_UNORM, Scheme::None, &bytes)),
-        Texels::Words(grey)
+        image(Texels::Words(grey))
     );
     // The half floats 1, 2, 0.5 and 1.
     let halves = [0x3c00u16, 0x4000, 0x3800, 0x3c00].map(u16::to_le_bytes);
     let bytes = halves.as_flattened().repeat(count as usize);
     let expected = vec![[1.0, 2.0, 0.5, 1.0]; count as usize];
     let found = decode(&ktx2(R16G16B16A16_SFLOAT, Scheme::Zlib, &bytes));
-    assert_eq!(found, Texels::Floats(expected));
+    assert_eq!(found, image(Texels::Floats(expected)));
 }
 
 /// Returns a block of BC7 in mode 6 whose texels all have this colour. Each channel must be even.
@@ -149,7 +157,7 @@ fn block_compressed_texels_are_read() {
     let bytes: Vec<u8> = blocks.into_iter().flat_map(bc7_block).collect();
     let block_of = |at: u32| (at % SIZE.0 / 4 + at / SIZE.0 / 4 * 2) as usize;
     let texels = (0..SIZE.0 * SIZE.1).map(|at| blocks[block_of(at)]);
-    let expected = Texels::Bytes(texels.collect());
+    let expected = image(Texels::Bytes(texels.collect()));
     for scheme in [Scheme::None, Scheme::Zstandard] {
         assert_eq!(decode(&ktx2(BC7_SRGB, scheme, &bytes)), expected);
     }
@@ -161,7 +169,8 @@ fn two_channels_are_a_normal_map() {
     for (x, y, z) in [(128u8, 128u8, 255u8), (218, 128, 218), (255, 128, 128)] {
         let channel = |value: u8| [value, value, 0, 0, 0, 0, 0, 0];
         let block = [channel(x), channel(y)].concat();
-        let Texels::Bytes(texels) = decode(&ktx2(BC5_UNORM, Scheme::None, &block.repeat(4))) else {
+        let image = decode(&ktx2(BC5_UNORM, Scheme::None, &block.repeat(4)));
+        let Texels::Bytes(texels) = image.texels else {
             panic!("expected bytes");
         };
         for [r, g, b, a] in texels {

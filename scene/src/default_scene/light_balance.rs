@@ -11,7 +11,7 @@ use glam::{DVec3, Vec3};
 use crate::{
     color::luminance,
     model::Model,
-    scene::{Camera, Light, Projection},
+    scene::{Camera, Light, Projection, Surface},
 };
 
 /// Number of points on the model's surface at which the irradiance is computed, if there are few lights.
@@ -41,12 +41,14 @@ pub(super) struct Balance {
 struct SurfacePoint {
     position: DVec3,
     normal: DVec3,
+    /// Whether the material reflects light. Unlit materials of glTF do not.
+    reflects: bool,
 }
 
 /// Returns the brightness of the model in `lights`, as seen by `camera` in an image of `size` pixels. Lights that are
 /// too bright or too dim for the film are all scaled by one factor.
 ///
-/// Returns `None` if no light reaches the visible surfaces.
+/// Returns `None` if no light reaches the visible surfaces, or most of them are unlit.
 pub(super) fn balance(
     model: &Model,
     lights: &mut [Light],
@@ -54,7 +56,12 @@ pub(super) fn balance(
     size: (u32, u32),
 ) -> Option<Balance> {
     let count = (MAX_PAIRS / lights.len().max(1) as u64).clamp(MIN_POINTS, MAX_POINTS);
-    let points = visible(surface_points(model, count), camera, size);
+    let mut points = visible(surface_points(model, count), camera, size);
+    let visible_count = points.len();
+    points.retain(|point| point.reflects);
+    if points.len() * 2 < visible_count {
+        return None;
+    }
     let irradiance = |point: &SurfacePoint| {
         let each = lights.iter().map(|light| irradiance(light, point));
         each.sum::<f64>()
@@ -85,29 +92,31 @@ fn surface_points(model: &Model, count: u64) -> Vec<SurfacePoint> {
         .map(|instance| triangles(instance) as u64)
         .sum();
     let step = (total.div_ceil(MAX_TRIANGLES)).max(1) as usize;
-    let each = |take: &mut dyn FnMut([DVec3; 3], DVec3)| {
+    let each = |take: &mut dyn FnMut([DVec3; 3], DVec3, usize)| {
         for instance in instances.clone().step_by(step) {
             let instance = &model.instances[instance];
             let mesh = &model.meshes[instance.mesh];
             let side = instance.transform.matrix3.determinant().signum();
-            for triangle in &mesh.triangles {
+            for (number, triangle) in mesh.triangles.iter().enumerate() {
                 let corners = triangle.map(|vertex| {
                     let position = mesh.positions[vertex as usize].as_dvec3();
                     instance.transform.transform_point3(position)
                 });
                 let [a, b, c] = corners;
-                take(corners, (b - a).cross(c - a) * side);
+                let material = mesh.triangle_materials.get(number);
+                let material = material.map_or(instance.material, |&material| material as usize);
+                take(corners, (b - a).cross(c - a) * side, material);
             }
         }
     };
     let mut area = 0.0;
-    each(&mut |_, cross| area += cross.length());
+    each(&mut |_, cross, _| area += cross.length());
     if !(area.is_finite() && area > 0.0) {
         return Vec::new();
     }
     let spacing = area / count as f64;
     let (mut passed, mut points) = (0.0, Vec::new());
-    each(&mut |[a, b, c], cross| {
+    each(&mut |[a, b, c], cross, material| {
         passed += cross.length();
         while (points.len() as f64 + 0.5) * spacing < passed && (points.len() as u64) < count {
             // The sequence R2 (M. Roberts, 2018) covers a triangle evenly.
@@ -122,6 +131,13 @@ fn surface_points(model: &Model, count: u64) -> Vec<SurfacePoint> {
             points.push(SurfacePoint {
                 position: a + (b - a) * u + (c - a) * v,
                 normal: cross.normalize_or_zero(),
+                reflects: !matches!(
+                    model.materials[material].surface,
+                    Surface::Emissive {
+                        albedo: Vec3::ZERO,
+                        ..
+                    }
+                ),
             });
         }
     });

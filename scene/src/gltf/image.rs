@@ -187,7 +187,13 @@ fn decode(file: &File, index: usize) -> Result<Image, String> {
     let written = &file.root.images[index];
     match (written.buffer_view, &written.uri) {
         (Some(view), _) => Image::decode(file.view(view.value())?.0),
-        (None, Some(uri)) => Image::decode(&file.resource(uri, &IMAGE_TYPES, u64::MAX)?),
+        (None, Some(uri)) => {
+            let bytes = file.resource(uri, &IMAGE_TYPES, u64::MAX)?;
+            Image::decode(&bytes).map_err(|problem| match uri.starts_with("data:") {
+                true => problem,
+                false => format!("{}: {problem}", excerpt(uri)),
+            })
+        }
         (None, None) => Err("has neither a bufferView nor a uri".to_owned()),
     }
 }

@@ -180,6 +180,10 @@ fn studio_is_hidden_if_a_file_has_lights_and_a_camera() {
     assert!((0.05..0.2).contains(&shown), "{shown}");
     let scene = lit_ground(lamp, false).load("studio");
     assert!(scene.lights.iter().any(is_environment) && scene.sky == Vec3::ZERO);
+    // Unlit materials are shown as they are.
+    let mut unlit = lit_ground(json!([{ "type": "point", "intensity": 3 }]), true);
+    unlit.json["materials"][0]["extensions"] = json!({ "KHR_materials_unlit": {} });
+    assert_eq!(unlit.load("studio").exposure_stops, 0.0);
     // A light that reaches nothing counts as none.
     let black = json!([{ "type": "point", "intensity": 0 }]);
     for has_camera in [true, false] {
