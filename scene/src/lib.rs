@@ -134,7 +134,7 @@
 //!
 //! | field of `Texture` | meaning | default |
 //! |---|---|---|
-//! | `file` | a `.png`, `.jpg`, `.webp`, `.bmp`, `.tga`, `.hdr`, `.exr` or `.ktx2` file, relative to the scene's folder | required |
+//! | `file` | a `.png`, `.jpg`, `.webp`, `.bmp`, `.tga`, `.hdr`, `.exr` or `.ktx2` file, see below, relative to the scene's folder | required |
 //! | `factor` | factor for the values, a number or `(r, g, b)` within the range of the parameter; for a normal map, the strength of the bend, -100 to 100 | `1` |
 //! | `channel` | channel that holds a single number: `Red`, `Green`, `Blue` or `Alpha` | `Alpha` for `opacity`, else `Red` |
 //! | `encoding` | encoding of integer images, `Srgb` or `Linear`; floating-point images are always linear | `Srgb` for colours, else `Linear` |
@@ -144,6 +144,8 @@
 //! | `rotate` | rotation of the texture coordinates in degrees, after `scale`; the image turns clockwise | `0` |
 //! | `offset` | `(right, down)` in fractions of the image, added to the texture coordinates last | `(0, 0)` |
 //!
+//! - A `.ktx2` file holds Basis Universal, plain texels of 8 or 16 bits or floats, or BC1 to BC7, and may be compressed
+//!   by Zstandard or zlib. An image of two channels is read as a normal map, whose blue follows from red and green.
 //! - On a `Quad`, the lower left corner of the image is at `corner`, and the lower right one at the end of `edge_u`.
 //! - Each face of a `Box` shows the whole image.
 //! - Around a `Sphere`, the centre of the image faces +z and its top edge is at +y.
@@ -225,8 +227,11 @@
 //! - Surfaces are visible from both sides. They emit to the front, and to the back if they are `doubleSided` or
 //!   `unlit`.
 //! - The textures of a material may use up to two sets of texture coordinates.
+//! - An image that cannot be read is left out. [`Scene::notes`] names it and the materials that are shown without it.
+//! - Of a file with material variants, the default materials are shown.
 //!
-//! **Materials of PLY.** A PLY file shows its vertex colours, or else its face colours. If its header names images
+//! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else its
+//! face colours. If its header names images
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
 //!
@@ -243,10 +248,13 @@
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
 //! camera if it has one. Otherwise the whole model is shown, from 35° to the right of +z and 20° above, at any image
-//! size. A grey room that is lighter at the top surrounds it, with a large soft box to the viewer's left, a narrow one
-//! to the right and one behind. If the file has lights, the room is dimmer than they are, and the exposure is set for
-//! them. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
+//! size. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
 //! curve `Neutral`.
+//!
+//! A dark grey room that is lighter at the top surrounds the model. A large soft box to the viewer's left is the key
+//! light, a narrow one to the right fills the shadows, and one behind outlines the model. If the file has lights, the
+//! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
+//! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics, limits,
 // atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file, default_scene, ron.
@@ -310,6 +318,18 @@ impl Scene {
         }
         let text = ron::source::read_scene_file(path)?;
         ron::scene(path, &text)
+    }
+
+    /// Checks that the file's extension is that of a scene or a model, like [`Scene::is_named`].
+    ///
+    /// # Errors
+    /// One line without the path. For a model in another format it says what the file is and how to convert it.
+    pub fn check_name(path: &Path) -> Result<(), &'static str> {
+        if Scene::is_named(path) {
+            return Ok(());
+        }
+        let known = files::foreign::by_extension(&files::file_type(path));
+        Err(known.unwrap_or("expected a .ron scene, or a model: .glb, .gltf, .obj or .ply"))
     }
 
     /// Returns whether the file's extension is that of a scene (`ron`) or a model (`glb`, `gltf`, `obj`, `ply`), in any

@@ -39,7 +39,7 @@ const MAX_PIXELS: u64 = 1 << 28;
 const MAX_SIDE: u32 = 1 << 16;
 /// Largest valid value of [`Scene::max_bounces`](crate::Scene::max_bounces). It bounds the size of the statistics,
 /// which have an entry per bounce.
-const MAX_BOUNCES: u32 = 1024;
+pub const MAX_BOUNCES: u32 = 1024;
 /// Valid values of [`Scene::clamp_indirect`](crate::Scene::clamp_indirect), in W·sr⁻¹·m⁻².
 pub(crate) const CLAMP_RANGE: RangeInclusive<f32> = 1e-6..=1e6;
 /// Bytes of memory that every render needs per pixel: three 64-bit film sums and three floats.

@@ -48,6 +48,7 @@ pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
         "obj" => obj::read(&mut open(path)?, folder),
         _ => gltf::read(path),
     }?;
+    model.finish_notes();
     model.merge_meshes()?;
     Ok(model)
 }

@@ -260,6 +260,9 @@ fn halvings(absorption: Vec3) -> Vec3 {
     (absorption.as_dvec3() * std::f64::consts::LOG2_E).as_vec3()
 }
 
+/// Smallest difference between 1 and the index of refraction of a layered material with a volume.
+const WEAKEST_REFRACTION: f32 = 0.002;
+
 /// Builds a layered material from the parameters of a principled one.
 fn layered(principled: &scene::Principled) -> Material {
     let &scene::Principled {
@@ -280,7 +283,13 @@ fn layered(principled: &scene::Principled) -> Material {
     } = principled;
     let amplitude = (ior - 1.0) / (ior + 1.0);
     let boundary = (specular_color * (amplitude * amplitude)).min(Vec3::ONE) * specular;
-    // Glass of index 1 does not refract, so it is treated as thin.
+    // Refraction is undefined at index 1. The boundary keeps its reflectance, and light bends by an invisible angle.
+    let has_volume = !thin && transmission > 0.0;
+    let ior = if has_volume && (ior - 1.0).abs() < WEAKEST_REFRACTION {
+        1.0 + WEAKEST_REFRACTION
+    } else {
+        ior
+    };
     let thin = thin || (ior - 1.0).abs() < 1e-3;
     Material {
         color: base_color,

@@ -7,7 +7,7 @@ use clap::Args;
 use raysieve::render::part::{SamplePosition, Samples};
 use raysieve_scene::{Scene, SettingOverrides};
 
-use super::values::{clamp, size};
+use super::values::{clamp, max_bounces, size};
 use crate::headless::with_reading_line;
 
 /// Options that override settings of the scene: size, bounces, clamping and seed. `--spp` is not among them, because
@@ -20,7 +20,7 @@ pub(super) struct SceneArguments {
 
     /// Maximum number of bounces (scatterings) of a path, 0 to 1024; 0 shows only directly visible emission [default:
     /// the scene's]
-    #[arg(long, value_name = "N", help_heading = "Rendering")]
+    #[arg(long, value_name = "N", value_parser = max_bounces, help_heading = "Rendering")]
     max_bounces: Option<u32>,
 
     /// Maximum radiance, 1e-6 to 1e6, of each contribution of indirect light to a sample, to remove fireflies; makes

@@ -13,7 +13,7 @@ use raysieve::{
     picture::tone::Tone,
     render::{output::PictureFormat, part::SamplePosition, renderer::SortHits},
 };
-use raysieve_scene::Scene;
+use raysieve_scene::{Scene, limits::MAX_BOUNCES};
 
 use super::{bench::Method, scene::SampleRange};
 
@@ -38,12 +38,10 @@ pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Returns a parser of the paths of scenes and models, which checks the extension: .ron, .glb, .gltf, .obj or .ply.
+/// Returns a parser of the paths of scenes and models, which checks the extension: .ron, .glb, .gltf, .obj or .ply. The
+/// error for a model in another format says how to convert it.
 pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
-    path_matching(
-        Scene::is_named,
-        "expected a .ron scene, or a model: .glb, .gltf, .obj or .ply",
-    )
+    PathBufValueParser::new().try_map(|path| Scene::check_name(&path).map(|()| path))
 }
 
 /// Returns a parser of the paths of images, which checks the extension: .png or .exr.
@@ -253,6 +251,16 @@ pub(super) fn noise(text: &str) -> Result<f32, String> {
     match text.parse() {
         Ok(error) if (1e-4..=1.0).contains(&error) => Ok(error),
         _ => Err("expected a relative error from 0.0001 to 1, such as 0.01".to_owned()),
+    }
+}
+
+/// Parses the maximum number of bounces of a path, 0 to 1024.
+pub(super) fn max_bounces(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(bounces) if bounces <= MAX_BOUNCES => Ok(bounces),
+        _ => Err(format!(
+            "expected a whole number from 0 to {MAX_BOUNCES}; a path always has a limit, and {MAX_BOUNCES} is the largest"
+        )),
     }
 }
 

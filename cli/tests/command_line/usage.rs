@@ -145,6 +145,22 @@ fn wrong_usage_is_reported_on_one_line() {
         (&["a.ron", "--headles"], &["--headles", "'--headless'"]),
         (&["a.txt"], &["a.txt", ".ron"]),
         (
+            &["a.fbx"],
+            &["a.fbx", "is an FBX file", "export it as glTF"],
+        ),
+        (&["a.STL"], &["a.STL", "is an STL file", "convert it"]),
+        (&["a.usdz"], &["a.usdz", "is a USD file"]),
+        (&["a.blend"], &["a.blend", "is a Blender file"]),
+        (&["a.splat"], &["a.splat", "is a Gaussian splat"]),
+        (
+            &["a.ron", "--max-bounces", "unlimited"],
+            &["'unlimited'", "from 0 to 1024", "1024 is the largest"],
+        ),
+        (
+            &["a.ron", "--max-bounces", "-1"],
+            &["'-1'", "from 0 to 1024", "1024 is the largest"],
+        ),
+        (
             &["a.ron", "--size", "0x480"],
             &["0x480", "at least one pixel"],
         ),

@@ -1,4 +1,5 @@
-//! Default lighting for a model without a scene: a grey environment that is lighter at the top, with three soft boxes.
+//! Default lighting for a model without a scene: a grey environment with three soft boxes. It is lighter at the top and
+//! behind the viewer.
 //!
 //! Imports only `scene`.
 
@@ -14,7 +15,10 @@ const WIDTH: usize = 256;
 const HEIGHT: usize = 128;
 /// Grey radiance of the environment without its soft boxes, W·sr⁻¹·m⁻²: straight down, at the horizon and straight up.
 /// Between them it is interpolated.
-const ROOM: [f64; 3] = [0.25, 0.55, 0.75];
+const ROOM: [f64; 3] = [0.09, 0.19, 0.2];
+/// Grey radiance that is added in the horizontal direction of the viewer, and falls to 0 with the cosine of the angle to
+/// it. Metals reflect it, and so differ from the background.
+const BEHIND_VIEWER: f64 = 0.18;
 /// Width of the fade at the edge of a soft box, as a multiple of the box's distance from the model.
 const SOFT: f64 = 0.08;
 
@@ -34,22 +38,22 @@ struct SoftBox {
 /// behind the model.
 const BOXES: [SoftBox; 3] = [
     SoftBox {
-        azimuth: -55.0,
-        elevation: 45.0,
+        azimuth: -65.0,
+        elevation: 40.0,
         half_size: [0.45, 0.4],
-        radiance: [4.2, 4.0, 3.8],
+        radiance: [4.9, 4.7, 4.45],
     },
     SoftBox {
         azimuth: 75.0,
         elevation: 15.0,
         half_size: [0.14, 0.6],
-        radiance: [1.9, 2.1, 2.4],
+        radiance: [0.63, 0.7, 0.8],
     },
     SoftBox {
         azimuth: 160.0,
         elevation: 40.0,
         half_size: [0.6, 0.2],
-        radiance: [3.6, 3.8, 4.0],
+        radiance: [3.0, 3.2, 3.4],
     },
 ];
 
@@ -74,7 +78,9 @@ pub(crate) fn default_environment(viewer: DVec3, scale: f32) -> Environment {
             let direction = DVec3::new(east * sin, cos, -north * sin);
             let [below, level, above] = ROOM;
             let end = if cos > 0.0 { above } else { below };
-            let mut radiance = DVec3::splat(level + (end - level) * cos.abs());
+            let towards_viewer = direction.dot(front).max(0.0);
+            let room = level + (end - level) * cos.abs() + BEHIND_VIEWER * towards_viewer;
+            let mut radiance = DVec3::splat(room);
             for (of, axes) in &boxes {
                 let coverage = coverage(of, axes, direction);
                 radiance += (DVec3::from_array(of.radiance) - radiance) * coverage;

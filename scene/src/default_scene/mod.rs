@@ -1,20 +1,21 @@
 //! Makes a scene from a model that is loaded without a scene file, with a camera and default lighting.
 //!
 //! The camera is the model's own if it has one, and otherwise shows the whole model from the front right, slightly from
-//! above. The lights are those of the model and a studio environment. Imports `model_file`, `builder`, `model`, `scene`
+//! above. The lights are those of the model and a studio environment. A model with lights and a camera has a plain
+//! backdrop instead of the studio. Imports `model_file`, `builder`, `model`, `scene`
 //! and what they import.
 
+mod light_balance;
 mod lighting;
 
 use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
-use self::lighting::default_environment;
+use self::{light_balance::balance, lighting::default_environment};
 use crate::{
     Error,
     builder::{geometry::Geometry, materials::Materials},
-    color::luminance,
     files::display_path,
     model::{Model, ModelCamera, ModelView},
     model_file,
@@ -28,8 +29,12 @@ const SPP: u32 = 64;
 /// Value of `Scene::max_bounces`: the largest number of times that a path may scatter.
 const MAX_BOUNCES: u32 = 8;
 
-/// Factor of the default lighting's radiance if the model has lights of its own; without any it is 1.
+/// Factor of the default lighting if the model has lights, relative to the radiance of a white surface in these. Without
+/// lights the factor is 1.
 const STUDIO_SCALE_WITH_LIGHTS: f32 = 0.3;
+/// Radiance of the backdrop of a model with lights and a camera, relative to that of a white surface in these lights.
+/// It keeps shadows from being black.
+const BACKDROP: f32 = 0.12;
 /// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
 /// vertex. Beyond that the corners of the mesh's bounding box are used.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
@@ -46,27 +51,6 @@ pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
     };
     let mut model = model_file::read_model(path).map_err(wrong)?;
     let (center, half_size, radius) = extent(&model);
-    let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
-    materials.add_model(&model, SPP).map_err(wrong)?;
-    let own = |material| material as u32;
-    let flat = geometry
-        .push_model(&mut model, &DAffine3::IDENTITY, own, &materials)
-        .map_err(wrong)?;
-    if flat > 0 {
-        model.note(format!("{flat} triangles without area are left out"));
-    }
-    if geometry.primitive_count() == 0 {
-        return Err(wrong("has no triangle with an area".to_owned()));
-    }
-    let mut lights = model
-        .lights
-        .iter()
-        .map(|light| light.scene_light(&DAffine3::IDENTITY))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(wrong)?;
-    let irradiance = lights.iter().map(|light| irradiance(light, center));
-    let exposure_stops = (irradiance.sum::<f64>() / std::f64::consts::PI).max(1.0);
-    let exposure_stops = -libm::log2(exposure_stops).min(32.0) as f32;
     let framing = match &model.camera {
         Some(camera) => framing_of_camera(camera, radius),
         None => Framing::Around {
@@ -83,13 +67,36 @@ pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
         None => SIZE,
     };
     let camera = framing.camera(size);
-    let scale = if lights.is_empty() {
-        1.0
-    } else {
-        STUDIO_SCALE_WITH_LIGHTS
-    };
-    let viewer = (camera.origin - camera.target).as_dvec3();
-    lights.push(Light::Environment(default_environment(viewer, scale)));
+    let mut lights = model
+        .lights
+        .iter()
+        .map(|light| light.scene_light(&DAffine3::IDENTITY))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(wrong)?;
+    let balance = balance(&model, &mut lights, &camera, size);
+    let mut sky = Vec3::ZERO;
+    match &balance {
+        Some(balance) if model.camera.is_some() => sky = Vec3::splat(BACKDROP * balance.white),
+        _ => {
+            let own = balance.as_ref();
+            let scale = own.map_or(1.0, |own| STUDIO_SCALE_WITH_LIGHTS * own.white);
+            let viewer = (camera.origin - camera.target).as_dvec3();
+            lights.push(Light::Environment(default_environment(viewer, scale)));
+        }
+    }
+    let exposure_stops = balance.map_or(0.0, |balance| balance.exposure_stops);
+    let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
+    materials.add_model(&model, SPP).map_err(wrong)?;
+    let own = |material| material as u32;
+    let flat = geometry
+        .push_model(&mut model, &DAffine3::IDENTITY, own, &materials)
+        .map_err(wrong)?;
+    if flat > 0 {
+        model.note(format!("{flat} triangles without area are left out"));
+    }
+    if geometry.primitive_count() == 0 {
+        return Err(wrong("has no triangle with an area".to_owned()));
+    }
     let mut scene = Scene {
         path: path.to_owned(),
         size,
@@ -101,7 +108,7 @@ pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
         tone: Tone::Neutral,
         camera,
         framing: Some(framing),
-        sky: Vec3::ZERO,
+        sky,
         direct_light: DirectLight::Both,
         lights,
         materials: materials.surfaces,
@@ -170,25 +177,4 @@ fn extent(model: &Model) -> (DVec3, DVec3, f64) {
     let mut farthest: f64 = 0.0;
     points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
     (center, (high - low) / 2.0, farthest.sqrt())
-}
-
-/// Returns the luminance of the irradiance, in W/m², that a light causes on a surface at `point` that faces it. The
-/// cone of a spot light is ignored, and an environment counts as 0.
-fn irradiance(light: &Light, point: DVec3) -> f64 {
-    match *light {
-        Light::Point {
-            position,
-            intensity,
-        }
-        | Light::Spot {
-            position,
-            intensity,
-            ..
-        } => {
-            let distance2 = position.as_dvec3().distance_squared(point);
-            f64::from(luminance(intensity)) / distance2.max(1e-12)
-        }
-        Light::Directional { irradiance, .. } => luminance(irradiance).into(),
-        Light::Environment(_) => 0.0,
-    }
 }

@@ -2,13 +2,15 @@
 //!
 //! Imports only `error`.
 
+pub(crate) mod foreign;
 pub(crate) mod lines;
 pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod relative_paths;
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Read, Seek},
     path::{Component, Path, PathBuf},
 };
 
@@ -21,7 +23,7 @@ use crate::error::{escaped, excerpt};
 ///
 /// # Errors
 /// A one-line message, without the file's name, if the file is missing, unreadable, not regular or has another
-/// extension.
+/// extension. The same if its first bytes are those of a Git LFS pointer, a web page or an unsupported format.
 pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File, String> {
     record::record(path);
     let cannot = |error: io::Error| match error.kind() {
@@ -43,12 +45,22 @@ pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File,
     if !kind.is_file() {
         return Err(format!("is not a regular file; expected a {wanted} file"));
     }
-    if !types.contains(&file_type(path).as_str()) {
-        return Err(format!(
-            "has an unsupported file extension; expected a {wanted} file"
-        ));
+    let found = file_type(path);
+    if !types.contains(&found.as_str()) {
+        return Err(match foreign::by_extension(&found) {
+            Some(problem) => problem.to_owned(),
+            None => format!("has an unsupported file extension; expected a {wanted} file"),
+        });
     }
-    fs::File::open(path).map_err(cannot)
+    let mut file = fs::File::open(path).map_err(cannot)?;
+    let mut start = Vec::new();
+    let first = file.by_ref().take(foreign::START_BYTES as u64);
+    { first }.read_to_end(&mut start).map_err(cannot)?;
+    file.rewind().map_err(cannot)?;
+    match foreign::by_content(&start) {
+        Some(problem) => Err(problem.to_owned()),
+        None => Ok(file),
+    }
 }
 
 /// Converts a file name found in a model to a path relative to the model's folder; backslashes become slashes.

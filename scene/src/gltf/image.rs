@@ -1,6 +1,6 @@
 //! Images and textures of glTF materials.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use glam::Vec2;
 use gltf::json::{
@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{container::File, material::Slot};
 use crate::{
+    error::excerpt,
     image::IMAGE_TYPES,
     model::Model,
     scene::{Filter, Image, Texture, Wrap},
@@ -23,20 +24,33 @@ const WEBP: &str = "EXT_texture_webp";
 /// Name of the extension by which a texture has a Basis Universal image in KTX2 as its source.
 const BASIS: &str = "KHR_texture_basisu";
 
+/// Maximum number of materials that a warning lists by name; of further ones it gives the number.
+const MAX_LISTED: usize = 4;
+
 /// The images of a file that its materials use, decoded and added to the model's texture library.
 pub(super) struct Images {
-    /// Index in the model's texture library of each image, by its index in the file.
+    /// Index in the model's texture library of each image that could be read, by its index in the file.
     numbers: HashMap<usize, u32>,
+    /// Images that could not be read, by their index in the file.
+    unreadable: BTreeMap<usize, UnreadableImage>,
+}
+
+/// An image that could not be read.
+struct UnreadableImage {
+    /// Cause and remedy on one line, with the name of the image's file if it has one.
+    problem: String,
+    /// Names of the materials that are shown without it, each once.
+    materials: Vec<String>,
 }
 
 impl Images {
     /// Decodes the images that the slots use, each once, on all threads, and adds them to `model`. Images that no slot
-    /// uses are not read. Fails if an image cannot be decoded.
+    /// uses are not read. [`Images::note_unreadable`] reports those that cannot be read.
     pub(super) fn read<'s>(
         file: &File,
         slots: impl Iterator<Item = &'s Slot>,
         model: &mut Model,
-    ) -> Result<Images, String> {
+    ) -> Images {
         // `texture` reports invalid references, with the name of the slot.
         let wanted: BTreeSet<usize> = slots
             .filter_map(|slot| source(file, slot.texture).ok().flatten())
@@ -49,37 +63,71 @@ impl Images {
         }
         let decoded: Vec<Result<Image, String>> = wanted
             .par_iter()
-            .map(|&index| {
-                decode(file, index).map_err(|problem| format!("image {index}: {problem}"))
-            })
+            .map(|&index| decode(file, index))
             .collect();
         let mut images = Images {
             numbers: HashMap::new(),
+            unreadable: BTreeMap::new(),
         };
         for (index, image) in wanted.into_iter().zip(decoded) {
-            images
-                .numbers
-                .insert(index, model.library.add_image(image?));
+            match image {
+                Ok(image) => {
+                    let number = model.library.add_image(image);
+                    images.numbers.insert(index, number);
+                }
+                Err(problem) => {
+                    let problem = match file.root.images[index].name.as_deref() {
+                        Some(name) if !name.is_empty() => format!("{}: {problem}", excerpt(name)),
+                        _ => problem,
+                    };
+                    let materials = Vec::new();
+                    let unreadable = UnreadableImage { problem, materials };
+                    images.unreadable.insert(index, unreadable);
+                }
+            }
         }
-        Ok(images)
+        images
+    }
+
+    /// Adds a warning to `model` for each image that could not be read, with the names of the materials that are shown
+    /// without it.
+    pub(super) fn note_unreadable(&self, model: &mut Model) {
+        for (index, UnreadableImage { problem, materials }) in &self.unreadable {
+            let more = materials.len().saturating_sub(MAX_LISTED);
+            let mut names = materials[..materials.len() - more].join(", ");
+            if more > 0 {
+                names += &format!(" and {more} more");
+            }
+            model.note(format!(
+                "image {index}: {problem}; shown without it: {names}"
+            ));
+        }
     }
 
     /// Adds the texture of a slot to the model's library and returns its index there. `second` selects the second set
     /// of texture coordinates.
     ///
-    /// Returns `None`, with a warning, if the texture has no image. Fails if the texture, its image or its sampler does
-    /// not exist or is invalid.
+    /// Returns `None`, with a warning, if the texture has no image or one that could not be read. `material` names the
+    /// slot's material in that warning. Fails if the texture, its image or its sampler does not exist.
     pub(super) fn texture(
         &mut self,
         file: &File,
         slot: &Slot,
         second: bool,
+        material: &str,
         model: &mut Model,
     ) -> Result<Option<u32>, String> {
         let Some(source) = source(file, slot.texture)? else {
-            model.note("not shown: textures without an image".to_owned());
+            let text = "not shown: {} without an image";
+            model.note_count(text, ["use of a texture", "uses of textures"], 1);
             return Ok(None);
         };
+        if let Some(unreadable) = self.unreadable.get_mut(&source) {
+            if !unreadable.materials.iter().any(|known| known == material) {
+                unreadable.materials.push(material.to_owned());
+            }
+            return Ok(None);
+        }
         let Some(&image) = self.numbers.get(&source) else {
             return Err(format!("there is no image {source}"));
         };
@@ -139,7 +187,13 @@ fn decode(file: &File, index: usize) -> Result<Image, String> {
     let written = &file.root.images[index];
     match (written.buffer_view, &written.uri) {
         (Some(view), _) => Image::decode(file.view(view.value())?.0),
-        (None, Some(uri)) => Image::decode(&file.resource(uri, &IMAGE_TYPES, u64::MAX)?),
+        (None, Some(uri)) => {
+            let bytes = file.resource(uri, &IMAGE_TYPES, u64::MAX)?;
+            Image::decode(&bytes).map_err(|problem| match uri.starts_with("data:") {
+                true => problem,
+                false => format!("{}: {problem}", excerpt(uri)),
+            })
+        }
         (None, None) => Err("has neither a bufferView nor a uri".to_owned()),
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
         let written = &file.root.materials[index];
         slots.push(slots_of(written).map_err(within(index))?);
     }
-    let mut images = Images::read(file, slots.iter().flatten(), model)?;
+    let mut images = Images::read(file, slots.iter().flatten(), model);
     model.materials.resize(count, ModelMaterial::default());
     if unnamed {
         // glTF's defaults for a material without any fields.
@@ -64,13 +64,18 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
     for (index, slots) in named().zip(&slots) {
         let written = &file.root.materials[index];
         let mut material = surface(written).map_err(within(index))?;
+        let name = match written.name.as_deref() {
+            Some(name) if !name.is_empty() => format!("material {index} ({})", excerpt(name)),
+            _ => format!("material {index}"),
+        };
         for slot in slots {
             let set = sets(slots).iter().position(|&set| set == Some(slot.uv_set));
             let Some(set) = set else {
-                model.note(format!(
-                    "not shown: textures that use a third set of texture coordinates ({})",
+                let text = format!(
+                    "not shown: textures that use a third set of texture coordinates ({}, {{}})",
                     slot.field
-                ));
+                );
+                model.note_count(&text, ["material", "materials"], 1);
                 continue;
             };
             let is_normal_map = matches!(
@@ -78,14 +83,15 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
                 Parameter::Normal | Parameter::ClearcoatNormal
             );
             if is_normal_map && set != 0 {
-                model.note(format!(
-                    "not shown: a second normal map with other texture coordinates ({})",
+                let text = format!(
+                    "not shown: a second normal map with other texture coordinates ({}, {{}})",
                     slot.field
-                ));
+                );
+                model.note_count(&text, ["material", "materials"], 1);
                 continue;
             }
             let texture = images
-                .texture(file, slot, set == 1, model)
+                .texture(file, slot, set == 1, &name, model)
                 .map_err(|problem| within(index)(format!("{}: {problem}", slot.field)))?;
             let texture = match slot.glossiness {
                 Some(factor) => {
@@ -110,6 +116,7 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
         keep_coat_smooth(&mut material);
         model.materials[index] = material;
     }
+    images.note_unreadable(model);
     Ok(())
 }
 

@@ -14,7 +14,17 @@ mod primitive;
 
 use std::path::Path;
 
-use crate::model::Model;
+use gltf::json::{
+    Root, Value,
+    mesh::{Mode, Primitive},
+    validation::Checked,
+};
+use serde_json::Map;
+
+use crate::{
+    files::foreign::{POINT_CLOUD, SPLAT},
+    model::Model,
+};
 use container::File;
 
 /// Names of the extensions that a file may require. They are implemented, or do not affect a still image.
@@ -62,11 +72,16 @@ pub(crate) fn read(path: &Path) -> Result<Model, String> {
             required.join(", ")
         ));
     }
-    let used = unknown(&file.root.extensions_used);
+    let root = &file.root;
+    let used = root.extensions_used.iter();
+    let used = used.filter(|name| !KNOWN.contains(&name.as_str()));
+    let used: Vec<String> = used
+        .map(|name| crate::error::excerpt(name) + &uses(root, name))
+        .collect();
     if !used.is_empty() {
         model.note(format!("not shown: {}", used.join(", ")));
     }
-    let root = &file.root;
+    note_variants(root, &mut model);
     match root.animations.len() {
         0 => {}
         1 => model.note("shown in its rest pose: its animation does not play".to_owned()),
@@ -84,9 +99,87 @@ pub(crate) fn read(path: &Path) -> Result<Model, String> {
     nodes::read(&file, &mut model)?;
     model.bake_flat_instances()?;
     if model.instances.is_empty() {
-        return Err("has no triangles that can be shown".to_owned());
+        let points = |primitive: &Primitive| primitive.mode == Checked::Valid(Mode::Points);
+        let mut primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
+        return Err(match primitives.any(points) {
+            true if root
+                .extensions_used
+                .iter()
+                .any(|name| name.contains("splat")) =>
+            {
+                SPLAT
+            }
+            true => POINT_CLOUD,
+            false => "has no triangles that can be shown; export it with meshes",
+        }
+        .to_owned());
     }
     Ok(model)
+}
+
+/// Returns how many objects of which kinds use an extension, as ` (2 materials, 1 node)`. Returns an empty string if
+/// none does, or only objects of other kinds.
+fn uses(root: &Root, name: &str) -> String {
+    let has = |others: Option<&Map<String, Value>>| {
+        others.is_some_and(|others| others.contains_key(name))
+    };
+    let materials = root.materials.iter().filter(|material| {
+        let extensions = material.extensions.as_ref();
+        has(extensions.map(|extensions| &extensions.others))
+    });
+    let textures = root.textures.iter().filter(|texture| {
+        let extensions = texture.extensions.as_ref();
+        has(extensions.map(|extensions| &extensions.others))
+    });
+    let nodes = root.nodes.iter().filter(|node| {
+        let extensions = node.extensions.as_ref();
+        has(extensions.map(|extensions| &extensions.others))
+    });
+    let counts = [
+        (materials.count(), "material"),
+        (textures.count(), "texture"),
+        (nodes.count(), "node"),
+        (primitives_with(root, name), "primitive"),
+    ];
+    let counts: Vec<String> = (counts.iter())
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, kind)| format!("{count} {kind}{}", if *count == 1 { "" } else { "s" }))
+        .collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", counts.join(", ")),
+    }
+}
+
+/// Returns the number of primitives that use an extension.
+fn primitives_with(root: &Root, name: &str) -> usize {
+    let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
+    let uses = |primitive: &&Primitive| {
+        let extensions = primitive.extensions.as_ref();
+        extensions.is_some_and(|extensions| extensions.others.contains_key(name))
+    };
+    primitives.filter(uses).count()
+}
+
+/// Adds a warning to `model` if the file has material variants, because only its default materials are shown.
+fn note_variants(root: &Root, model: &mut Model) {
+    const VARIANTS: &str = "KHR_materials_variants";
+    let affected = primitives_with(root, VARIANTS);
+    let extensions = root.extensions.as_ref();
+    let variants = extensions
+        .and_then(|extensions| extensions.others.get(VARIANTS)?.get("variants")?.as_array());
+    let variants = variants.map_or(0, Vec::len);
+    if affected > 0 {
+        let (s, are) = if variants == 1 {
+            ("", "is")
+        } else {
+            ("s", "are")
+        };
+        let text = format!(
+            "shown with its default materials: {variants} material variant{s} of {{}} {are} not used"
+        );
+        model.note_count(&text, ["primitive", "primitives"], affected as u64);
+    }
 }
 
 /// Fails unless readers of glTF 2.0 must be able to read the file: its `minVersion` is 2.0, or it has no `minVersion`

@@ -43,7 +43,8 @@ pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
                     read_camera(file, camera.value(), transform, model).map_err(in_node)?;
             }
             (Some(_), Some(_)) => {
-                model.note("only the first of its cameras is used".to_owned());
+                let text = "only the first of its cameras is used, without {}";
+                model.note_count(text, ["other", "others"], 1);
             }
             (None, _) => {}
         }
@@ -472,7 +473,8 @@ fn read_light(
         )));
     }
     if light.range.is_some() {
-        model.note("ignored: the range of lights; they reach infinitely far".to_owned());
+        let text = "ignored: the range of {}; light reaches infinitely far";
+        model.note_count(text, ["light", "lights"], 1);
     }
     let kind = match light.type_ {
         Checked::Valid(punctual::Type::Point) => LightKind::Point,

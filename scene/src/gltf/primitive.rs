@@ -34,7 +34,8 @@ impl Primitives {
     /// Returns the index of a primitive's mesh in the model. Adds the mesh unless one with equal data was added before.
     /// Skinned primitives are never shared.
     ///
-    /// Returns `None` if the primitive has no triangles, and fails if it is invalid.
+    /// Returns `None` if the primitive has no triangles, with a warning in `model` if it consists of points or lines.
+    /// Fails if it is invalid.
     pub(super) fn read(
         &mut self,
         file: &File,
@@ -42,6 +43,13 @@ impl Primitives {
         deformation: &Deformation,
         model: &mut Model,
     ) -> Result<Option<usize>, String> {
+        if let Checked::Valid(Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) =
+            primitive.mode
+        {
+            let text = "not shown: {} of points or lines";
+            model.note_count(text, ["primitive", "primitives"], 1);
+            return Ok(None);
+        }
         let uv_sets = material::uv_sets(file, primitive);
         let moved = deformation.joints.is_some();
         let key = format!(
@@ -171,8 +179,7 @@ impl<'f> Attributes<'f> {
 /// Reads a primitive in its rest pose, with the first and second set of texture coordinates (n for `TEXCOORD_n`) that
 /// its material uses.
 ///
-/// Returns `None` if it has no triangles, with a warning in `model` if it consists of points or lines. Fails if it is
-/// invalid.
+/// Returns `None` if it has no triangles. Fails if it is invalid. It must not consist of points or lines.
 fn mesh(
     file: &File,
     primitive: &Primitive,
@@ -184,13 +191,6 @@ fn mesh(
         Checked::Valid(mode) => mode,
         Checked::Invalid => return Err("has no known mode".to_owned()),
     };
-    if !matches!(
-        mode,
-        Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan
-    ) {
-        model.note("not shown: points and lines".to_owned());
-        return Ok(None);
-    }
     let Some(attributes) = Attributes::of(file, primitive)? else {
         return Ok(None);
     };
@@ -238,7 +238,8 @@ fn mesh(
         return Ok(None);
     }
     for dropped in mesh.normalize_attributes() {
-        model.note(format!("ignored: {dropped} that are not finite"));
+        let text = format!("ignored: {dropped} that are not finite, of {{}}");
+        model.note_count(&text, ["primitive", "primitives"], 1);
     }
     Ok(Some(mesh))
 }

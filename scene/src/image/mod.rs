@@ -1,13 +1,14 @@
 //! Reads image files, and keeps the images and textures of a scene while it is read.
 //!
-//! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, and Basis
-//! Universal in KTX2. TGA has no signature and is recognised by the file name. Grey becomes RGB, and CIE XYZ becomes
+//! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, and KTX2
+//! with Basis Universal, plain texels or BC1 to BC7. TGA has no signature and is recognised by the file name. Grey becomes RGB, and CIE XYZ becomes
 //! linear sRGB. Other values are not converted; the texture defines their encoding. Imports `scene`, `files` and what
 //! they import.
 
 mod basis;
 mod height_maps;
 mod open_exr;
+mod plain_ktx2;
 mod radiance;
 pub(crate) mod texture_library;
 
@@ -21,7 +22,7 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use crate::{
     catch_panics::catch_panics,
     error::excerpt,
-    files::{file_type, open_regular_file},
+    files::{file_type, foreign, open_regular_file},
     memory,
     scene::{Image, Texels},
 };
@@ -85,8 +86,11 @@ fn decode_checked(
 ) -> Result<Image, String> {
     let begin = reader.fill_buf();
     let begin = begin.map_err(|error| format!("cannot be read: {error}"))?;
+    if let Some(problem) = foreign::by_content(begin) {
+        return Err(problem.to_owned());
+    }
     if begin.starts_with(basis::MAGIC) {
-        return decode_basis(reader, bytes);
+        return decode_ktx2(reader, bytes);
     }
     let floats = if begin.starts_with(&exr::meta::magic_number::BYTES) {
         Some(open_exr::decode(&mut reader, bytes)?)
@@ -145,19 +149,25 @@ fn damaged(error: &str) -> String {
     )
 }
 
-/// Decodes a KTX2 file of `bytes` bytes that holds a Basis Universal image. Fails if it is invalid or too large.
-fn decode_basis(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
+/// Decodes a KTX2 file of `bytes` bytes. Fails if it is invalid or too large.
+fn decode_ktx2(mut reader: impl BufRead, bytes: u64) -> Result<Image, String> {
     memory::check(bytes)?;
     let mut file = Vec::new();
     reader
         .read_to_end(&mut file)
         .map_err(|error| format!("cannot be read: {error}"))?;
     let (width, height) = basis::size(&file)?;
-    check_size(width, height, 4, bytes)?;
+    let texels = if plain_ktx2::is_plain(&file) {
+        check_size(width, height, 16, bytes)?;
+        plain_ktx2::decode(&file)?
+    } else {
+        check_size(width, height, 4, bytes)?;
+        Texels::Bytes(basis::decode(&file)?)
+    };
     Ok(Image {
         width,
         height,
-        texels: Texels::Bytes(basis::decode(&file)?),
+        texels,
     })
 }
 

@@ -37,6 +37,18 @@ pub(crate) struct Model {
     pub(crate) lights: Vec<ModelLight>,
     /// Warnings for the user, one line each, without the file's name.
     pub(crate) notes: Vec<String>,
+    /// Warnings with the number of objects that they affect so far; [`Model::finish_notes`] moves them to `notes`.
+    counted: Vec<CountedNote>,
+}
+
+/// A warning about several objects of one kind.
+struct CountedNote {
+    /// Text of the warning, in which `{}` stands for the number of objects and their name.
+    text: String,
+    /// Singular and plural of the objects' name.
+    names: [&'static str; 2],
+    /// Number of objects.
+    count: u64,
 }
 
 /// An indexed triangle mesh. Every position is finite, every index is valid, and each vertex attribute that is present
@@ -218,6 +230,26 @@ impl Model {
         mesh.bounds = mesh.positions.iter().fold(empty, around);
         self.meshes.push(mesh);
         self.meshes.len() - 1
+    }
+
+    /// Adds `count` objects to a warning about objects of one kind. In `text`, `{}` stands for their number and name;
+    /// `names` are its singular and plural. A `count` of 0 does nothing.
+    pub(crate) fn note_count(&mut self, text: &str, names: [&'static str; 2], count: u64) {
+        let known = |note: &&mut CountedNote| note.text == text && note.names == names;
+        if let Some(note) = self.counted.iter_mut().find(known) {
+            note.count += count;
+        } else if count > 0 {
+            let text = text.to_owned();
+            self.counted.push(CountedNote { text, names, count });
+        }
+    }
+
+    /// Moves the warnings with a number of objects to `notes`. Readers call it when all objects are counted.
+    pub(crate) fn finish_notes(&mut self) {
+        for CountedNote { text, names, count } in take(&mut self.counted) {
+            let name = if count == 1 { names[0] } else { names[1] };
+            self.note(text.replacen("{}", &format!("{count} {name}"), 1));
+        }
     }
 
     /// Adds a warning for the user to `notes`, unless an equal one is there.

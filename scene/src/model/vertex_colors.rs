@@ -50,7 +50,8 @@ impl Model {
             multiply(&mut tinted, first);
         } else {
             if !tinted.maps.textures.is_empty() {
-                self.note("not shown: vertex colors of materials with textures".to_owned());
+                let text = "not shown: vertex colors of {} whose material has textures";
+                self.note_count(text, ["mesh", "meshes"], 1);
                 return Ok(material);
             }
             let texture = match of.color_texture {

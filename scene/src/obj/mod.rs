@@ -17,12 +17,13 @@ use glam::{DAffine3, Vec2, Vec3, Vec4};
 
 use self::{
     mtl::Libraries,
-    statements::{FaceCorner, Statement},
+    statements::{FaceCorner, NotShown, Statement},
 };
 use crate::{
     builder::geometry::{self, MeshBuilder, check_finite},
     color::linear_color,
     error::excerpt,
+    files::foreign::POINT_CLOUD,
     memory::{reserve_one, vec_with_capacity},
     model::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
@@ -224,6 +225,14 @@ impl ObjBuilder {
             }
             Statement::Face(corners) => self.face(corners)?,
             Statement::Smoothing(group) => self.smoothing = group,
+            Statement::NotShown(kind) => {
+                let names = match kind {
+                    NotShown::Line => ["line", "lines"],
+                    NotShown::Point => ["point statement", "point statements"],
+                    NotShown::CurveOrSurface => ["curve or surface", "curves and surfaces"],
+                };
+                self.model.note_count("not shown: {}", names, 1);
+            }
             Statement::Material(name) => self.material = self.material_named(name),
             Statement::Libraries(names) => {
                 for (name, material) in self.libraries.read(names, &mut self.model)? {
@@ -329,7 +338,11 @@ impl ObjBuilder {
     /// warning.
     fn finish(mut self) -> Result<Model, String> {
         if self.faces == 0 {
-            return Err("has no faces, expected at least one triangle".to_owned());
+            return Err(match self.positions.is_empty() {
+                true => "has no faces, expected at least one triangle",
+                false => POINT_CLOUD,
+            }
+            .to_owned());
         }
         let missing: BTreeSet<usize> = self
             .waiting
@@ -364,8 +377,8 @@ impl ObjBuilder {
             }
             mesh.colors = self.colors_of(&part.sources)?;
             for left_out in mesh.normalize_attributes() {
-                self.model
-                    .note(format!("not used: {left_out} that are not finite"));
+                let text = format!("not used: {left_out} that are not finite, of {{}}");
+                self.model.note_count(&text, ["mesh", "meshes"], 1);
             }
             let mut material = material;
             // Vertex colors replace a material that is unknown.

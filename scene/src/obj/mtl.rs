@@ -27,6 +27,13 @@ use crate::{
     },
 };
 
+/// Statements that name a texture that is not shown, besides those that begin with `map_`.
+const TEXTURES: [&str; 3] = ["disp", "decal", "refl"];
+/// Statements with a parameter that is not shown: sheen, anisotropy and its rotation, and the color of transmission.
+const PARAMETERS: [&str; 4] = ["Ps", "aniso", "anisor", "Tf"];
+/// Singular and plural of the objects that warnings of this module count.
+const MATERIALS: [&str; 2] = ["material", "materials"];
+
 /// The loader of the MTL libraries that an OBJ file names. Each library is read once.
 pub(crate) struct Libraries {
     relative_paths: RelativePaths,
@@ -181,7 +188,8 @@ impl MtlMaterial {
         let part = |code: &str| number(code).map(|value| value.clamp(0.0, 1.0));
         match keyword {
             "Kd" | "Ks" | "Ke" if code.split_whitespace().nth(1) == Some("spectral") => {
-                model.note(format!("not used: colors by spectra ({keyword} spectral)"));
+                let text = format!("not used: colors by spectra of {{}} ({keyword} spectral)");
+                model.note_count(&text, MATERIALS, 1);
             }
             "Kd" => self.diffuse = Some(color(code)?.clamp(Vec3::ZERO, Vec3::ONE)),
             "Ks" => self.specular = color(code)?.clamp(Vec3::ZERO, Vec3::ONE),
@@ -249,8 +257,19 @@ impl MtlMaterial {
             }
             // Ambient color has no meaning in a path tracer.
             "map_Ka" => {}
-            _ if keyword.starts_with("map_") || keyword == "disp" => {
-                model.note(format!("not shown: textures ({})", excerpt(keyword)));
+            _ if keyword.starts_with("map_") || TEXTURES.contains(&keyword) => {
+                let text = format!("not shown: textures of {{}} ({})", excerpt(keyword));
+                model.note_count(&text, MATERIALS, 1);
+            }
+            // Exporters write the value that has no effect into every material.
+            _ if PARAMETERS.contains(&keyword) => {
+                let mut words = code.split_whitespace().skip(1);
+                let no_effect = if keyword == "Tf" { 1.0 } else { 0.0 };
+                let has_effect = |word: &str| word.parse() != Ok(no_effect);
+                if words.any(has_effect) {
+                    let text = format!("not shown: {keyword} of {{}}");
+                    model.note_count(&text, MATERIALS, 1);
+                }
             }
             _ => {}
         }
@@ -292,7 +311,10 @@ impl MtlMaterial {
         });
         let image = match opened {
             Ok(image) => image,
-            Err(problem) => return model.note(format!("shown without {keyword}: {problem}")),
+            Err(problem) => {
+                let text = format!("{{}} shown without {keyword}: {problem}");
+                return model.note_count(&text, MATERIALS, 1);
+            }
         };
         if parameter == Parameter::Normal {
             self.maps.normal_scale = normal_scale;

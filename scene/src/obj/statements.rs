@@ -1,4 +1,4 @@
-//! A reader of Wavefront OBJ text. It reports one statement at a time and ignores lines, curves, surfaces and group names.
+//! A reader of Wavefront OBJ text. It reports one statement at a time and ignores group names.
 //!
 //! `docs/decisions.md` names the real files that `tobj`, `ufbx`, `obj-rs` and `wobj` reject or read wrongly.
 
@@ -27,6 +27,16 @@ pub(crate) enum Statement<'l> {
     Libraries(&'l str),
     /// `s`: the smoothing group of the faces that follow; 0 means flat.
     Smoothing(u32),
+    /// `l`, `p`, `curv`, `curv2` or `surf`: something to show that is not a polygon.
+    NotShown(NotShown),
+}
+
+/// The kinds of elements that an OBJ file may contain and that are not shown.
+#[derive(Clone, Copy)]
+pub(crate) enum NotShown {
+    Line,
+    Point,
+    CurveOrSurface,
 }
 
 /// A corner of a face: a vertex, with an optional normal and texture coordinate.
@@ -195,6 +205,9 @@ fn read_words<'l>(
             let group = words.next().and_then(|word| word.parse().ok());
             take(Statement::Smoothing(group.unwrap_or(0)))
         }
+        Some("l") => take(Statement::NotShown(NotShown::Line)),
+        Some("p") => take(Statement::NotShown(NotShown::Point)),
+        Some("curv" | "curv2" | "surf") => take(Statement::NotShown(NotShown::CurveOrSurface)),
         _ => Ok(()),
     }
 }

@@ -16,7 +16,10 @@ use super::{
     binary::{FaceLayout, VertexLayout},
     header,
 };
-use crate::{error::excerpt, files::lines::read_line};
+use crate::{error::excerpt, files::lines::read_line, model::Model};
+
+/// Maximum number of properties that a warning lists by name; of further ones it gives the number.
+const MAX_LISTED: usize = 6;
 
 /// A PLY file whose header has been read and whose elements have not.
 pub(crate) struct PlyFile<R> {
@@ -80,6 +83,45 @@ impl<R: BufRead> PlyFile<R> {
             Some(bound(element, layout.triangle_bytes()))
         });
         (vertices, faces.unwrap_or(0))
+    }
+
+    /// Adds a warning to `model` for the vertex properties, face properties and elements that are not used.
+    pub(crate) fn note_unused(&self, model: &mut Model) {
+        let unused = |element: &ElementDef, is_used: &dyn Fn(&str) -> bool| {
+            let names = element.properties.keys();
+            let names = names.filter(|name| !is_used(name));
+            names.map(|name| excerpt(name)).collect::<Vec<_>>()
+        };
+        for element in self.header.elements.values() {
+            let count = element.count as u64;
+            let (names, objects) = match element.name.as_str() {
+                "vertex" => (
+                    unused(element, &|name| Vertex::setter(name).is_some()),
+                    ["vertex", "vertices"],
+                ),
+                "face" => (
+                    unused(element, &|name| {
+                        Face::LISTS.contains(&name) || Face::OWN.contains(&name)
+                    }),
+                    ["face", "faces"],
+                ),
+                "tristrips" => continue,
+                name => {
+                    let text = format!("not used: {{}} `{}`", excerpt(name));
+                    model.note_count(&text, ["element", "elements"], count);
+                    continue;
+                }
+            };
+            let more = names.len().saturating_sub(MAX_LISTED);
+            let mut listed = names[..names.len() - more].join(", ");
+            if more > 0 {
+                listed += &format!(" and {more} more");
+            }
+            if !names.is_empty() {
+                let text = format!("not used: properties of {{}} ({listed})");
+                model.note_count(&text, objects, count);
+            }
+        }
     }
 
     /// Reads the elements and calls `take` for each vertex and face. A strip is reported as one face per triangle.
@@ -271,13 +313,13 @@ impl Vertex {
             "nz" => |vertex, number, _| vertex.normal.z = number as f32,
             "u" | "s" | "texture_u" => |vertex, number, _| vertex.uv.x = number as f32,
             "v" | "t" | "texture_v" => |vertex, number, _| vertex.uv.y = number as f32,
-            "red" | "r" | "diffuse_red" => {
+            "red" | "r" | "diffuse_red" | "color_0" => {
                 |vertex, number, white| vertex.color.x = (number / white) as f32
             }
-            "green" | "g" | "diffuse_green" => {
+            "green" | "g" | "diffuse_green" | "color_1" => {
                 |vertex, number, white| vertex.color.y = (number / white) as f32
             }
-            "blue" | "b" | "diffuse_blue" => {
+            "blue" | "b" | "diffuse_blue" | "color_2" => {
                 |vertex, number, white| vertex.color.z = (number / white) as f32
             }
             _ => return None,

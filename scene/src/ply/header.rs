@@ -8,7 +8,10 @@ use ply_rs_bw::{
 };
 
 use super::file::{Face, Skipped};
-use crate::error::excerpt;
+use crate::{
+    error::excerpt,
+    files::foreign::{POINT_CLOUD, SPLAT},
+};
 
 /// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
@@ -97,6 +100,16 @@ fn problem(text: &str, error: &ParseError) -> String {
     }
 }
 
+/// Returns whether the header is that of a Gaussian splat: its vertices have spherical harmonics and a rotation, or are
+/// packed as PlayCanvas does.
+fn is_splat(header: &Header) -> bool {
+    let has = |name: &str| {
+        let vertex = header.elements.get("vertex");
+        vertex.is_some_and(|vertex| vertex.properties.contains_key(name))
+    };
+    (has("f_dc_0") && (has("rot_0") || has("scale_0") || has("opacity"))) || has("packed_position")
+}
+
 /// Fails for headers that the parser accepts but would read incorrectly or endlessly, or that lack usable vertices or
 /// faces.
 fn check(text: &str, header: &Header) -> Result<(), String> {
@@ -114,6 +127,9 @@ fn check(text: &str, header: &Header) -> Result<(), String> {
         return Err(
             "its header gives two elements, or two properties of one, the same name".to_owned(),
         );
+    }
+    if is_splat(header) {
+        return Err(SPLAT.to_owned());
     }
     let known = |element: &ElementDef, property: &str, list: bool| {
         let found = element
@@ -137,6 +153,10 @@ fn check(text: &str, header: &Header) -> Result<(), String> {
         .into_iter()
         .filter_map(|name| header.elements.get_full(name))
         .peekable();
+    let vertex_count = header.elements.get("vertex").map_or(0, |all| all.count);
+    if vertex_count > 0 && shapes.clone().all(|(_, _, shape)| shape.count == 0) {
+        return Err(POINT_CLOUD.to_owned());
+    }
     let listed = |face: &ElementDef| Face::LISTS.iter().any(|name| known(face, name, true));
     if shapes.peek().is_none() || !shapes.clone().all(|(_, _, face)| listed(face)) {
         return Err(

@@ -55,7 +55,9 @@ pub(crate) fn read(reader: impl BufRead, bytes: u64, folder: &Path) -> Result<Mo
         Element::Vertex(vertex) => builder.shared.push(vertex),
         Element::Face(face) => builder.face(face),
     })?;
-    builder.model(&file.images, &mut RelativePaths::new(folder))
+    let mut model = builder.model(&file.images, &mut RelativePaths::new(folder))?;
+    file.note_unused(&mut model);
+    Ok(model)
 }
 
 /// Reads the vertices and faces of a PLY file into `mesh`. Normals and texture coordinates are passed only if
@@ -283,7 +285,8 @@ impl PlyBuilder {
         for (image, part) in self.parts {
             let mut mesh = part.vertices.mesh(part.triangles);
             for left_out in mesh.normalize_attributes() {
-                model.note(format!("not used: {left_out} that are not finite"));
+                let text = format!("not used: {left_out} that are not finite, of {{}}");
+                model.note_count(&text, ["mesh", "meshes"], 1);
             }
             // An image needs texture coordinates.
             let image = image.filter(|_| mesh.uvs.is_some());

@@ -227,7 +227,12 @@ impl<'a> MaterialText<'a> {
                 ..
             } => Surface::RoughConductor {
                 metal: parameters.metal(preset, eta, k, color)?,
-                roughness: parameters.roughness(alpha, masking, energy_compensation)?,
+                roughness: parameters.roughness(
+                    "Conductor",
+                    alpha,
+                    masking,
+                    energy_compensation,
+                )?,
                 one_sided: parameters.flag("one_sided", one_sided)?,
             },
             MaterialText::RoughDielectric {
@@ -239,7 +244,12 @@ impl<'a> MaterialText<'a> {
                 ..
             } => Surface::RoughDielectric {
                 ior: parameters.ior(ior)?,
-                roughness: parameters.roughness(alpha, masking, energy_compensation)?,
+                roughness: parameters.roughness(
+                    "Dielectric",
+                    alpha,
+                    masking,
+                    energy_compensation,
+                )?,
                 absorption: parameters.absorption(absorption)?,
             },
             MaterialText::CoatedDiffuse {

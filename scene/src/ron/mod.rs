@@ -35,7 +35,9 @@ use crate::{
     Error,
     builder::{geometry::Geometry, materials::Materials},
     error::excerpt,
-    limits::{CLAMP_RANGE, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp},
+    limits::{
+        CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
+    },
     scene::{DirectLight, Scene, Surface, Tone},
 };
 
@@ -143,16 +145,20 @@ impl Settings {
     /// invalid.
     fn read(source: &SceneSource, written: &SceneText) -> Result<Settings, Error> {
         let whole = "a whole number from 0 to 4294967295";
+        let samples = "a whole number from 1 to 4294967295";
+        let bounces = format!(
+            "a whole number from 0 to {MAX_BOUNCES}; a path always has a limit, and {MAX_BOUNCES} is the largest"
+        );
         let sides = "(width, height), whole numbers of pixels";
         Ok(Settings {
             size: setting(source, "size", written.size, (512, 512), sides, check_size)?,
-            spp: setting(source, "spp", written.spp, 64, whole, check_spp)?,
+            spp: setting(source, "spp", written.spp, 64, samples, check_spp)?,
             max_bounces: setting(
                 source,
                 "max_bounces",
                 written.max_bounces,
                 8,
-                whole,
+                &bounces,
                 check_max_bounces,
             )?,
             seed: setting(source, "seed", written.seed, 0, whole, |_| Ok(()))?,

@@ -256,18 +256,20 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         }
     }
 
-    /// Parses the roughness fields of a rough conductor or dielectric. `alpha` is 0.001 to 1, `masking` is
+    /// Parses the roughness fields of a rough conductor or dielectric. `smooth` is the name of its smooth counterpart,
+    /// for messages. `alpha` is 0.001 to 1, `masking` is
     /// height-correlated by default, and `energy_compensation` is `true` by default. Invalid values are an
     /// [`Error::Scene`].
     pub(crate) fn roughness(
         &self,
+        smooth: &str,
         alpha: Raw,
         masking: Option<Raw>,
         energy_compensation: Option<Raw>,
     ) -> Result<Roughness, Error> {
         let valid = |alpha: f64| (MIN_ALPHA..=1.0).contains(&(alpha as f32));
         let rough = format!(
-            "a number from {MIN_ALPHA} to 1; for a smooth surface use the material without `Rough` in its name"
+            "a number from {MIN_ALPHA} to 1; for a smooth surface use the material `{smooth}`, which has no alpha"
         );
         let alpha = self
             .source

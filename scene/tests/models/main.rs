@@ -5,8 +5,9 @@ mod gltf;
 
 mod cameras;
 mod containers;
-mod merged;
+mod lighting;
 mod lights;
+mod merged;
 mod materials;
 mod meshes;
 mod nodes;

@@ -74,7 +74,9 @@ const WRONG: &str = r#"
     vertex 0 names joint 5, but there are 1
 
 /nodes = [{}]
-    has no triangles that can be shown
+    has no triangles that can be shown; export it with meshes
+/meshes/0/primitives/0/mode = 0
+    is a point cloud, which has no faces; make a mesh of it
 /nodes/0/translation = [0, 1e300, 0]
     node 0: its transform is not finite
 /nodes/0/translation = [0, 1e9, 0]
@@ -103,14 +105,6 @@ const WRONG: &str = r#"
     material 0: baseColorTexture: texture 0: there is no image 3
 /textures = [{ "source": 0, "sampler": 2 }]
     material 0: baseColorTexture: there is no sampler 2
-/images = [{ "uri": "nowhere.png" }]
-    nowhere.png: does not exist
-/images = [{ "uri": "../secret.png" }]
-    image 0: refers to the file `../secret.png`, expected a file in the model's folder
-/images = [{}]
-    image 0: has neither a bufferView nor a uri
-/images = [{ "bufferView": 0 }]
-    image 0: is not an image in a supported format; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR or KTX2
 /materials/0/pbrMetallicRoughness/baseColorTexture/extensions = { "KHR_texture_transform": { "scale": [1e9, 1] } }
     material 0: baseColorTexture: its KHR_texture_transform is not within 1e8 of 0
 /materials/0/extensions = { "KHR_materials_ior": { "ior": 0.5 } }
@@ -163,7 +157,67 @@ fn errors_name_the_faulty_object_and_the_cause() {
             );
         }
     }
-    assert_eq!(cases, 48);
+    assert_eq!(cases, 45);
+}
+
+/// Loads a model with two materials whose image cannot be read. It is shown without the image.
+#[test]
+fn an_image_that_cannot_be_read_is_named_with_its_materials() {
+    let folder = folder("images");
+    fs::write(folder.join("damaged.png"), b"\x89PNG\r\n\x1a\n\0\0").unwrap();
+    let lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    fs::write(folder.join("pointer.png"), lfs).unwrap();
+    for (image, expected) in [
+        (
+            json!({ "uri": "nowhere.png" }),
+            "nowhere.png: does not exist; check the path",
+        ),
+        (
+            json!({ "uri": "damaged.png" }),
+            "damaged.png: cannot be decoded: ",
+        ),
+        (
+            json!({ "uri": "pointer.png" }),
+            "pointer.png: is a Git LFS pointer instead of the file itself; run",
+        ),
+        (
+            json!({ "uri": "../secret.png" }),
+            "refers to the file `../secret.png`, expected a file in the model's folder",
+        ),
+        (
+            json!({ "name": "bark" }),
+            "bark: has neither a bufferView nor a uri",
+        ),
+        (
+            json!({ "bufferView": 0 }),
+            "is not an image in a supported format; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR",
+        ),
+    ] {
+        let mut model = Gltf::triangle();
+        textured(&mut model, json!({ "index": 0 }));
+        model.json["images"] = json!([image]);
+        let mut second = model.json["materials"][0].clone();
+        second["name"] = json!("wood");
+        second["emissiveTexture"] = json!({ "index": 0 });
+        model.json["materials"].as_array_mut().unwrap().push(second);
+        let mut primitive = model.primitive().clone();
+        primitive["material"] = json!(1);
+        let primitives = &mut model.json["meshes"][0]["primitives"];
+        primitives.as_array_mut().unwrap().push(primitive);
+        let path = folder.join("model.gltf");
+        fs::write(&path, model.text()).unwrap();
+        let scene = load(&path);
+        let [note] = &scene.notes[..] else {
+            panic!("{:?}", scene.notes)
+        };
+        let found = note.split_once(": image 0: ").unwrap().1;
+        assert!(found.contains(expected), "{found}");
+        let end = "; shown without it: material 0, material 1 (wood)";
+        assert!(found.ends_with(end), "{found}");
+        assert!(
+            scene.images.is_empty() && scene.maps.values().all(|maps| maps.textures.is_empty())
+        );
+    }
 }
 
 #[test]
@@ -194,13 +248,17 @@ fn notes_name_what_is_not_shown_once() {
     model.json["extensions"] = json!({ "KHR_lights_punctual": { "lights": [
         { "type": "point", "range": 3 }
     ] } });
-    let light = json!({ "KHR_lights_punctual": { "light": 0 } });
+    let light = json!({ "KHR_lights_punctual": { "light": 0 }, "XX_teapots": {} });
     model.json["nodes"] = json!([
         { "mesh": 0, "children": [1, 2] },
         { "camera": 0, "extensions": light },
         { "camera": 0, "extensions": light },
     ]);
     textured(&mut model, json!({ "index": 0 }));
+    model.json["materials"][0]["extensions"] = json!({ "XX_teapots": {} });
+    model.json["extensions"]["KHR_materials_variants"] =
+        json!({ "variants": [{ "name": "red" }, { "name": "blue" }] });
+    model.primitive()["extensions"] = json!({ "KHR_materials_variants": { "mappings": [] } });
     let colors = model.floats("VEC3", &[[0.5; 3], [0.5; 3], [1.0; 3]]);
     model.primitive()["attributes"]["COLOR_0"] = json!(colors);
     let lines = model.json["meshes"][0]["primitives"][0].clone();
@@ -223,13 +281,14 @@ fn notes_name_what_is_not_shown_once() {
     assert_eq!(
         notes,
         [
-            ": not shown: XX_teapots",
+            ": not shown: XX_teapots (1 material, 2 nodes)",
             ": shown in its rest pose: its animation does not play",
             ": only scene 0 of its 2 scenes is shown (counted from 0)",
-            ": not shown: vertex colors of materials with textures",
-            ": not shown: points and lines",
-            ": ignored: the range of lights; they reach infinitely far",
-            ": only the first of its cameras is used",
+            ": shown with its default materials: 2 material variants of 3 primitives are not used",
+            ": not shown: vertex colors of 1 mesh whose material has textures",
+            ": not shown: 2 primitives of points or lines",
+            ": ignored: the range of 2 lights; light reaches infinitely far",
+            ": only the first of its cameras is used, without 1 other",
         ]
     );
 }

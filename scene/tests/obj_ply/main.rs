@@ -3,6 +3,7 @@
 mod binary;
 mod faces;
 mod features;
+mod left_out;
 mod materials;
 
 use std::{

@@ -1,0 +1,63 @@
+//! Recognises files of formats that are not supported, so that an error can say what the file is and what to do.
+//!
+//! Imports nothing.
+
+/// Largest number of first bytes of a file that [`by_content`] looks at.
+pub(crate) const START_BYTES: usize = 512;
+
+/// Error for a Gaussian splat.
+pub(crate) const SPLAT: &str = "is a Gaussian splat, which has no surfaces; reconstruct a mesh from the photos and export it as glTF";
+/// Error for a file with points and no faces.
+pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make a mesh of it, for example with MeshLab, and export it as PLY";
+const FBX: &str = "is an FBX file, which is not supported; export it as glTF (.glb)";
+const STL: &str =
+    "is an STL file, which is not supported; convert it to PLY or glTF, for example with Blender";
+const USD: &str = "is a USD file, which is not supported; export it as glTF (.glb)";
+const BLEND: &str =
+    "is a Blender file, which is not supported; open it in Blender and export it as glTF (.glb)";
+const ARCHIVE: &str = "is an archive; unpack it and open the model in it";
+const OTHER_MODEL: &str = "is a model in a format that is not supported; export it as glTF (.glb)";
+
+/// Returns cause and remedy for a file with this extension (lower case, without the dot), or `None` if the extension is
+/// not known. The file need not exist.
+pub(crate) fn by_extension(extension: &str) -> Option<&'static str> {
+    Some(match extension {
+        "fbx" => FBX,
+        "stl" => STL,
+        "usd" | "usda" | "usdc" | "usdz" => USD,
+        "blend" | "blend1" => BLEND,
+        "splat" | "ksplat" | "spz" | "sog" => SPLAT,
+        "las" | "laz" | "e57" | "pcd" | "pts" | "ptx" | "xyz" => POINT_CLOUD,
+        "3ds" | "3mf" | "abc" | "c4d" | "dae" | "ma" | "max" | "mb" | "step" | "stp" | "vrm"
+        | "wrl" | "x3d" => OTHER_MODEL,
+        "7z" | "gz" | "rar" | "tar" | "tgz" | "zip" => ARCHIVE,
+        _ => return None,
+    })
+}
+
+/// Returns cause and remedy for a file that begins with these bytes, whatever its name, or `None` if it may be what its
+/// name says. At most [`START_BYTES`] are needed.
+pub(crate) fn by_content(start: &[u8]) -> Option<&'static str> {
+    let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let text = text.trim_ascii_start();
+    let begins = |word: &str| {
+        let begin = text.get(..word.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if begins("version https://git-lfs.github.com/spec/") {
+        Some("is a Git LFS pointer instead of the file itself; run `git lfs pull` in its folder")
+    } else if begins("<!doctype html") || begins("<html") {
+        Some("is a web page; download the file itself, on GitHub with the button `Raw`")
+    } else if start.starts_with(b"Kaydara FBX Binary") || begins("; FBX ") {
+        Some(FBX)
+    } else if start.starts_with(b"PXR-USDC") || begins("#usda ") {
+        Some(USD)
+    } else if start.starts_with(b"BLENDER") {
+        Some(BLEND)
+    } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"\x1f\x8b\x08") {
+        // Longer than the two bytes that identify gzip, because a buffer may begin with any bytes.
+        Some(ARCHIVE)
+    } else {
+        None
+    }
+}
