@@ -199,13 +199,19 @@ pub fn texel(texels: &[u32], texture: &Texture, x: u32, y: u32) -> Texel {
         };
     }
     let word = texels[(texture.start + number) as usize];
+    decoded_8(word, texture.format == SRGB_8, |byte| texels[byte as usize])
+}
+
+/// Decodes a texel of 8 bits per channel. `srgb_bits` returns the bits of the linear value of an sRGB byte.
+#[inline(always)]
+pub(crate) fn decoded_8(word: u32, is_srgb: bool, srgb_bits: impl Fn(u32) -> u32) -> Texel {
     let (red, green, blue) = (channel_8(word, 0), channel_8(word, 1), channel_8(word, 2));
     let alpha = linear_8(channel_8(word, 3));
-    let rgb = if texture.format == SRGB_8 {
+    let rgb = if is_srgb {
         Vec3::new(
-            f32::from_bits(texels[red as usize]),
-            f32::from_bits(texels[green as usize]),
-            f32::from_bits(texels[blue as usize]),
+            f32::from_bits(srgb_bits(red)),
+            f32::from_bits(srgb_bits(green)),
+            f32::from_bits(srgb_bits(blue)),
         )
     } else {
         Vec3::new(linear_8(red), linear_8(green), linear_8(blue))

@@ -7,21 +7,26 @@ use super::{
     MaterialBlock,
 };
 use crate::{
-    accel::instance::{NO_INSTANCE, ray_origin},
+    accel::{
+        instance::{NO_INSTANCE, ray_origin},
+        primitive::SPHERE,
+    },
     device::render_scene::RenderScene,
     lights::{
+        area_light::sample_sphere,
         environment::{
             IntervalPlace, MapPlace, MapTexels, choose_column, choose_row, column_target,
             direction_in, interpolated_radiance, map_place, read_texels,
         },
         light::{
-            ENVIRONMENT, LIGHT_SAMPLES, LightSample, Lights, NO_SAMPLE, choose_for, sample_chosen,
-            sample_weight,
+            EMITTER, ENVIRONMENT, LIGHT_SAMPLES, LightSample, Lights, NO_SAMPLE, choose_for,
+            sample_chosen, sample_weight,
         },
         light_tree::NO_LIGHT,
     },
-    math::{clamped, dot, max_component},
+    math::{clamped, dot, luminance, max_component},
     path::NO_PRIMITIVE,
+    sampler::unit,
     shading::{bsdf::diffuse_value, bsdf::layered::opaque_value, material::Material},
     vertex::shading::light_target,
 };
@@ -238,6 +243,9 @@ impl MaterialBlock {
     #[inline(always)]
     pub(super) fn sample_lights(&mut self, scene: &RenderScene) {
         let lights = &scene.lights();
+        if self.sample_only_sphere(lights) {
+            return;
+        }
         let mut of_environment = [0; PATHS];
         let mut count = 0;
         for at in 0..self.count {
@@ -280,6 +288,32 @@ impl MaterialBlock {
             };
             self.lights.set(at, &sample);
         }
+    }
+
+    /// Samples a point on the scene's only light for each path, and returns `true`, if that light is a sphere.
+    #[inline(always)]
+    fn sample_only_sphere(&mut self, lights: &Lights) -> bool {
+        let &[light] = lights.table else {
+            return false;
+        };
+        let tree_lights = lights.light_params.tree_lights;
+        if tree_lights > 0 || light.kind != EMITTER {
+            return false;
+        }
+        let sphere = &lights.primitives[light.index as usize];
+        if sphere.kind != SPHERE {
+            return false;
+        }
+        let radiance = lights.materials[sphere.material as usize].emission;
+        let area_pdf = luminance(radiance) * lights.light_params.inverse_power;
+        for at in 0..PATHS {
+            let origin = self.ray_origins.get(at);
+            let (u, v) = (unit(self.light_u[at]), unit(self.light_v[at]));
+            let sample = sample_sphere(sphere, radiance, area_pdf, origin, u, v);
+            self.lights.set(at, &sample);
+            self.lights.primitives[at] = light.index;
+        }
+        true
     }
 
     /// Computes the shadow rays and the light that they carry, weighted against BSDF sampling and clamped.

@@ -16,8 +16,8 @@ use crate::{
         },
         microfacet::MIN_ALPHA,
         texture::{
-            FLOAT, LINEAR_8, LINEAR_16, NEAREST, SRGB_8, Texel, Texture, bilinear, image_position,
-            neighbours, sample_texture, texel,
+            FLOAT, LINEAR_8, LINEAR_16, NEAREST, SRGB_8, SRGB_VALUES, Texel, Texture, bilinear,
+            decoded_8, image_position, neighbours, sample_texture, texel,
         },
     },
 };
@@ -229,8 +229,8 @@ impl ResolvedMaterials {
         }
         // Each format has a loop of its own without branches.
         match texture.format {
-            SRGB_8 => self.read_texels::<SRGB_8>(texels, texture, count),
-            LINEAR_8 => self.read_texels::<LINEAR_8>(texels, texture, count),
+            SRGB_8 => self.read_texels_8::<true>(texels, texture, count),
+            LINEAR_8 => self.read_texels_8::<false>(texels, texture, count),
             LINEAR_16 => self.read_texels::<LINEAR_16>(texels, texture, count),
             _ => self.read_texels::<FLOAT>(texels, texture, count),
         }
@@ -239,6 +239,32 @@ impl ResolvedMaterials {
             let corners = [a.get(at), b.get(at), c.get(at), d.get(at)];
             let value = bilinear(corners, self.right[at], self.lower[at]);
             self.values.set(at, value);
+        }
+    }
+
+    /// Reads the texels around the first `count` places in an image of 8 bits per channel.
+    #[inline(always)]
+    fn read_texels_8<const IS_SRGB: bool>(
+        &mut self,
+        texels: &[u32],
+        texture: &Texture,
+        count: usize,
+    ) {
+        // Reads before it decodes, so that the reads of many paths overlap.
+        let mut words = [[0; PATHS]; 4];
+        for at in 0..count {
+            for (corner, words) in words.iter_mut().enumerate() {
+                let (x, y) = (self.columns[corner & 1][at], self.rows[corner >> 1][at]);
+                words[at] = texels[(texture.start + y * texture.width + x) as usize];
+            }
+        }
+        let no_values = [0; SRGB_VALUES as usize];
+        let srgb_values = texels.first_chunk().unwrap_or(&no_values);
+        for (words, values) in words.iter().zip(&mut self.texels) {
+            for (at, &word) in words.iter().enumerate() {
+                let value = decoded_8(word, IS_SRGB, |byte| srgb_values[(byte & 255) as usize]);
+                values.set(at, value);
+            }
         }
     }
 

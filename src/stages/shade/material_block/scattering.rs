@@ -137,6 +137,7 @@ impl MaterialBlock {
                 let (normal, color) =
                     (self.surfaces.shading.get(at), self.materials.colors.get(at));
                 let next = sample_diffuse(color, normal, self.bsdf_u[at], self.bsdf_v[at]);
+                self.next_directions.set(at, next.direction);
                 self.set_next(at, next.direction, next.weight, next.pdf);
             }
         }
@@ -192,22 +193,17 @@ impl MaterialBlock {
             // A direction on the wrong side would meet other facets first; it is rejected. Nothing is transmitted.
             let leaves = (cosines[at] * sides[at] > 0.0) & (value.pdf > 0.0);
             let weight = value.color * (value.scale / value.pdf);
-            self.set_next(
-                at,
-                direction,
-                if leaves { weight } else { Vec3::ZERO },
-                value.pdf,
-            );
+            let weight = if leaves { weight } else { Vec3::ZERO };
+            self.set_next(at, direction, weight, value.pdf);
         }
     }
 
-    /// Stores a sampled direction with its weight and pdf. Directions behind the surface end the path.
+    /// Stores the pdf of a sampled direction, and the throughput by its weight. Directions behind the surface end the path.
     #[inline(always)]
     fn set_next(&mut self, at: usize, direction: Vec3, weight: Vec3, pdf: f32) {
         let is_behind = dot(self.surfaces.normals.get(at), direction) < 0.0;
         let throughput = self.throughputs.get(at) * weight;
         let ends = is_behind & !self.is_lifted[at];
-        self.next_directions.set(at, direction);
         self.next_pdfs[at] = pdf;
         self.next_throughputs
             .set(at, if ends { Vec3::ZERO } else { throughput });
