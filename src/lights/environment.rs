@@ -288,7 +288,7 @@ pub(crate) struct MapPlace {
     pub lower_share: f32,
 }
 
-/// What [`environment_at`] reads at a [`MapPlace`].
+/// Values that [`environment_at`] reads at a [`MapPlace`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapTexels {
     /// The texel's share of its row.

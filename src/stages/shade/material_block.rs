@@ -7,8 +7,16 @@
 //! same order, so each path gets the same bits.
 
 mod boundary_energies;
+#[expect(
+    clippy::needless_range_loop,
+    reason = "all arrays are walked side by side, as the lanes of vectors"
+)]
 mod light_samples;
 mod resolved_materials;
+#[expect(
+    clippy::needless_range_loop,
+    reason = "all arrays are walked side by side, as the lanes of vectors"
+)]
 mod scattering;
 mod surfaces;
 
@@ -25,7 +33,11 @@ use super::{
     material_queues::MaterialQueue,
 };
 use crate::{
-    accel::{instance::NO_INSTANCE, vectors::vectorized},
+    accel::{
+        instance::{NO_INSTANCE, instance_material},
+        primitive::TRIANGLE,
+        vectors::vectorized,
+    },
     device::render_scene::RenderScene,
     math::{dot, max_component},
     path::{NO_PRIMITIVE, Ray, ShadowRay, Throughput},
@@ -37,10 +49,30 @@ use crate::{
 
 /// Returns whether a [`MaterialBlock`] can shade paths that hit triangles of this material.
 #[inline(always)]
-pub(super) fn supports(material: &Material) -> bool {
+fn is_supported(material: &Material) -> bool {
     let is_opaque = material.transmission == 0.0 && material.clearcoat == 0.0;
     (material.kind == DIFFUSE || material.kind == LAYERED && is_opaque)
         && material.absorption == Vec3::ZERO
+}
+
+/// Returns the index of the material of the triangle that a path hit, and whether the triangle belongs to an instance.
+/// Returns `None` if a [`MaterialBlock`] cannot shade the path.
+#[inline(always)]
+pub(super) fn supported_material(
+    wave: &CpuWave,
+    scene: &RenderScene,
+    path: usize,
+) -> Option<(u32, bool)> {
+    let primitive = &scene.primitives[wave.hits[path].primitive as usize];
+    let instance = wave.instances[path];
+    let is_instanced = instance != NO_INSTANCE;
+    let material = if is_instanced {
+        instance_material(&scene.instances[instance as usize], primitive)
+    } else {
+        primitive.material
+    };
+    let can_shade = primitive.kind == TRIANGLE && is_supported(&scene.materials[material as usize]);
+    can_shade.then_some((material, is_instanced))
 }
 
 /// A group of paths that are shaded together, as arrays. Entries from `count` on hold stale values, which are computed
@@ -115,6 +147,10 @@ pub(super) struct MaterialBlock {
     // The next ray.
     /// Direction of the next ray.
     next_directions: Vec3Array,
+    /// `BsdfValue::color` of a layered material in that direction.
+    next_values: Vec3Array,
+    /// `BsdfValue::scale` of a layered material in that direction.
+    next_scales: F32Array,
     /// Probability density of that direction per steradian.
     next_pdfs: F32Array,
     /// Throughput of the next ray.
@@ -323,25 +359,4 @@ impl MaterialBlock {
             wave.flags[self.queue_indices[at] as usize] = 1;
         }
     }
-}
-
-/// Returns whether the path hit a triangle that a [`MaterialBlock`] can shade, with the index of its material and
-/// whether the triangle belongs to an instance.
-#[inline(always)]
-pub(super) fn supported_material(
-    wave: &CpuWave,
-    scene: &RenderScene,
-    path: usize,
-) -> Option<(u32, bool)> {
-    use crate::accel::{instance::instance_material, primitive::TRIANGLE};
-    let primitive = &scene.primitives[wave.hits[path].primitive as usize];
-    let instance = wave.instances[path];
-    let is_instanced = instance != NO_INSTANCE;
-    let material = if is_instanced {
-        instance_material(&scene.instances[instance as usize], primitive)
-    } else {
-        primitive.material
-    };
-    let is_supported = primitive.kind == TRIANGLE && supports(&scene.materials[material as usize]);
-    is_supported.then_some((material, is_instanced))
 }

@@ -137,7 +137,7 @@ struct EnvironmentSamples {
     right_share: F32Array,
     lower_share: F32Array,
 
-    // What was read there: see `MapTexels`.
+    // The values that were read there: see `MapTexels`.
     shares: U32Array,
     densities: F32Array,
     corners: [Vec3Array; 4],

@@ -185,16 +185,23 @@ impl MaterialBlock {
             &cosines,
             self.count,
         );
+        // Two loops, because the compiler does not vectorise both as one.
         for at in 0..PATHS {
             let bsdf = self.layered_bsdf(at, material);
             let (normal, to_eye) = (self.surfaces.shading.get(at), -self.ray_directions.get(at));
             let direction = self.next_directions.get(at);
             let value = opaque_value(&bsdf, normal, to_eye, direction, self.energies.get(at));
+            self.next_values.set(at, value.color);
+            self.next_scales[at] = value.scale;
+            self.next_pdfs[at] = value.pdf;
+        }
+        for at in 0..PATHS {
+            let pdf = self.next_pdfs[at];
             // A direction on the wrong side would meet other facets first; it is rejected. Nothing is transmitted.
-            let leaves = (cosines[at] * sides[at] > 0.0) & (value.pdf > 0.0);
-            let weight = value.color * (value.scale / value.pdf);
+            let leaves = (cosines[at] * sides[at] > 0.0) & (pdf > 0.0);
+            let weight = self.next_values.get(at) * (self.next_scales[at] / pdf);
             let weight = if leaves { weight } else { Vec3::ZERO };
-            self.set_next(at, direction, weight, value.pdf);
+            self.set_next(at, self.next_directions.get(at), weight, pdf);
         }
     }
 
