@@ -24,7 +24,7 @@ pub fn max_f32(a: f32, b: f32) -> f32 {
 }
 
 /// Returns the largest integer that is not above the value, or NaN for NaN. (`f32::floor` may call a library.)
-#[inline]
+#[inline(always)]
 pub fn round_down(value: f32) -> f32 {
     // All larger values are integers, and most do not fit an `i32`.
     let small = value.abs() < 8_388_608.0;
@@ -40,13 +40,13 @@ pub fn round_down(value: f32) -> f32 {
 }
 
 /// Returns the dot product of two vectors.
-#[inline]
+#[inline(always)]
 pub fn dot(a: Vec3, b: Vec3) -> f32 {
     a.x * b.x + a.y * b.y + a.z * b.z
 }
 
 /// Returns the right-handed cross product of two vectors.
-#[inline]
+#[inline(always)]
 pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
     Vec3::new(
         a.y * b.z - a.z * b.y,
@@ -56,19 +56,19 @@ pub fn cross(a: Vec3, b: Vec3) -> Vec3 {
 }
 
 /// Returns the vector scaled to length 1. The components are NaN for the zero vector.
-#[inline]
+#[inline(always)]
 pub fn normalize(v: Vec3) -> Vec3 {
     v * (1.0 / dot(v, v).sqrt())
 }
 
 /// Returns the largest of the three components.
-#[inline]
+#[inline(always)]
 pub fn max_component(v: Vec3) -> f32 {
     max_f32(v.x, max_f32(v.y, v.z))
 }
 
 /// Scales a radiance down so that its largest channel is at most `max`. Keeps its hue.
-#[inline]
+#[inline(always)]
 pub fn clamped(light: Vec3, max: f32) -> Vec3 {
     let largest = max_component(light);
     if largest > max {
@@ -86,7 +86,7 @@ pub fn luminance(v: Vec3) -> f32 {
 
 /// Returns the sine of an angle in radians of magnitude at most π/4, within 1.13 units in the last place (Taylor
 /// series).
-#[inline]
+#[inline(always)]
 pub fn sin_small(x: f32) -> f32 {
     let s = x * x;
     x * (1.0 + s * (-1.0 / 6.0 + s * (1.0 / 120.0 + s * (-1.0 / 5040.0 + s * (1.0 / 362_880.0)))))
@@ -94,7 +94,7 @@ pub fn sin_small(x: f32) -> f32 {
 
 /// Returns the cosine of an angle in radians of magnitude at most π/4, within 1.13 units in the last place (Taylor
 /// series).
-#[inline]
+#[inline(always)]
 pub fn cos_small(x: f32) -> f32 {
     let s = x * x;
     1.0 + s
@@ -105,17 +105,23 @@ pub fn cos_small(x: f32) -> f32 {
 
 /// Returns sine and cosine of an angle given in full turns, each within 2.5 units in the last place. `turns` is clamped
 /// to 0..=1.
-#[inline]
+#[inline(always)]
 pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
     let quarters = 4.0 * min_f32(max_f32(turns, 0.0), 1.0);
     let nearest = (quarters + 0.5) as u32;
     let angle = (quarters - nearest as f32) * (0.5 * PI);
     let (sine, cosine) = (sin_small(angle), cos_small(angle));
-    match nearest & 3 {
-        0 => (sine, cosine),
-        1 => (cosine, -sine),
-        2 => (-sine, -cosine),
-        _ => (-cosine, sine),
+    // Selects instead of a `match`, which would keep loops from being vectorised.
+    let is_odd = nearest & 1 != 0;
+    let (first, second) = if is_odd {
+        (cosine, -sine)
+    } else {
+        (sine, cosine)
+    };
+    if nearest & 2 != 0 {
+        (-first, -second)
+    } else {
+        (first, second)
     }
 }
 
@@ -124,7 +130,7 @@ pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
 ///
 /// The arctangent of ratios up to tan(π/8) is a polynomial fitted for the least relative error; larger ratios are
 /// rotated by π/4 first.
-#[inline]
+#[inline(always)]
 pub fn arctan2(y: f32, x: f32) -> f32 {
     let (across, along) = (y.abs(), x.abs());
     let steep = across > along;
@@ -194,7 +200,7 @@ pub fn local_to_world(normal: Vec3, local: Vec3) -> Vec3 {
 
 /// Transforms a direction from world space to the local frame whose z axis is `normal`; the inverse of
 /// [`local_to_world`].
-#[inline]
+#[inline(always)]
 pub fn to_local(normal: Vec3, v: Vec3) -> Vec3 {
     let sign = if normal.z >= 0.0 { 1.0 } else { -1.0 };
     let a = -1.0 / (sign + normal.z);
@@ -229,7 +235,7 @@ pub fn square_to_disk(u: f32, v: f32) -> (f32, f32) {
 /// surface.
 ///
 /// `normal` has length 1 and points to the side on which the ray leaves.
-#[inline]
+#[inline(always)]
 pub fn offset_point(point: Vec3, normal: Vec3, error: f32) -> Vec3 {
     point + normal * error
 }

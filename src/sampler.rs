@@ -51,7 +51,7 @@ pub fn hash(word: u32) -> u32 {
 }
 
 /// Returns the sampler for one sample of one pixel, given by its row-major index.
-#[inline]
+#[inline(always)]
 pub fn sampler(seed: u32, pixel: u32, sample: u32) -> Sampler {
     Sampler {
         sample,
@@ -84,7 +84,7 @@ pub fn pascal(index: u32) -> u32 {
 }
 
 /// Maps 32 random bits to [0, 1), in multiples of 2⁻²⁴.
-#[inline]
+#[inline(always)]
 pub fn unit(bits: u32) -> f32 {
     (bits >> 8) as f32 * (1.0 / 16_777_216.0)
 }

@@ -147,14 +147,14 @@ pub fn to_object(instance: &Instance, v: Vec3) -> Vec3 {
 }
 
 /// Transforms a vector from the instance's object space to world space.
-#[inline]
+#[inline(always)]
 pub fn to_world(instance: &Instance, v: Vec3) -> Vec3 {
     instance.axis_x * v.x + instance.axis_y * v.y + instance.axis_z * v.z
 }
 
 /// Transforms a normal from object space to world space by the inverse transpose. The result is not normalised and
 /// stays on the outside, also if the transform mirrors.
-#[inline]
+#[inline(always)]
 pub fn normal_to_world(instance: &Instance, normal: Vec3) -> Vec3 {
     instance.inverse_x * normal.x + instance.inverse_y * normal.y + instance.inverse_z * normal.z
 }
@@ -271,7 +271,7 @@ pub fn instance_blocks(
 }
 
 /// Returns a bound of the error of points computed on an instance's triangle, metres.
-#[inline]
+#[inline(always)]
 pub fn instance_error(instance: &Instance, triangle: &Primitive) -> f32 {
     let reach = max_f32(
         largest_coordinate(triangle.a),
@@ -284,7 +284,7 @@ pub fn instance_error(instance: &Instance, triangle: &Primitive) -> f32 {
 }
 
 /// Returns the index of the material of an instance's triangle.
-#[inline]
+#[inline(always)]
 pub fn instance_material(instance: &Instance, triangle: &Primitive) -> u32 {
     if instance.material == NO_MATERIAL {
         triangle.material
@@ -311,7 +311,7 @@ pub fn instanced_triangle(instance: &Instance, triangle: &Primitive) -> Primitiv
 
 /// Returns `smooth` normalised and flipped to the side of `normal`; `normal` itself if `smooth` has no usable
 /// direction.
-#[inline]
+#[inline(always)]
 pub fn on_side(smooth: Vec3, normal: Vec3) -> Vec3 {
     let towards = dot(smooth, normal);
     let length2 = dot(smooth, smooth);
@@ -325,7 +325,7 @@ pub fn on_side(smooth: Vec3, normal: Vec3) -> Vec3 {
 /// Returns the shading normal, bent if necessary so that the mirror direction of `to_eye` stays above the surface.
 ///
 /// Both normals are on the eye's side. (Keller et al. 2017, The Iray Light Transport Simulation and Rendering System.)
-#[inline]
+#[inline(always)]
 pub fn consistent_normal(shading: Vec3, normal: Vec3, to_eye: Vec3) -> Vec3 {
     let reflected = shading * (2.0 * dot(shading, to_eye)) - to_eye;
     let height = dot(reflected, normal);
@@ -338,7 +338,7 @@ pub fn consistent_normal(shading: Vec3, normal: Vec3, to_eye: Vec3) -> Vec3 {
 
 /// Returns the offset along a vertex `normal` that lifts a point, given relative to the vertex, onto the plane through
 /// the vertex; zero for points above that plane.
-#[inline]
+#[inline(always)]
 pub fn lift(from_vertex: Vec3, normal: Vec3) -> Vec3 {
     let height = dot(from_vertex, normal);
     normal * if height < 0.0 { -height } else { 0.0 }
@@ -347,7 +347,7 @@ pub fn lift(from_vertex: Vec3, normal: Vec3) -> Vec3 {
 /// Returns the origin of rays that leave a surface, and whether it is lifted off the flat triangle.
 ///
 /// `side` is 1 for the eye's side, −1 for the other. A ray with a lifted origin may hit the triangle itself.
-#[inline]
+#[inline(always)]
 pub fn ray_origin(surface: &Surface, side: f32) -> (Vec3, bool) {
     let lift = surface.lift;
     let lifted = side > 0.0 && (lift.x != 0.0 || lift.y != 0.0 || lift.z != 0.0);
@@ -364,7 +364,7 @@ pub fn ray_origin(surface: &Surface, side: f32) -> (Vec3, bool) {
 
 /// Returns the component of `tangent` perpendicular to `normal`, of length 1; an arbitrary perpendicular if there is
 /// none.
-#[inline]
+#[inline(always)]
 pub fn tangent_at(tangent: Vec3, normal: Vec3) -> Vec3 {
     let across = tangent - normal * dot(normal, tangent);
     let length2 = dot(across, across);
@@ -389,9 +389,52 @@ pub fn instance_surface(
     ray: &Ray,
     hit: &Hit,
 ) -> Surface {
+    let mut corner_vertices = [MeshVertex::default(); 3];
+    let mut second = [(0.0, 0.0); 3];
+    let mut handedness = 1.0;
+    if instance.flags & (NORMALS | COORDINATES) != 0 {
+        let at = corners[hit.primitive.wrapping_add(instance.corners) as usize];
+        let places = [at.a, at.b, at.c].map(|place| place as usize);
+        corner_vertices = places.map(|place| vertices[place]);
+        handedness = at.handedness;
+        if instance.flags & SECOND_COORDINATES != 0 {
+            second = places.map(|place| (vertices[place + 1].u, vertices[place + 1].v));
+        }
+    }
+    let mut surface = surface_between(
+        instance,
+        triangle,
+        &corner_vertices,
+        handedness,
+        ray.direction,
+        (hit.u, hit.v),
+    );
+    if instance.flags & COORDINATES != 0 && instance.flags & SECOND_COORDINATES != 0 {
+        let first = 1.0 - hit.u - hit.v;
+        let [a, b, c] = second;
+        surface.second_u = a.0 * first + b.0 * hit.u + c.0 * hit.v;
+        surface.second_v = a.1 * first + b.1 * hit.u + c.1 * hit.v;
+    }
+    surface
+}
+
+/// Returns the surface in world space at a hit with an instance's triangle, between its vertices. The second texture
+/// coordinates equal the first.
+///
+/// `handedness` is that of the triangle's [`Corners`]. The pair holds the barycentric weights of the second and third
+/// vertex.
+#[inline(always)]
+pub(crate) fn surface_between(
+    instance: &Instance,
+    triangle: &Primitive,
+    [a, b, c]: &[MeshVertex; 3],
+    handedness: f32,
+    ray_direction: Vec3,
+    (u, v): (f32, f32),
+) -> Surface {
     let ab = triangle.b - triangle.a;
     let ac = triangle.c - triangle.a;
-    let inside = triangle.a + ab * hit.u + ac * hit.v;
+    let inside = triangle.a + ab * u + ac * v;
     let outside = normalize(cross(ab, ac));
     let normal = normalize(normal_to_world(instance, outside));
     let mut surface = Surface {
@@ -403,52 +446,39 @@ pub fn instance_surface(
         coat: normal,
         tangent: ab,
         handedness: 1.0,
-        u: hit.u,
-        v: 1.0 - hit.v,
-        second_u: hit.u,
-        second_v: 1.0 - hit.v,
+        u,
+        v: 1.0 - v,
+        second_u: u,
+        second_v: 1.0 - v,
         material: instance_material(instance, triangle),
     };
-    if instance.flags & (NORMALS | COORDINATES) != 0 {
-        let at = corners[hit.primitive.wrapping_add(instance.corners) as usize];
-        let a = &vertices[at.a as usize];
-        let b = &vertices[at.b as usize];
-        let c = &vertices[at.c as usize];
-        let first = 1.0 - hit.u - hit.v;
-        if instance.flags & NORMALS != 0 {
-            let smooth = a.normal * first + b.normal * hit.u + c.normal * hit.v;
-            surface.shading = on_side(normal_to_world(instance, smooth), normal);
-            // Vertex normals on the eye's side, whichever side the file defined them for.
-            let faces = dot(smooth, outside) * dot(normal, ray.direction) < 0.0;
-            let side = if faces { 1.0 } else { -1.0 };
-            let raised = lift(inside - triangle.a, a.normal * side) * first
-                + lift(inside - triangle.b, b.normal * side) * hit.u
-                + lift(inside - triangle.c, c.normal * side) * hit.v;
-            surface.lift = to_world(instance, raised);
-        }
-        if instance.flags & COORDINATES != 0 {
-            surface.u = a.u * first + b.u * hit.u + c.u * hit.v;
-            surface.v = a.v * first + b.v * hit.u + c.v * hit.v;
-            surface.second_u = surface.u;
-            surface.second_v = surface.v;
-            if instance.flags & SECOND_COORDINATES != 0 {
-                let a = &vertices[at.a as usize + 1];
-                let b = &vertices[at.b as usize + 1];
-                let c = &vertices[at.c as usize + 1];
-                surface.second_u = a.u * first + b.u * hit.u + c.u * hit.v;
-                surface.second_v = a.v * first + b.v * hit.u + c.v * hit.v;
-            }
-            if instance.flags & TANGENTS != 0 {
-                surface.tangent = a.tangent * first + b.tangent * hit.u + c.tangent * hit.v;
-                surface.handedness = at.handedness;
-            } else {
-                let (u_ab, v_ab) = (b.u - a.u, b.v - a.v);
-                let (u_ac, v_ac) = (c.u - a.u, c.v - a.v);
-                let turned = u_ab * v_ac - u_ac * v_ab > 0.0;
-                let along = ab * v_ac - ac * v_ab;
-                surface.tangent = if turned { along } else { -along };
-                surface.handedness = if turned { -1.0 } else { 1.0 };
-            }
+    let first = 1.0 - u - v;
+    if instance.flags & NORMALS != 0 {
+        let smooth = a.normal * first + b.normal * u + c.normal * v;
+        surface.shading = on_side(normal_to_world(instance, smooth), normal);
+        // Vertex normals on the eye's side, whichever side the file defined them for.
+        let faces = dot(smooth, outside) * dot(normal, ray_direction) < 0.0;
+        let side = if faces { 1.0 } else { -1.0 };
+        let raised = lift(inside - triangle.a, a.normal * side) * first
+            + lift(inside - triangle.b, b.normal * side) * u
+            + lift(inside - triangle.c, c.normal * side) * v;
+        surface.lift = to_world(instance, raised);
+    }
+    if instance.flags & COORDINATES != 0 {
+        surface.u = a.u * first + b.u * u + c.u * v;
+        surface.v = a.v * first + b.v * u + c.v * v;
+        surface.second_u = surface.u;
+        surface.second_v = surface.v;
+        if instance.flags & TANGENTS != 0 {
+            surface.tangent = a.tangent * first + b.tangent * u + c.tangent * v;
+            surface.handedness = handedness;
+        } else {
+            let (u_ab, v_ab) = (b.u - a.u, b.v - a.v);
+            let (u_ac, v_ac) = (c.u - a.u, c.v - a.v);
+            let turned = u_ab * v_ac - u_ac * v_ab > 0.0;
+            let along = ab * v_ac - ac * v_ab;
+            surface.tangent = if turned { along } else { -along };
+            surface.handedness = if turned { -1.0 } else { 1.0 };
         }
     }
     surface.coat = surface.shading;

@@ -16,14 +16,14 @@ use crate::{
 };
 
 /// Returns 1 − cos θ of the cone that a sphere subtends. `distance2` is the squared distance to its centre, outside it.
-#[inline]
+#[inline(always)]
 pub fn one_minus_cos_max(radius: f32, distance2: f32) -> f32 {
     let sin2 = radius * radius / distance2;
     sin2 / (1.0 + (1.0 - sin2).sqrt())
 }
 
 /// Returns the surface area of a sphere.
-#[inline]
+#[inline(always)]
 pub fn sphere_area(radius: f32) -> f32 {
     4.0 * PI * radius * radius
 }
@@ -106,7 +106,7 @@ pub fn sample_triangle(
 
 /// Samples a direction in the cone that a sphere light subtends at `origin`, uniformly by solid angle. `share` is the
 /// pdf per area. Returns [`NO_SAMPLE`] inside the sphere.
-#[inline]
+#[inline(always)]
 pub fn sample_sphere(
     light: &Primitive,
     radiance: Vec3,

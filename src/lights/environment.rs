@@ -66,7 +66,7 @@ pub struct EnvironmentSample {
 
 /// Returns the index, among `count` texels, of the one that contains a coordinate in texels. Coordinates outside are
 /// clamped.
-#[inline]
+#[inline(always)]
 pub fn texel_of(coordinate: f32, count: u32) -> u32 {
     let last = (count - 1) as f32;
     min_f32(max_f32(coordinate, 0.0), last) as u32
@@ -74,14 +74,14 @@ pub fn texel_of(coordinate: f32, count: u32) -> u32 {
 
 /// Returns the number of bits by which a random target is shifted to get its bucket in the search guide of a cumulative
 /// table of `count` entries. There are as many buckets as entries, rounded down to a power of two, and at least two.
-#[inline]
+#[inline(always)]
 pub fn guide_shift(count: u32) -> u32 {
     let shift = count.leading_zeros() + 1;
     if shift > 31 { 31 } else { shift }
 }
 
 /// Returns the number of words of the search guide of a cumulative table of `count` entries.
-#[inline]
+#[inline(always)]
 pub fn guide_length(count: u32) -> u32 {
     (1 << (32 - guide_shift(count))) + 1
 }
@@ -127,10 +127,7 @@ pub fn texel_at(
 /// Returns the position of `place`, a fixed-point number with 32 fractional bits, between two integers, 0 to almost 1.
 #[inline]
 pub fn fraction_between(place: u64, before: u32, after: u32) -> f32 {
-    let whole = (place >> 32) as u32 - before;
-    let rest = place as u32;
-    let within = whole as f32 + rest as f32 * (1.0 / 4_294_967_296.0);
-    min_f32(within / (after - before) as f32, 0.999_999_94)
+    IntervalPlace::new(place, before, after).fraction()
 }
 
 /// Samples a direction by the luminance of the environment map. `guide` is that of
@@ -144,70 +141,117 @@ pub fn sample_environment(
     u: u32,
     v: u32,
 ) -> Vec3 {
-    let (width, height) = (environment.width, environment.height);
+    let (y, down) = choose_row(environment, rows, guide, v);
+    let target = column_target(environment, texels, y, u);
+    let (x, along) = choose_column(environment, texels, guide, y, target);
+    let row = rows[y as usize];
+    direction_in(environment, (row.top, row.bottom), x, along, down)
+}
+
+/// A random position in an interval of a cumulative table.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct IntervalPlace {
+    /// Whole units from the interval's start.
+    pub whole: u32,
+    /// Fraction of a unit, in units of 2⁻³².
+    pub rest: u32,
+    /// Length of the interval in whole units.
+    pub length: u32,
+}
+
+impl IntervalPlace {
+    /// Returns the place of `place`, a fixed-point number with 32 fractional bits, between two integers.
+    #[inline(always)]
+    fn new(place: u64, before: u32, after: u32) -> IntervalPlace {
+        IntervalPlace {
+            whole: (place >> 32) as u32 - before,
+            rest: place as u32,
+            length: after - before,
+        }
+    }
+
+    /// Returns the place as a fraction of the interval, 0 to almost 1.
+    #[inline(always)]
+    pub(crate) fn fraction(self) -> f32 {
+        let within = self.whole as f32 + self.rest as f32 * (1.0 / 4_294_967_296.0);
+        min_f32(within / self.length as f32, 0.999_999_94)
+    }
+}
+
+/// Chooses a row of the environment map by 32 random bits. Returns its index, and the place in its interval.
+#[inline(always)]
+pub(crate) fn choose_row(
+    environment: &Environment,
+    rows: &[EnvironmentRow],
+    guide: &[u32],
+    v: u32,
+) -> (u32, IntervalPlace) {
+    let height = environment.height;
     let down = u64::from(v) * u64::from(rows[(height - 1) as usize].cumulative);
     let target = (down >> 32) as u32;
     let bucket = (target >> guide_shift(height)) as usize;
     let y = row_at(rows, guide[bucket], guide[bucket + 1], target);
-    let row = rows[y as usize];
     let above = if y > 0 {
         rows[(y - 1) as usize].cumulative
     } else {
         0
     };
-    let start = y * width;
-    let along = u64::from(u) * u64::from(texels[(start + width - 1) as usize].cumulative);
-    let target = (along >> 32) as u32;
+    (
+        y,
+        IntervalPlace::new(down, above, rows[y as usize].cumulative),
+    )
+}
+
+/// Returns the target of 32 random bits in the cumulative table of row `y`, as a fixed-point number with 32 fractional
+/// bits, and the index of its bucket in the search guide.
+#[inline(always)]
+pub(crate) fn column_target(
+    environment: &Environment,
+    texels: &[EnvironmentTexel],
+    y: u32,
+    u: u32,
+) -> (u64, u32) {
+    let (width, height) = (environment.width, environment.height);
+    let along = u64::from(u) * u64::from(texels[(y * width + width - 1) as usize].cumulative);
     let of_row = guide_length(height) + y * guide_length(width);
-    let bucket = (of_row + (target >> guide_shift(width))) as usize;
-    let x = texel_at(texels, start, guide[bucket], guide[bucket + 1], target);
+    (along, of_row + ((along >> 32) as u32 >> guide_shift(width)))
+}
+
+/// Chooses a texel of row `y` by the values of [`column_target`]. Returns its column, and the place in its interval.
+#[inline(always)]
+pub(crate) fn choose_column(
+    environment: &Environment,
+    texels: &[EnvironmentTexel],
+    guide: &[u32],
+    y: u32,
+    (along, bucket): (u64, u32),
+) -> (u32, IntervalPlace) {
+    let start = y * environment.width;
+    let (first, last) = (guide[bucket as usize], guide[bucket as usize + 1]);
+    let x = texel_at(texels, start, first, last, (along >> 32) as u32);
     let before = if x > 0 {
         texels[(start + x - 1) as usize].cumulative
     } else {
         0
     };
     let after = texels[(start + x) as usize].cumulative;
-    let upwards = row.top + (row.bottom - row.top) * fraction_between(down, above, row.cumulative);
-    let sideways = max_f32(0.0, (1.0 - upwards) * (1.0 + upwards)).sqrt();
-    let turns =
-        (x as f32 + fraction_between(along, before, after)) / width as f32 - environment.turns;
-    let (sine, cosine) = sin_cos_turns(if turns < 0.0 { turns + 1.0 } else { turns });
-    normalize(Vec3::new(sine * sideways, upwards, -cosine * sideways))
+    (x, IntervalPlace::new(along, before, after))
 }
 
-/// Maximum number of samples of [`read_ahead`].
-pub(crate) const READ_AHEAD: usize = 32;
-
-/// Reads what [`sample_environment`] and [`environment_at`] will read for these pairs of random bits `u` and `v`, at most
-/// [`READ_AHEAD`] of them. Each loop makes the next few reads of the chain, so that the reads of different samples overlap.
-///
-/// Returns a number that depends on all reads.
-pub(crate) fn read_ahead(
+/// Returns the direction, of length 1, to a place in column `x` of a row. `top` and `bottom` are those of the row.
+#[inline(always)]
+pub(crate) fn direction_in(
     environment: &Environment,
-    rows: &[EnvironmentRow],
-    texels: &[EnvironmentTexel],
-    guide: &[u32],
-    samples: &[(u32, u32)],
-) -> u32 {
-    let (width, height) = (environment.width, environment.height);
-    let mut places = [(0, 0); READ_AHEAD];
-    let places = &mut places[..samples.len()];
-    for (place, &(_, v)) in places.iter_mut().zip(samples) {
-        let down = u64::from(v) * u64::from(rows[(height - 1) as usize].cumulative);
-        let target = (down >> 32) as u32;
-        let bucket = (target >> guide_shift(height)) as usize;
-        place.0 = row_at(rows, guide[bucket], guide[bucket + 1], target);
-        place.1 = texels[(place.0 * width + width - 1) as usize].cumulative;
-    }
-    for (place, &(u, _)) in places.iter_mut().zip(samples) {
-        let target = ((u64::from(u) * u64::from(place.1)) >> 32) as u32;
-        let of_row = guide_length(height) + place.0 * guide_length(width);
-        place.1 = guide[(of_row + (target >> guide_shift(width))) as usize];
-    }
-    let read = |y: u32, x: u32| texels[(y.min(height - 1) * width + x) as usize].cumulative;
-    places.iter().fold(0, |sum, &(y, x)| {
-        sum ^ read(y, x) ^ read(y.saturating_sub(1), x) ^ read(y + 1, x)
-    })
+    (top, bottom): (f32, f32),
+    x: u32,
+    along: IntervalPlace,
+    down: IntervalPlace,
+) -> Vec3 {
+    let upwards = top + (bottom - top) * down.fraction();
+    let sideways = max_f32(0.0, (1.0 - upwards) * (1.0 + upwards)).sqrt();
+    let turns = (x as f32 + along.fraction()) / environment.width as f32 - environment.turns;
+    let (sine, cosine) = sin_cos_turns(if turns < 0.0 { turns + 1.0 } else { turns });
+    normalize(Vec3::new(sine * sideways, upwards, -cosine * sideways))
 }
 
 /// Returns radiance and pdf of the environment map in a direction of length 1.
@@ -218,6 +262,46 @@ pub fn environment_at(
     texels: &[EnvironmentTexel],
     direction: Vec3,
 ) -> EnvironmentSample {
+    let place = map_place(environment, direction);
+    let read = read_texels(environment, rows, texels, &place);
+    interpolated_radiance(&place, &read)
+}
+
+/// The place of a direction in the environment map: its texel, and the four texel centres around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MapPlace {
+    /// Column of the texel.
+    pub column: u32,
+    /// Row of the texel.
+    pub line: u32,
+    /// Column of the texel centres on the left.
+    pub left: u32,
+    /// Column of the texel centres on the right. Columns wrap around.
+    pub right: u32,
+    /// Row of the upper texel centres.
+    pub upper: u32,
+    /// Row of the lower texel centres. Rows end at the poles.
+    pub lower: u32,
+    /// Interpolation weight of the right texels.
+    pub right_share: f32,
+    /// Interpolation weight of the lower texels, 0..=1.
+    pub lower_share: f32,
+}
+
+/// Values that [`environment_at`] reads at a [`MapPlace`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapTexels {
+    /// The texel's share of its row.
+    pub share: u32,
+    /// Pdf per unit of the share.
+    pub density: f32,
+    /// Radiance at the texel centres: the upper left, upper right, lower left and lower right one.
+    pub corners: [Vec3; 4],
+}
+
+/// Returns the place of a direction of length 1 in the environment map.
+#[inline(always)]
+pub(crate) fn map_place(environment: &Environment, direction: Vec3) -> MapPlace {
     let (width, height) = (environment.width, environment.height);
     let sideways = (direction.x * direction.x + direction.z * direction.z).sqrt();
     let angle = arctan2(sideways, direction.y);
@@ -230,29 +314,60 @@ pub fn environment_at(
         around
     };
     let (x, y) = (turns * width as f32, angle * INV_PI * height as f32);
-    let (column, line) = (texel_of(x, width), texel_of(y, height));
-    let start = line * width;
-    let before = if column > 0 {
-        texels[(start + column - 1) as usize].cumulative
+    let (left, upper) = (x + (width as f32 - 0.5), y - 0.5);
+    let (x0, y0) = (texel_of(left, 2 * width), texel_of(upper, height));
+    // Without the operator %, for which there are no vector instructions.
+    let wrapped_left = if x0 >= width { x0 - width } else { x0 };
+    let next = wrapped_left + 1;
+    MapPlace {
+        column: texel_of(x, width),
+        line: texel_of(y, height),
+        left: wrapped_left,
+        right: if next == width { 0 } else { next },
+        upper: y0,
+        lower: if y0 + 1 < height { y0 + 1 } else { y0 },
+        right_share: left - x0 as f32,
+        lower_share: min_f32(max_f32(upper - y0 as f32, 0.0), 1.0),
+    }
+}
+
+/// Reads the texels around a place in the environment map.
+#[inline(always)]
+pub(crate) fn read_texels(
+    environment: &Environment,
+    rows: &[EnvironmentRow],
+    texels: &[EnvironmentTexel],
+    place: &MapPlace,
+) -> MapTexels {
+    let width = environment.width;
+    let start = place.line * width;
+    let before = if place.column > 0 {
+        texels[(start + place.column - 1) as usize].cumulative
     } else {
         0
     };
-    let share = texels[(start + column) as usize].cumulative - before;
-    // The four texel centres around the point: columns wrap around, rows end at the poles.
-    let (left, upper) = (x + (width as f32 - 0.5), y - 0.5);
-    let (x0, y0) = (texel_of(left, 2 * width), texel_of(upper, height));
-    let y1 = if y0 + 1 < height { y0 + 1 } else { y0 };
-    let (fx, fy) = (
-        left - x0 as f32,
-        min_f32(max_f32(upper - y0 as f32, 0.0), 1.0),
-    );
-    let (x0, x1) = (x0 % width, (x0 + 1) % width);
     let at = |x: u32, y: u32| texels[(y * width + x) as usize].radiance;
-    let above = at(x0, y0) * (1.0 - fx) + at(x1, y0) * fx;
-    let below = at(x0, y1) * (1.0 - fx) + at(x1, y1) * fx;
+    MapTexels {
+        share: texels[(start + place.column) as usize].cumulative - before,
+        density: rows[place.line as usize].density,
+        corners: [
+            at(place.left, place.upper),
+            at(place.right, place.upper),
+            at(place.left, place.lower),
+            at(place.right, place.lower),
+        ],
+    }
+}
+
+/// Returns radiance and pdf of the environment map at a place, from what was read there.
+#[inline(always)]
+pub(crate) fn interpolated_radiance(place: &MapPlace, read: &MapTexels) -> EnvironmentSample {
+    let (fx, fy) = (place.right_share, place.lower_share);
+    let above = read.corners[0] * (1.0 - fx) + read.corners[1] * fx;
+    let below = read.corners[2] * (1.0 - fx) + read.corners[3] * fx;
     EnvironmentSample {
         radiance: above * (1.0 - fy) + below * fy,
-        pdf: share as f32 * rows[line as usize].density,
+        pdf: read.share as f32 * read.density,
     }
 }
 

@@ -182,19 +182,25 @@ pub fn sample_light(
     point_u: u32,
     point_v: u32,
 ) -> LightSample {
+    let chosen = choose_for(lights, origin, choice);
+    if chosen.0 == NO_LIGHT {
+        return NO_SAMPLE;
+    }
+    sample_chosen(lights, chosen, origin, point_u, point_v)
+}
+
+/// Chooses a light for the reference point `origin` by 32 random bits, in the form that [`sample_chosen`] takes. The
+/// index is `NO_LIGHT` if no light of the tree illuminates the point.
+#[inline(always)]
+pub(crate) fn choose_for(lights: &Lights, origin: Vec3, choice: u32) -> (u32, u32, bool) {
     let params = &lights.light_params;
     let number = choice >> 1;
-    let by_tree = number < params.tree_share;
-    let mut width = 0;
-    let chosen = if by_tree {
+    if number < params.tree_share {
         let share = params.tree_share;
         let chosen = choose_from_tree(lights.nodes, origin, number, share);
-        if chosen.light == NO_LIGHT {
-            return NO_SAMPLE;
-        }
-        width = chosen.width;
-        chosen.light
-    } else if params.tree_lights > 0 {
+        return (chosen.light, chosen.width, true);
+    }
+    let chosen = if params.tree_lights > 0 {
         let first = params.tree_lights;
         let part =
             (number - params.tree_share) as f32 / (PROBABILITY_UNITS - params.tree_share) as f32;
@@ -208,7 +214,7 @@ pub fn sample_light(
     } else {
         choose_light(lights.table, params.light_count, unit(choice))
     };
-    sample_chosen(lights, (chosen, width, by_tree), origin, point_u, point_v)
+    (chosen, 0, false)
 }
 
 /// Samples a point on a chosen light for the reference point `origin`. `point_u` and `point_v` are 32 random bits each.

@@ -43,7 +43,23 @@ pub fn bsdf_of(
     cos_coat: f32,
     front: bool,
 ) -> Bsdf {
-    let mut bsdf = Bsdf {
+    let mut bsdf = unresolved_bsdf(material, front);
+    if bsdf.kind == ROUGH_CONDUCTOR && bsdf.flags & COMPENSATED != 0 {
+        compensate_conductor(tables, &mut bsdf, cos_eye);
+    }
+    if bsdf.kind == ROUGH_DIELECTRIC && bsdf.flags & COMPENSATED != 0 {
+        compensate_dielectric(tables, &mut bsdf, cos_eye, front);
+    }
+    if bsdf.kind == LAYERED {
+        resolve_layers(tables, &mut bsdf, material, cos_eye, cos_coat, front);
+    }
+    bsdf
+}
+
+/// Returns the BSDF of a material seen from its front or back, without the parts that depend on the viewing direction.
+#[inline(always)]
+pub(crate) fn unresolved_bsdf(material: &Material, front: bool) -> Bsdf {
+    Bsdf {
         color: material.color,
         kind: material.kind,
         index: material.eta,
@@ -76,17 +92,35 @@ pub fn bsdf_of(
         coat_probability: 0.0,
         facets_cumulative: 0.0,
         diffuse_cumulative: 0.0,
-    };
-    if bsdf.kind == ROUGH_CONDUCTOR && bsdf.flags & COMPENSATED != 0 {
-        compensate_conductor(tables, &mut bsdf, cos_eye);
     }
-    if bsdf.kind == ROUGH_DIELECTRIC && bsdf.flags & COMPENSATED != 0 {
-        compensate_dielectric(tables, &mut bsdf, cos_eye, front);
+}
+
+/// Evaluates Lambertian reflection of this albedo, as [`bsdf_value`].
+#[inline(always)]
+pub(crate) fn diffuse_value(albedo: Vec3, normal: Vec3, to_light: Vec3) -> BsdfValue {
+    let cosine = dot(normal, to_light);
+    if cosine <= 0.0 {
+        return NO_VALUE;
     }
-    if bsdf.kind == LAYERED {
-        resolve_layers(tables, &mut bsdf, material, cos_eye, cos_coat, front);
+    let pdf = cosine * INV_PI;
+    BsdfValue {
+        color: albedo,
+        scale: pdf,
+        pdf,
     }
-    bsdf
+}
+
+/// Samples Lambertian reflection of this albedo, as [`bsdf_sample`].
+#[inline(always)]
+pub(crate) fn sample_diffuse(albedo: Vec3, normal: Vec3, u: f32, v: f32) -> BsdfSample {
+    let (direction, cosine) = sample_cosine(normal, u, v);
+    BsdfSample {
+        direction,
+        weight: if cosine > 0.0 { albedo } else { Vec3::ZERO },
+        pdf: cosine * INV_PI,
+        eta_scale: 1.0,
+        side: 1.0,
+    }
 }
 
 /// Evaluates a BSDF for light from `to_light` towards `to_eye`, and the pdf of sampling `to_light`. Delta distributions
@@ -100,18 +134,7 @@ pub fn bsdf_value(
     to_light: Vec3,
 ) -> BsdfValue {
     match bsdf.kind {
-        DIFFUSE => {
-            let cosine = dot(normal, to_light);
-            if cosine <= 0.0 {
-                return NO_VALUE;
-            }
-            let pdf = cosine * INV_PI;
-            BsdfValue {
-                color: bsdf.color,
-                scale: pdf,
-                pdf,
-            }
-        }
+        DIFFUSE => diffuse_value(bsdf.color, normal, to_light),
         ROUGH_CONDUCTOR => metal_value(tables, bsdf, normal, to_eye, to_light),
         ROUGH_DIELECTRIC => glass_value(tables, bsdf, normal, to_eye, to_light),
         LAYERED => layered_value(tables, bsdf, normal, to_eye, to_light),
@@ -133,14 +156,7 @@ pub fn bsdf_sample(
     v: f32,
 ) -> BsdfSample {
     if bsdf.kind == DIFFUSE {
-        let (direction, cosine) = sample_cosine(normal, u, v);
-        return BsdfSample {
-            direction,
-            weight: if cosine > 0.0 { bsdf.color } else { Vec3::ZERO },
-            pdf: cosine * INV_PI,
-            eta_scale: 1.0,
-            side: 1.0,
-        };
+        return sample_diffuse(bsdf.color, normal, u, v);
     }
     let (direction, side) = if bsdf.kind == LAYERED {
         sample_layers(bsdf, normal, to_eye, choice, u, v)

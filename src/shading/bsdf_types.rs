@@ -108,7 +108,7 @@ pub const NO_VALUE: BsdfValue = BsdfValue {
 };
 
 /// Returns `part / whole`, or 0 if `whole` is not positive.
-#[inline]
+#[inline(always)]
 pub fn share(part: f32, whole: f32) -> f32 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }

@@ -33,7 +33,7 @@ pub fn compensate_conductor(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32) {
 ///
 /// `mean` is the hemispherical mean of the smooth Fresnel reflectance, `lost` the mean energy that single scattering
 /// loses.
-#[inline]
+#[inline(always)]
 pub fn multiple_scattering_tint(mean: f32, lost: f32) -> f32 {
     mean * mean * (1.0 - lost) / (1.0 - mean * lost)
 }

@@ -42,7 +42,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] =
 
 /// Returns the position of `root`, clamped to 0..=1, among `count` evenly spaced entries: the lower entry's index and
 /// the upper entry's interpolation weight.
-#[inline]
+#[inline(always)]
 pub fn table_place(root: f32, count: u32) -> (u32, f32) {
     let place = min_f32(max_f32(root, 0.0), 1.0) * (count - 1) as f32;
     let lower = place as u32;
@@ -54,13 +54,47 @@ pub fn table_place(root: f32, count: u32) -> (u32, f32) {
 /// `function` is that of the table's two functions to read, 0 or 1: for perfect mirrors [`LOST`] or [`GRAZING`].
 #[inline]
 pub fn directional(tables: &[f32], table: u32, function: u32, alpha: f32, cosine: f32) -> f32 {
+    let cell = table_cell(table, alpha, cosine);
+    interpolated(cell_corners(tables, &cell, function), &cell)
+}
+
+/// The cell of a table between whose corners functions are interpolated.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TableCell {
+    /// Index of the cell's first corner, for the table's first function.
+    pub at: u32,
+    /// Interpolation weight of the higher cosine, 0..=1.
+    pub right: f32,
+    /// Interpolation weight of the higher roughness, 0..=1.
+    pub down: f32,
+}
+
+/// Returns the cell of the table with offset `table` at a roughness and a cosine.
+#[inline(always)]
+pub(crate) fn table_cell(table: u32, alpha: f32, cosine: f32) -> TableCell {
     let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), ROUGHNESSES);
     let (column, right) = table_place(max_f32(cosine, 0.0).sqrt(), COSINES);
-    let at = (table + row * ROW + function * COSINES + column) as usize;
+    TableCell {
+        at: table + row * ROW + column,
+        right,
+        down,
+    }
+}
+
+/// Reads a function, 0 or 1, at the corners of a cell: at the lower roughness for both cosines, then at the higher one.
+#[inline(always)]
+pub(crate) fn cell_corners(tables: &[f32], cell: &TableCell, function: u32) -> [f32; 4] {
+    let at = (cell.at + function * COSINES) as usize;
     let below = at + ROW as usize;
-    let upper = tables[at] + (tables[at + 1] - tables[at]) * right;
-    let lower = tables[below] + (tables[below + 1] - tables[below]) * right;
-    upper + (lower - upper) * down
+    [tables[at], tables[at + 1], tables[below], tables[below + 1]]
+}
+
+/// Interpolates values at the corners of a cell, in the order of [`cell_corners`].
+#[inline(always)]
+pub(crate) fn interpolated(corners: [f32; 4], cell: &TableCell) -> f32 {
+    let upper = corners[0] + (corners[1] - corners[0]) * cell.right;
+    let lower = corners[2] + (corners[3] - corners[2]) * cell.right;
+    upper + (lower - upper) * cell.down
 }
 
 /// Interpolates a hemispherical mean of a table at a roughness. `table` is the table's offset in `tables`; `mean` is

@@ -36,23 +36,29 @@ pub fn schlick_albedo(
     f0 * (1.0 - lost - at_grazing) + f90 * at_grazing
 }
 
-/// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
-/// below a dielectric boundary.
-///
-/// Energy that the boundary does not reflect enters the base, so that a white base loses nothing and the BSDF stays
-/// reciprocal (C. Kelemen & L. Szirmay-Kalos, A Microfacet Based Coupled Specular-Matte BRDF Model, 2001). `cos_eye`
-/// and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat.
-#[inline]
-pub fn resolve_layers(
-    tables: &[f32],
-    bsdf: &mut Bsdf,
-    material: &Material,
-    cos_eye: f32,
-    cos_coat: f32,
-    front: bool,
-) {
-    let thin = bsdf.flags & THIN != 0;
-    let (alpha, table) = (bsdf.alpha, bsdf.mirrors);
+/// Energies of a layered material's boundary at a viewing direction, and their means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoundaryEnergy {
+    /// Fraction of the energy that single scattering loses.
+    pub lost: f32,
+    /// Single-scattering albedo of facets weighted by Schlick's (1 − cos)⁵.
+    pub at_grazing: f32,
+    /// Hemispherical mean of `lost`.
+    pub mean_lost: f32,
+    /// Hemispherical mean of `at_grazing`.
+    pub mean_grazing: f32,
+}
+
+/// Evaluates metal, boundary and diffuse base of a layered material. Returns the hemispherical mean of the energy that
+/// the boundary transmits into the base.
+#[inline(always)]
+pub(crate) fn resolve_base(bsdf: &mut Bsdf, material: &Material, energy: &BoundaryEnergy) -> f32 {
+    let &BoundaryEnergy {
+        lost,
+        at_grazing,
+        mean_lost,
+        mean_grazing,
+    } = energy;
     let dielectric = 1.0 - material.metallic;
     let even = dielectric * (1.0 - material.transmission);
     bsdf.glass = dielectric * material.transmission;
@@ -61,10 +67,6 @@ pub fn resolve_layers(
     bsdf.boundary_f0 = max_component(material.eta);
     bsdf.boundary_f90 = material.specular;
 
-    let lost = directional(tables, table, LOST, alpha, cos_eye);
-    let at_grazing = directional(tables, table, GRAZING, alpha, cos_eye);
-    let mean_lost = hemispherical(tables, table, LOST, alpha);
-    let mean_grazing = hemispherical(tables, table, GRAZING, alpha);
     let mean = bsdf.color + (Vec3::ONE - bsdf.color) * (1.0 / 21.0);
     bsdf.multiple_scattering = Vec3::new(
         multiple_scattering_tint(mean.x, mean_lost),
@@ -87,6 +89,48 @@ pub fn resolve_layers(
         );
     }
     bsdf.diffuse = base * (even * share(entered, mean_entered));
+    mean_entered
+}
+
+/// Sets the probabilities of the lobes of a layered material whose other fields are set. `mean_entered` is the value of
+/// [`resolve_base`].
+#[inline(always)]
+pub(crate) fn choose_lobes(bsdf: &mut Bsdf, energy: &BoundaryEnergy, mean_entered: f32) {
+    let facets = max_component(bsdf.f0) * (1.0 - energy.lost - energy.at_grazing)
+        + bsdf.f90 * energy.at_grazing;
+    let evenly = max_component(bsdf.multiple_scattering) * energy.mean_lost
+        + max_component(bsdf.diffuse) * mean_entered;
+    let rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
+    bsdf.coat_probability = 1.0 - bsdf.coat_transmittance;
+    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
+    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+}
+
+/// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
+/// below a dielectric boundary.
+///
+/// Energy that the boundary does not reflect enters the base, so that a white base loses nothing and the BSDF stays
+/// reciprocal (C. Kelemen & L. Szirmay-Kalos, A Microfacet Based Coupled Specular-Matte BRDF Model, 2001). `cos_eye`
+/// and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat.
+#[inline]
+pub fn resolve_layers(
+    tables: &[f32],
+    bsdf: &mut Bsdf,
+    material: &Material,
+    cos_eye: f32,
+    cos_coat: f32,
+    front: bool,
+) {
+    let thin = bsdf.flags & THIN != 0;
+    let (alpha, table) = (bsdf.alpha, bsdf.mirrors);
+    let energy = BoundaryEnergy {
+        lost: directional(tables, table, LOST, alpha, cos_eye),
+        at_grazing: directional(tables, table, GRAZING, alpha, cos_eye),
+        mean_lost: hemispherical(tables, table, LOST, alpha),
+        mean_grazing: hemispherical(tables, table, GRAZING, alpha),
+    };
+    let (lost, mean_lost) = (energy.lost, energy.mean_lost);
+    let mean_entered = resolve_base(bsdf, material, &energy);
 
     let inside = !front && !thin && bsdf.glass > 0.0;
     bsdf.coat = material.clearcoat;
@@ -108,13 +152,61 @@ pub fn resolve_layers(
         compensate_dielectric(tables, bsdf, cos_eye, front);
     }
 
-    let facets = max_component(bsdf.f0) * (1.0 - lost - at_grazing) + bsdf.f90 * at_grazing;
-    let evenly = max_component(bsdf.multiple_scattering) * mean_lost
-        + max_component(bsdf.diffuse) * mean_entered;
-    let rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
-    bsdf.coat_probability = 1.0 - bsdf.coat_transmittance;
-    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
-    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+    choose_lobes(bsdf, &energy, mean_entered);
+}
+
+/// Evaluates the facets and the diffuse base of a layered material for light on the eye's side. Returns BSDF times
+/// cosine, and the pdf.
+///
+/// `half` is the half vector, and `grazing` its Schlick weight. Cosines are those of the eye and of the light, above 0.
+/// Energies are those of the boundary towards the light: the lost fraction and the albedo at grazing angles.
+#[inline(always)]
+pub(crate) fn reflected_value(
+    bsdf: &Bsdf,
+    normal: Vec3,
+    half: Vec3,
+    grazing: f32,
+    (cos_eye, cos_light): (f32, f32),
+    (lost, at_grazing): (f32, f32),
+) -> (Vec3, f32) {
+    let correlated = bsdf.flags & CORRELATED != 0;
+    let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+    let lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
+    let facets = bsdf.f0 + (Vec3::splat(bsdf.f90) - bsdf.f0) * grazing;
+    let entered =
+        1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
+    let spread = cos_light * INV_PI;
+    let color =
+        facets * (seen * lit) + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+    let pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
+        + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
+    (color, pdf)
+}
+
+/// Evaluates a layered material without glass and without a coat, as [`layered_value`]. `lost` and `at_grazing` are those
+/// of its boundary at the cosine of `to_light`.
+#[inline(always)]
+pub(crate) fn opaque_value(
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    to_light: Vec3,
+    (lost, at_grazing): (f32, f32),
+) -> BsdfValue {
+    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
+    if cos_eye <= 0.0 || cos_light == 0.0 {
+        return NO_VALUE;
+    }
+    let half = normalize(to_eye + to_light);
+    let grazing = schlick(dot(to_eye, half));
+    let cosines = (cos_eye, cos_light);
+    let (color, pdf) = reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
+    let reflects = cos_light > 0.0;
+    BsdfValue {
+        color: if reflects { color } else { Vec3::ZERO },
+        scale: 1.0,
+        pdf: if reflects { pdf } else { 0.0 },
+    }
 }
 
 /// Evaluates a layered material for `to_light` on either side of the surface.
@@ -136,18 +228,10 @@ pub fn layered_value(
     let half = normalize(to_eye + to_light);
     let grazing = schlick(dot(to_eye, half));
     if reflects {
-        let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
-        let lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
-        let facets = bsdf.f0 + (Vec3::splat(bsdf.f90) - bsdf.f0) * grazing;
         let lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
         let at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
-        let entered =
-            1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
-        let spread = cos_light * INV_PI;
-        color = facets * (seen * lit)
-            + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
-        pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
-            + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
+        let cosines = (cos_eye, cos_light);
+        (color, pdf) = reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
     }
     if bsdf.glass > 0.0 {
         let glass = glass_value(tables, bsdf, normal, to_eye, to_light);

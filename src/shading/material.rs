@@ -140,7 +140,7 @@ shared! {
 
 /// Returns the mirrored direction of a ray, of length 1. `normal` faces the ray: its dot product with `direction` is
 /// negative.
-#[inline]
+#[inline(always)]
 pub fn reflect(direction: Vec3, normal: Vec3) -> Vec3 {
     normalize(direction - normal * (2.0 * dot(direction, normal)))
 }
@@ -199,7 +199,7 @@ pub fn transmitted(material: &Material, distance: f32) -> Vec3 {
 /// heuristic with exponent 2 (Veach 1997).
 ///
 /// It squares the quotient instead of the pdfs, so that large pdfs do not overflow.
-#[inline]
+#[inline(always)]
 pub fn power_heuristic(drawn: f32, other: f32) -> f32 {
     let ratio = other / drawn;
     1.0 / (1.0 + ratio * ratio)

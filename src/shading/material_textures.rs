@@ -93,7 +93,7 @@ pub struct TextureAtlas<'a> {
 }
 
 /// Multiplies a colour by a texture value clamped to 0..=1, per channel.
-#[inline]
+#[inline(always)]
 pub fn scale_color(color: Vec3, by: Vec3) -> Vec3 {
     Vec3::new(
         color.x * min_f32(max_f32(by.x, 0.0), 1.0),
@@ -103,7 +103,7 @@ pub fn scale_color(color: Vec3, by: Vec3) -> Vec3 {
 }
 
 /// Multiplies a radiance by a texture value per channel. Negative values count as 0; there is no upper bound.
-#[inline]
+#[inline(always)]
 pub fn scale_radiance(radiance: Vec3, by: Vec3) -> Vec3 {
     Vec3::new(
         radiance.x * max_f32(by.x, 0.0),
@@ -125,7 +125,7 @@ pub fn map_at(atlas: &TextureAtlas, map: u32, surface: &Surface) -> Texel {
 }
 
 /// Returns one channel of a texture value, clamped to 0..=1. Channels are 0 red, 1 green, 2 blue, 3 alpha.
-#[inline]
+#[inline(always)]
 pub fn channel_value(value: Texel, channel: u32) -> f32 {
     let number = match channel {
         0 => value.rgb.x,
@@ -149,7 +149,7 @@ pub fn apply_cutoff(maps: &MaterialTextures, opacity: f32) -> f32 {
 ///
 /// `value` encodes −1..=1 as 0..=1: red to the right in the image, green up, blue away from the surface. `normal_scale`
 /// scales red and green. The result has length 1.
-#[inline]
+#[inline(always)]
 pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, normal_scale: f32) -> Vec3 {
     let right = (2.0 * value.x - 1.0) * normal_scale;
     let up = (2.0 * value.y - 1.0) * normal_scale;

@@ -13,7 +13,7 @@ use crate::math::{
 pub use crate::scene::limits::MIN_ALPHA;
 
 /// Returns √(cos² + α² sin²), the term from which Smith's masking function of GGX is built.
-#[inline]
+#[inline(always)]
 pub fn smith_root(cosine: f32, alpha: f32) -> f32 {
     (cosine * cosine + alpha * alpha * max_f32(0.0, 1.0 - cosine * cosine)).sqrt()
 }
@@ -23,7 +23,7 @@ pub fn smith_root(cosine: f32, alpha: f32) -> f32 {
 ///
 /// This is D(half) · G1(eye) / `cos_eye`. `cos_eye` is the cosine between `normal` and the direction to the eye, above
 /// 0. Returns 0 for a `half` below the surface.
-#[inline]
+#[inline(always)]
 pub fn visible_normal_density(normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32) -> f32 {
     let cos_half = dot(normal, half);
     if cos_half <= 0.0 {
@@ -39,7 +39,7 @@ pub fn visible_normal_density(normal: Vec3, half: Vec3, cos_eye: f32, alpha: f32
 ///
 /// `correlated` selects the height-correlated form; otherwise masking and shadowing are separable. Both cosines are
 /// above 0.
-#[inline]
+#[inline(always)]
 pub fn shadowing(cos_eye: f32, cos_light: f32, alpha: f32, correlated: bool) -> f32 {
     let root_light = smith_root(cos_light, alpha);
     if !correlated {
@@ -51,7 +51,7 @@ pub fn shadowing(cos_eye: f32, cos_light: f32, alpha: f32, correlated: bool) -> 
 
 /// Samples a microfacet normal from the distribution of normals visible from `to_eye`, in world space. `u` and `v` are
 /// uniform in [0, 1).
-#[inline]
+#[inline(always)]
 pub fn sample_visible_normal(normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32) -> Vec3 {
     let eye = to_local(normal, to_eye);
     let stretched = normalize(Vec3::new(eye.x * alpha, eye.y * alpha, eye.z));
@@ -85,7 +85,7 @@ pub fn fresnel_conductor(cosine: f32, eta: f32, k: f32) -> f32 {
 }
 
 /// Returns Schlick's weight (1 − cos)⁵, which interpolates from normal-incidence to grazing reflectance.
-#[inline]
+#[inline(always)]
 pub fn schlick(cosine: f32) -> f32 {
     let m = max_f32(0.0, 1.0 - cosine);
     let m2 = m * m;

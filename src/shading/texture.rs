@@ -110,25 +110,25 @@ pub struct Neighbours {
 }
 
 /// Returns byte `channel` of a word, 0 being the lowest.
-#[inline]
+#[inline(always)]
 pub fn channel_8(word: u32, channel: u32) -> u32 {
     (word >> (8 * channel)) & 255
 }
 
 /// Converts a linear 8-bit channel to 0..=1.
-#[inline]
+#[inline(always)]
 pub fn linear_8(byte: u32) -> f32 {
     byte as f32 * (1.0 / 255.0)
 }
 
 /// Converts a linear 16-bit channel to 0..=1.
-#[inline]
+#[inline(always)]
 pub fn linear_16(half: u32) -> f32 {
     half as f32 * (1.0 / 65535.0)
 }
 
 /// Applies a wrap mode to a texture coordinate. Returns a coordinate in 0..=1; 0 for NaN.
-#[inline]
+#[inline(always)]
 pub fn wrapped(coordinate: f32, wrap: u32) -> f32 {
     let inside = if wrap == REPEAT {
         coordinate - round_down(coordinate)
@@ -142,7 +142,7 @@ pub fn wrapped(coordinate: f32, wrap: u32) -> f32 {
 }
 
 /// Returns the index of the texel that contains a wrapped coordinate, 0..=1, along an axis of `size` texels.
-#[inline]
+#[inline(always)]
 pub fn nearest_texel(inside: f32, size: u32) -> u32 {
     let last = size - 1;
     let at = (inside * size as f32) as u32;
@@ -150,7 +150,7 @@ pub fn nearest_texel(inside: f32, size: u32) -> u32 {
 }
 
 /// Returns the two texels between whose centres a wrapped coordinate, 0..=1, lies, along an axis of `size` texels.
-#[inline]
+#[inline(always)]
 pub fn neighbours(inside: f32, size: u32, wrap: u32) -> Neighbours {
     let last = size - 1;
     let (before, after) = if wrap == REPEAT { (last, 0) } else { (0, last) };
@@ -172,7 +172,7 @@ pub fn neighbours(inside: f32, size: u32, wrap: u32) -> Neighbours {
 }
 
 /// Reads the texel at column `x` and row `y`, decoded to linear values.
-#[inline]
+#[inline(always)]
 pub fn texel(texels: &[u32], texture: &Texture, x: u32, y: u32) -> Texel {
     let number = y * texture.width + x;
     if texture.format == FLOAT {
@@ -199,13 +199,19 @@ pub fn texel(texels: &[u32], texture: &Texture, x: u32, y: u32) -> Texel {
         };
     }
     let word = texels[(texture.start + number) as usize];
+    decoded_8(word, texture.format == SRGB_8, |byte| texels[byte as usize])
+}
+
+/// Decodes a texel of 8 bits per channel. `srgb_bits` returns the bits of the linear value of an sRGB byte.
+#[inline(always)]
+pub(crate) fn decoded_8(word: u32, is_srgb: bool, srgb_bits: impl Fn(u32) -> u32) -> Texel {
     let (red, green, blue) = (channel_8(word, 0), channel_8(word, 1), channel_8(word, 2));
     let alpha = linear_8(channel_8(word, 3));
-    let rgb = if texture.format == SRGB_8 {
+    let rgb = if is_srgb {
         Vec3::new(
-            f32::from_bits(texels[red as usize]),
-            f32::from_bits(texels[green as usize]),
-            f32::from_bits(texels[blue as usize]),
+            f32::from_bits(srgb_bits(red)),
+            f32::from_bits(srgb_bits(green)),
+            f32::from_bits(srgb_bits(blue)),
         )
     } else {
         Vec3::new(linear_8(red), linear_8(green), linear_8(blue))
@@ -214,7 +220,7 @@ pub fn texel(texels: &[u32], texture: &Texture, x: u32, y: u32) -> Texel {
 }
 
 /// Interpolates linearly from `a` to `b` by a weight in 0..=1. Equal values give exactly that value.
-#[inline]
+#[inline(always)]
 pub fn between(a: Texel, b: Texel, share: f32) -> Texel {
     Texel {
         rgb: a.rgb + (b.rgb - a.rgb) * share,
@@ -225,10 +231,7 @@ pub fn between(a: Texel, b: Texel, share: f32) -> Texel {
 /// Returns the filtered value of a texture at a surface's texture coordinates. sRGB is decoded before filtering.
 #[inline]
 pub fn sample_texture(texels: &[u32], texture: &Texture, u: f32, v: f32) -> Texel {
-    let across = u * texture.u_by_u + v * texture.u_by_v + texture.u_at_zero;
-    let down = u * texture.v_by_u + v * texture.v_by_v + texture.v_at_zero;
-    let x = wrapped(across, texture.wrap_u);
-    let y = wrapped(down, texture.wrap_v);
+    let (x, y) = image_position(texture, u, v);
     if texture.filter == NEAREST {
         return texel(
             texels,
@@ -239,17 +242,33 @@ pub fn sample_texture(texels: &[u32], texture: &Texture, u: f32, v: f32) -> Texe
     }
     let columns = neighbours(x, texture.width, texture.wrap_u);
     let rows = neighbours(y, texture.height, texture.wrap_v);
-    let above = between(
+    let corners = [
         texel(texels, texture, columns.first, rows.first),
         texel(texels, texture, columns.second, rows.first),
-        columns.share,
-    );
-    let below = between(
         texel(texels, texture, columns.first, rows.second),
         texel(texels, texture, columns.second, rows.second),
-        columns.share,
-    );
-    between(above, below, rows.share)
+    ];
+    bilinear(corners, columns.share, rows.share)
+}
+
+/// Returns the wrapped position in the image, 0..=1 from the left and from the top, of a surface's texture coordinates.
+#[inline(always)]
+pub(crate) fn image_position(texture: &Texture, u: f32, v: f32) -> (f32, f32) {
+    let across = u * texture.u_by_u + v * texture.u_by_v + texture.u_at_zero;
+    let down = u * texture.v_by_u + v * texture.v_by_v + texture.v_at_zero;
+    (
+        wrapped(across, texture.wrap_u),
+        wrapped(down, texture.wrap_v),
+    )
+}
+
+/// Interpolates four texels: the upper left, upper right, lower left and lower right one. The shares are the weights of
+/// the right and of the lower ones.
+#[inline(always)]
+pub(crate) fn bilinear(corners: [Texel; 4], right: f32, lower: f32) -> Texel {
+    let above = between(corners[0], corners[1], right);
+    let below = between(corners[2], corners[3], right);
+    between(above, below, lower)
 }
 
 /// Returns the linear values of the 256 sRGB bytes (IEC 61966-2-1).

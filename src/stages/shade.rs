@@ -5,10 +5,15 @@
 //! queue entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
 //! Method: see [`vertex::shading`](crate::vertex::shading).
 
+mod arrays;
 mod block;
+mod material_block;
+mod material_queues;
 mod read_ahead;
 
 use block::Block;
+use material_block::{MaterialBlock, supported_material};
+use material_queues::{MaterialQueue, MaterialQueues};
 use read_ahead::{GROUP, read_ahead};
 
 use std::ops::Range;
@@ -49,13 +54,13 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
 /// Runs the stage on the CPU, specialised for scenes with (`INSTANCED`) or without instances and textures.
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     let scene = wave.scene.clone();
+    let entries = 0..wave.queue_length(counts::hits(bounce));
     // At the last bounce only emission counts.
-    if INSTANCED || bounce == wave.max_bounces {
-        let entries = wave.queue_length(counts::hits(bounce));
-        for first in (0..entries).step_by(GROUP) {
-            let group = first..entries.min(first + GROUP);
+    if bounce == wave.max_bounces {
+        for first in entries.clone().step_by(GROUP) {
+            let group = first..entries.end.min(first + GROUP);
             if INSTANCED {
-                read_ahead(wave, &scene, bounce, group.clone());
+                read_ahead(wave, &scene, group.clone());
             }
             each_path(wave, group, |wave, entry, path| {
                 shade_entry::<INSTANCED>(wave, &scene, bounce, entry, path);
@@ -63,11 +68,14 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
         }
         return;
     }
+    if INSTANCED {
+        in_material_blocks(wave, &scene, bounce, entries);
+        return;
+    }
     vectorized(
         #[inline(always)]
         || {
             let mut block = Block::default();
-            let entries = 0..wave.queue_length(counts::hits(bounce));
             each_path(
                 wave,
                 entries,
@@ -83,6 +91,33 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
             block.shade(wave, &scene, bounce);
         },
     );
+}
+
+/// Number of paths below which they are shaded one by one instead of as a block.
+const MIN_BLOCK: usize = 4;
+
+/// Shades paths of a scene with instances or textures, those of one material together.
+fn in_material_blocks(wave: &mut CpuWave, scene: &RenderScene, bounce: u32, entries: Range<usize>) {
+    let mut block = Box::<MaterialBlock>::default();
+    let mut shade = |wave: &mut CpuWave, queue: &MaterialQueue| {
+        if queue.count >= MIN_BLOCK && block.supports(scene, queue.material) {
+            block.shade(wave, scene, bounce, queue);
+            return;
+        }
+        for (&entry, &path) in queue.entries() {
+            shade_entry::<true>(wave, scene, bounce, entry as usize, path as usize);
+        }
+    };
+    let mut queues = MaterialQueues::new(scene.materials.len());
+    each_path(
+        wave,
+        entries,
+        |wave, entry, path| match supported_material(wave, scene, path) {
+            Some(material) => queues.add(material, entry, path, |queue| shade(wave, queue)),
+            None => shade_entry::<true>(wave, scene, bounce, entry, path),
+        },
+    );
+    queues.empty(|queue| shade(wave, queue));
 }
 
 /// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index of

@@ -21,7 +21,7 @@ use crate::{
 
 /// Clamps the contribution of light that has scattered `scatterings` times between light and camera. Only light that
 /// scattered at least twice is clamped, to [`LightParams::max_indirect`].
-#[inline]
+#[inline(always)]
 pub fn clamp_indirect(light_params: &LightParams, light: Vec3, scatterings: u32) -> Vec3 {
     if scatterings < 2 {
         light

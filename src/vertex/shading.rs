@@ -25,7 +25,7 @@ use crate::{
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
         bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
-        material::{TWO_SIDED_EMISSION, transmitted},
+        material::{Material, TWO_SIDED_EMISSION, transmitted},
         material_textures::{emission_at, material_at},
     },
 };
@@ -163,6 +163,26 @@ pub fn sent(
     emission_at(&scene.texture_atlas(), material, &surface)
 }
 
+/// Returns the primitive that a light sample chose, in the scene or in the mesh of an instance, that instance or
+/// `NO_INSTANCE`, and the radiance sent to `origin`.
+#[inline]
+pub(crate) fn light_target(
+    scene: &RenderScene,
+    origin: Vec3,
+    sample: &LightSample,
+) -> (u32, u32, Vec3) {
+    let mut to = sample.to_primitive;
+    if to == NO_PRIMITIVE {
+        return (to, NO_INSTANCE, sample.radiance);
+    }
+    let mut instance = NO_INSTANCE;
+    if to >= scene.light_params.first_instanced {
+        instance = scene.primitives[to as usize].number;
+        to -= instance_entry(scene, instance);
+    }
+    (to, instance, sent(scene, origin, sample, to, instance))
+}
+
 /// Samples a point on a light, and stores the shadow ray in the vertex with the light that it carries. Stores nothing
 /// if the sample cannot contribute. `primitive_left` is the index of the primitive that was hit.
 #[inline]
@@ -190,16 +210,10 @@ pub fn connect_light<const INSTANCED: bool>(
     } else {
         (origin, lifted)
     };
-    let (mut to, mut light_instance) = (sample.to_primitive, NO_INSTANCE);
-    let in_scene = to < scene.light_params.first_instanced || to == NO_PRIMITIVE;
-    if INSTANCED && !in_scene {
-        light_instance = scene.primitives[to as usize].number;
-        to -= instance_entry(scene, light_instance);
-    }
-    let radiance = if INSTANCED && to != NO_PRIMITIVE {
-        sent(scene, origin, &sample, to, light_instance)
+    let (to, light_instance, radiance) = if INSTANCED {
+        light_target(scene, origin, &sample)
     } else {
-        sample.radiance
+        (sample.to_primitive, NO_INSTANCE, sample.radiance)
     };
     let value = bsdf_value(
         &scene.energy,
@@ -265,7 +279,7 @@ pub fn scatter<const INSTANCED: bool>(
 /// survival.
 ///
 /// `choice` is a random number in [0, 1). Paths survive unchanged before scattering event [`ROULETTE_START`].
-#[inline]
+#[inline(always)]
 pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) -> bool {
     if bounce + 1 < ROULETTE_START {
         return true;
@@ -276,6 +290,26 @@ pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) 
     );
     throughput.rgb *= 1.0 / chance;
     choice < chance
+}
+
+/// Returns the light that the path gains from the emission of an emissive surface it hit, weighted and clamped. `cosine`
+/// is that between the front normal and the direction back along the ray.
+#[inline]
+pub(crate) fn emitted_light(
+    scene: &RenderScene,
+    hit: &Hit,
+    material: &Material,
+    vertex: &Vertex,
+    cosine: f32,
+) -> Vec3 {
+    let emitted = if cosine > 0.0 {
+        emission(scene, hit, material.emission, vertex, cosine)
+    } else if material.flags & TWO_SIDED_EMISSION != 0 {
+        vertex.throughput.rgb * material.emission
+    } else {
+        Vec3::ZERO
+    };
+    clamp_indirect(&scene.light_params, emitted, vertex.bounce)
 }
 
 /// Shades one path at its hit: writes the outputs of `vertex`, and returns whether the path continues. `scatters` is
@@ -311,12 +345,7 @@ pub fn shade_path<const INSTANCED: bool>(
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if max_component(material.emission) > 0.0 {
-        if front {
-            vertex.emitted = emission(scene, hit, material.emission, vertex, cosine);
-        } else if material.flags & TWO_SIDED_EMISSION != 0 {
-            vertex.emitted = vertex.throughput.rgb * material.emission;
-        }
-        vertex.emitted = clamp_indirect(&scene.light_params, vertex.emitted, vertex.bounce);
+        vertex.emitted = emitted_light(scene, hit, material, vertex, cosine);
     }
     if !scatters || (!front && material.one_sided == 1) {
         return false;

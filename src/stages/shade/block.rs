@@ -8,6 +8,7 @@ mod light_samples;
 
 use glam::Vec3;
 
+use super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of};
 use crate::{
     accel::primitive::{Primitive, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
@@ -22,45 +23,6 @@ use crate::{
     stages::wave::{CpuWave, counts},
     vertex::shading::survives_roulette,
 };
-
-/// Maximum number of paths in a block.
-const PATHS: usize = 32;
-
-/// A number for each path of a block.
-type F32Array = [f32; PATHS];
-/// A 32-bit word for each path of a block.
-type U32Array = [u32; PATHS];
-
-/// A vector for each path of a block, as a structure of arrays.
-#[derive(Default)]
-struct Vec3Array {
-    x: F32Array,
-    y: F32Array,
-    z: F32Array,
-}
-
-impl Vec3Array {
-    /// Zero vectors.
-    const ZERO: Vec3Array = Vec3Array {
-        x: [0.0; PATHS],
-        y: [0.0; PATHS],
-        z: [0.0; PATHS],
-    };
-
-    /// Returns the vector at this index.
-    #[inline(always)]
-    fn get(&self, index: usize) -> Vec3 {
-        Vec3::new(self.x[index], self.y[index], self.z[index])
-    }
-
-    /// Replaces the vector at this index.
-    #[inline(always)]
-    fn set(&mut self, index: usize, v: Vec3) {
-        self.x[index] = v.x;
-        self.y[index] = v.y;
-        self.z[index] = v.z;
-    }
-}
 
 /// A group of paths that are shaded together, as arrays. Entries from `count` on hold stale values, which are computed
 /// but never stored in the wave.
@@ -379,7 +341,7 @@ impl Block {
     /// Stores the shadow rays in the wave and counts them.
     #[inline(always)]
     fn store_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
-        let (indices, count) = Block::indices_of(&self.casts_shadow_ray[..self.count]);
+        let (indices, count) = indices_of(&self.casts_shadow_ray[..self.count]);
         for &at in &indices[..count] {
             wave.shadow_rays[self.queue_indices[at]] = ShadowRay {
                 origin: self.shadow_origins.get(at),
@@ -405,7 +367,7 @@ impl Block {
     /// Stores the next rays and throughputs of the paths that continue in the wave, and sets their flags.
     #[inline(always)]
     fn store_next_rays(&self, wave: &mut CpuWave) {
-        let (indices, count) = Block::indices_of(&self.continues[..self.count]);
+        let (indices, count) = indices_of(&self.continues[..self.count]);
         for &at in &indices[..count] {
             let (path, pdf) = (self.path_indices[at], self.next_pdfs[at]);
             wave.rays[path] = Ray {
@@ -421,17 +383,5 @@ impl Block {
             wave.radiances[path].scattered |= u32::from(pdf != 0.0);
             wave.flags[self.queue_indices[at]] = 1;
         }
-    }
-
-    /// Returns the indices of the entries that are `true`, and their number. Does not branch on the entries, because
-    /// many branches would be mispredicted.
-    #[inline(always)]
-    fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
-        let (mut indices, mut count) = ([0; PATHS], 0);
-        for (index, &is_true) in entries.iter().enumerate() {
-            indices[count % PATHS] = index;
-            count += usize::from(is_true);
-        }
-        (indices, count)
     }
 }

@@ -1,0 +1,62 @@
+//! Arrays with one entry for each path of a group that is shaded together. The compiler vectorises loops over them.
+
+use glam::Vec3;
+
+/// Maximum number of paths that are shaded together.
+pub(super) const PATHS: usize = 32;
+
+/// A number for each path of a group.
+pub(super) type F32Array = [f32; PATHS];
+/// A 32-bit word for each path of a group.
+pub(super) type U32Array = [u32; PATHS];
+
+/// A vector for each path of a group, as a structure of arrays.
+#[derive(Default)]
+pub(super) struct Vec3Array {
+    pub(super) x: F32Array,
+    pub(super) y: F32Array,
+    pub(super) z: F32Array,
+}
+
+impl Vec3Array {
+    /// Zero vectors.
+    pub(super) const ZERO: Vec3Array = Vec3Array {
+        x: [0.0; PATHS],
+        y: [0.0; PATHS],
+        z: [0.0; PATHS],
+    };
+
+    /// Returns the vector at this index.
+    #[inline(always)]
+    pub(super) fn get(&self, index: usize) -> Vec3 {
+        Vec3::new(self.x[index], self.y[index], self.z[index])
+    }
+
+    /// Replaces the vector at this index.
+    #[inline(always)]
+    pub(super) fn set(&mut self, index: usize, v: Vec3) {
+        self.x[index] = v.x;
+        self.y[index] = v.y;
+        self.z[index] = v.z;
+    }
+
+    /// Replaces all vectors by this one.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, v: Vec3) {
+        self.x = [v.x; PATHS];
+        self.y = [v.y; PATHS];
+        self.z = [v.z; PATHS];
+    }
+}
+
+/// Returns the indices of the entries that are `true`, and their number. Does not branch on the entries, because many
+/// branches would be mispredicted.
+#[inline(always)]
+pub(super) fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
+    let (mut indices, mut count) = ([0; PATHS], 0);
+    for (index, &is_true) in entries.iter().enumerate() {
+        indices[count % PATHS] = index;
+        count += usize::from(is_true);
+    }
+    (indices, count)
+}
