@@ -5,12 +5,14 @@ pub(crate) mod clusters;
 pub(crate) mod collapse;
 pub(crate) mod parts;
 pub(crate) mod shares;
+pub(crate) mod support;
 
 use std::sync::{Arc, OnceLock};
 
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
+use self::support::Support;
 use crate::{
     Error,
     accel::{
@@ -100,10 +102,6 @@ pub(crate) fn top_level_count(scene: &Scene) -> usize {
 struct MeshTree {
     /// The mesh's BVH.
     tree: Tree,
-    /// Minimum corner of the mesh's bounding box in object space.
-    low: Vec3,
-    /// Maximum corner of the mesh's bounding box in object space.
-    high: Vec3,
     /// Index of the mesh's root node among the scene's nodes.
     root: u32,
     /// See `Instance::corners`.
@@ -135,11 +133,14 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     let flat_extent = standing.iter().fold(0.0, |extent, primitive| {
         max_f32(extent, bvh::reach(primitive))
     });
-    let boxes: Vec<(DVec3, DVec3)> = scene
-        .instances
-        .iter()
-        .map(|instance| bounds(instance, &grown[instance.mesh as usize]))
-        .collect();
+    let boxes: Vec<(DVec3, DVec3)> = {
+        let supports: Vec<Support<'_>> = grown
+            .par_iter()
+            .map(|mesh| Support::new(&mesh.tree.primitives))
+            .collect();
+        let of = |instance: &scene::Instance| bounds(instance, &supports[instance.mesh as usize]);
+        scene.instances.par_iter().map(of).collect()
+    };
     let extent = boxes.iter().fold(flat_extent, |extent, (low, high)| {
         max_f32(extent, low.abs().max(high.abs()).max_element() as f32)
     });
@@ -231,15 +232,7 @@ fn grow(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
                 .collect();
             number(&mut primitives);
             let tree = bvh::build(&primitives, STACK_SIZE)?;
-            let corners = || {
-                mesh.triangles
-                    .par_iter()
-                    .flatten_iter()
-                    .map(|&vertex| corner(vertex))
-            };
             Some(MeshTree {
-                low: corners().reduce(|| Vec3::INFINITY, Vec3::min),
-                high: corners().reduce(|| Vec3::NEG_INFINITY, Vec3::max),
                 tree,
                 root: 0,
                 corners: 0,
@@ -254,18 +247,14 @@ fn axes(instance: &scene::Instance) -> DMat3 {
     DMat3::from_cols(x, y, z)
 }
 
-/// Returns the world-space box around the transformed corners of a mesh's bounding box, as minimum and maximum.
-fn bounds(instance: &scene::Instance, mesh: &MeshTree) -> (DVec3, DVec3) {
-    let (low, high) = (mesh.low.as_dvec3(), mesh.high.as_dvec3());
+/// Returns the world-space box around the transformed vertices of a mesh, as minimum and maximum.
+fn bounds(instance: &scene::Instance, mesh: &Support<'_>) -> (DVec3, DVec3) {
     let axes = axes(instance);
-    let corners = (0..8).map(|corner| {
-        let part = |bit: u32| f64::from((corner >> bit) & 1);
-        let share = DVec3::new(part(0), part(1), part(2));
-        axes * (low + (high - low) * share) + instance.position.as_dvec3()
-    });
-    corners.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), at| {
-        (low.min(at), high.max(at))
-    })
+    let reach = |sign: f64| {
+        let along = |axis: usize| mesh.reach(axes.row(axis) * sign) * sign;
+        DVec3::new(along(0), along(1), along(2)) + instance.position.as_dvec3()
+    };
+    (reach(-1.0), reach(1.0))
 }
 
 /// Returns the maximum over the rows of the sum of absolute values (infinity norm, for a matrix of absolute values).

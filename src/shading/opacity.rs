@@ -5,6 +5,8 @@
 //! the bounce, the instance and the primitive (stochastic any-hit tests: Enderton et al. 2010, Stochastic
 //! Transparency), so that the nearest accepted hit depends neither on the BVH nor on the order of tests.
 
+mod on_cpu;
+
 use glam::Vec3;
 
 use crate::{
@@ -46,7 +48,7 @@ impl OpacityTest for StochasticOpacity<'_> {
 
     #[inline]
     fn accepts(&self, ray: &Ray, found: &InstanceHit, key: u32) -> bool {
-        passes_opacity(self, ray, found, key)
+        on_cpu::accepts(self, ray, found, key)
     }
 
     #[inline]

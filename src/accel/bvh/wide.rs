@@ -8,6 +8,7 @@ mod beam;
 mod block;
 mod build;
 mod flat;
+mod instance_entry;
 mod instanced;
 mod ray;
 mod search;

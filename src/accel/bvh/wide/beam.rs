@@ -7,7 +7,7 @@ use super::{
     block::{RayBlock, RayParts},
     ray::all,
     spheres::Three,
-    tree::{OTHERS, Packet, Probe, Visit, WideNode, WideTree, first_lane},
+    tree::{OTHERS, Order, Packet, Probe, Visit, WideNode, WideTree, first_lane},
 };
 use crate::{
     accel::{
@@ -282,7 +282,7 @@ impl<S: Lanes> WideTree<S> {
         ),
     ) {
         let beam = Beam::new(block, self.extent);
-        let mut visit = Visit::new(stack, furthest);
+        let mut visit = Visit::new(stack, furthest, Order::NearestFirst);
         while self.step(
             &mut visit,
             &beam,

@@ -6,7 +6,7 @@ use glam::Vec3;
 use obvhs::Boundable;
 use rayon::prelude::*;
 
-use super::tree::{OTHERS, PACKET, Packet, WideNode, WideTree};
+use super::tree::{INSTANCE_LEAF, OTHERS, PACKET, Packet, WideNode, WideTree};
 use crate::accel::{
     bvh::Node,
     primitive::{INSTANCE, Primitive, TRIANGLE},
@@ -265,6 +265,15 @@ impl SplitTree<'_> {
         }
     }
 
+    /// Returns the index of the instance that a binary node is; `None` if it is not a single instance.
+    fn instance(&self, part: NodeRef) -> Option<u32> {
+        let NodeRef::Primitive(position) = part else {
+            return None;
+        };
+        let primitive = &self.primitives[position as usize];
+        (primitive.kind == INSTANCE).then_some(primitive.material)
+    }
+
     /// Returns whether a binary node becomes a packet.
     fn is_packet(&self, part: NodeRef) -> bool {
         match part {
@@ -342,7 +351,10 @@ impl<S: Lanes> WideTree<S> {
             self.stack_height = self.stack_height.max(waiting);
             for slot in 0..made[node].0.len() {
                 let part = made[node].0[slot];
-                made[node].1[slot] = if binary.is_packet(part) {
+                let instance = binary.instance(part);
+                made[node].1[slot] = if let Some(index) = instance {
+                    PACKET | OTHERS | INSTANCE_LEAF | index
+                } else if binary.is_packet(part) {
                     let mut positions = Vec::with_capacity(S::F32_LANES);
                     binary.positions(part, &mut positions);
                     let first = &binary.primitives[positions[0] as usize];

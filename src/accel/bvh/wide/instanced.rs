@@ -11,14 +11,15 @@ use glam::Vec3;
 use pulp::x86::{V3, V4};
 
 use super::{
+    instance_entry::InstanceEntry,
     ray::{Prepared, WideRay},
-    tree::{OTHERS, Packet, Visit, WideTree, first_lane},
+    tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, Packet, Visit, WideTree, first_lane},
 };
 use crate::{
     accel::{
         bvh::{INSTANCED_SLACK, InstancedScene, Node, slack},
-        instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer, to_object},
-        primitive::{INSTANCE, Primitive},
+        instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer},
+        primitive::Primitive,
         vectors::{Lanes, SimdLevel},
     },
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
@@ -115,8 +116,8 @@ struct InstancedTrees<S: Lanes> {
     scene: WideTree<S>,
     /// The trees of the meshes, each in its object space.
     meshes: Vec<WideTree<S>>,
-    /// Index in `meshes` of each instance's tree.
-    mesh_of_instance: Vec<u32>,
+    /// What a ray needs to enter each instance.
+    entries: Vec<InstanceEntry>,
 }
 
 /// Traversal stacks, reused by all rays.
@@ -167,17 +168,17 @@ impl<S: Lanes> InstancedTrees<S> {
                 .collect();
             WideTree::new(&nodes, scene.primitives, 0.0)
         });
+        let meshes = meshes.collect::<Option<Vec<_>>>()?;
         let top_count = roots
             .first()
             .map_or(scene.nodes.len(), |&root| root as usize);
+        let entry = |(index, instance): (u32, &Instance)| {
+            InstanceEntry::new(index, instance, trees[&instance.root])
+        };
         Some(InstancedTrees {
             scene: WideTree::new(&scene.nodes[..top_count], scene.primitives, scene.extent)?,
-            meshes: meshes.collect::<Option<_>>()?,
-            mesh_of_instance: scene
-                .instances
-                .iter()
-                .map(|each| trees[&each.root])
-                .collect(),
+            meshes,
+            entries: (0..).zip(scene.instances).map(entry).collect(),
         })
     }
 
@@ -207,7 +208,7 @@ impl<S: Lanes> InstancedTrees<S> {
             scene,
             (ray.origin, ray.direction),
             (ray.from_primitive, *from),
-            (f32::MAX, stacks),
+            (f32::MAX, Order::NearestFirst, stacks),
             #[inline(always)]
             |local, leaf| {
                 match leaf {
@@ -255,7 +256,7 @@ impl<S: Lanes> InstancedTrees<S> {
             scene,
             (ray.origin, ray.direction),
             (ray.from_primitive, *from),
-            (ray.distance, stacks),
+            (ray.distance, Order::Any, stacks),
             #[inline(always)]
             |local, leaf| {
                 let light = if local.instance == *to {
@@ -294,52 +295,54 @@ impl<S: Lanes> InstancedTrees<S> {
         scene: &InstancedScene<'_>,
         (origin, direction): (Vec3, Vec3),
         left: (u32, u32),
-        (distance, stacks): (f32, &mut Stacks),
+        (distance, order, stacks): (f32, Order, &mut Stacks),
         mut test: impl FnMut(&LocalRay<S>, Leaf<'_, S>) -> f32,
     ) {
         let slack = slack(origin, scene.extent) * INSTANCED_SLACK;
         let above = LocalRay::new(simd, (origin, direction), slack, left, NO_INSTANCE);
-        let mut visit = Visit::new(&mut stacks.scene, distance);
+        let mut visit = Visit::new(&mut stacks.scene, distance, order);
+        // The ray in the instance entered last. Outside of the loop it is written in place, which is faster.
+        let mut inside: Option<LocalRay<S>> = None;
         let mut distance = distance;
         while self.scene.step(
             &mut visit,
             &above.wide,
             #[inline(always)]
             |child| {
-                let packet = self.scene.packet(child);
                 if child & OTHERS == 0 {
-                    distance = test(&above, Leaf::Triangles(packet));
-                    return distance;
-                }
-                for lane in 0..packet.count() {
-                    let position = packet.position(lane);
-                    let primitive = &scene.primitives[position as usize];
-                    if primitive.kind != INSTANCE {
-                        distance = test(&above, Leaf::Sphere(position));
-                    } else {
-                        let instance = &scene.instances[primitive.material as usize];
-                        let local = LocalRay::in_instance(
-                            simd,
-                            (origin, direction),
-                            left,
-                            (primitive.material, instance),
-                        );
-                        let mesh = &self.meshes
-                            [self.mesh_of_instance[primitive.material as usize] as usize];
-                        let mut visit = Visit::new(&mut stacks.mesh, distance);
-                        while mesh.step(
-                            &mut visit,
-                            &local.wide,
-                            #[inline(always)]
-                            |child| {
-                                distance = test(&local, Leaf::Triangles(mesh.packet(child)));
-                                distance
-                            },
-                        ) {}
+                    distance = test(&above, Leaf::Triangles(self.scene.packet(child)));
+                } else if child & INSTANCE_LEAF == 0 {
+                    let packet = self.scene.packet(child);
+                    for lane in 0..packet.count() {
+                        distance = test(&above, Leaf::Sphere(packet.position(lane)));
+                        if distance < 0.0 {
+                            break;
+                        }
                     }
-                    if distance < 0.0 {
-                        break;
+                } else {
+                    let entry =
+                        &self.entries[(child & !(PACKET | OTHERS | INSTANCE_LEAF)) as usize];
+                    if inside
+                        .as_ref()
+                        .is_none_or(|ray| ray.instance != entry.instance)
+                    {
+                        let ray = (origin, direction);
+                        inside = Some(LocalRay::in_instance(simd, ray, left, entry));
                     }
+                    let Some(local) = &inside else {
+                        return distance;
+                    };
+                    let mesh = &self.meshes[entry.mesh as usize];
+                    let mut visit = Visit::new(&mut stacks.mesh, distance, order);
+                    while mesh.step(
+                        &mut visit,
+                        &local.wide,
+                        #[inline(always)]
+                        |child| {
+                            distance = test(local, Leaf::Triangles(mesh.packet(child)));
+                            distance
+                        },
+                    ) {}
                 }
                 distance
             },
@@ -377,17 +380,12 @@ impl<S: Lanes> LocalRay<S> {
         simd: S,
         (origin, direction): (Vec3, Vec3),
         left: (u32, u32),
-        (index, instance): (u32, &Instance),
+        entry: &InstanceEntry,
     ) -> LocalRay<S> {
-        let local = to_object(instance, origin - instance.position);
-        let inward = to_object(instance, direction);
-        LocalRay::new(
-            simd,
-            (local, inward),
-            slack(local, instance.extent),
-            left,
-            index,
-        )
+        let local = entry.to_object(origin - entry.position);
+        let inward = entry.to_object(direction);
+        let slack = slack(local, entry.extent);
+        LocalRay::new(simd, (local, inward), slack, left, entry.instance)
     }
 }
 
@@ -407,8 +405,19 @@ fn nearer_triangles<S: Lanes, T: OpacityTest>(
     };
     let (distances, us, vs) = (distances.lanes(), us.lanes(), vs.lanes());
     while hit != 0 {
-        let lane = first_lane::<S>(hit);
-        hit &= hit - 1;
+        let mut lane = first_lane::<S>(hit);
+        if T::IS_NEEDED {
+            // The nearest first, so that opacity is tested less often.
+            let mut others = hit & (hit - 1);
+            while others != 0 {
+                let other = first_lane::<S>(others);
+                others &= others - 1;
+                if distances[other] < distances[lane] {
+                    lane = other;
+                }
+            }
+        }
+        hit &= !(1 << lane);
         let found = InstanceHit {
             hit: Hit {
                 distance: distances[lane],

@@ -20,6 +20,8 @@ use crate::accel::{
 pub(super) const PACKET: u32 = 1 << 31;
 /// Bit of a child word of a packet: its primitives are not triangles.
 pub(super) const OTHERS: u32 = 1 << 30;
+/// Bit of a child word besides [`PACKET`] and [`OTHERS`]: the child is an instance, whose index is in the lower bits.
+pub(super) const INSTANCE_LEAF: u32 = 1 << 29;
 /// Number of rays that are prepared at once.
 const PREPARED: usize = 32;
 
@@ -88,6 +90,15 @@ pub(super) trait Probe<S: Lanes> {
     fn met(&self, node: &WideNode<S>, distance: f32) -> (u32, SimdF32<S>);
 }
 
+/// The order in which a traversal visits the children of a node.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// The nearest child first, for the nearest hit.
+    NearestFirst,
+    /// Any order, which takes no sorting, for queries that any hit answers.
+    Any,
+}
+
 /// Traversal state of a ray or beam: the current child, the stack and the maximum distance.
 pub(super) struct Visit<'a> {
     /// Children still to visit, the nearest on top: the bits of the entry distance in the upper half, the child word in
@@ -99,17 +110,20 @@ pub(super) struct Visit<'a> {
     child: u32,
     /// Distance beyond which nothing counts.
     distance: f32,
+    /// The order in which the children of a node are visited.
+    order: Order,
 }
 
 impl Visit<'_> {
     /// Starts a traversal at the root.
     #[inline(always)]
-    pub(super) fn new(stack: &mut [u64], distance: f32) -> Visit<'_> {
+    pub(super) fn new(stack: &mut [u64], distance: f32, order: Order) -> Visit<'_> {
         Visit {
             stack,
             height: 0,
             child: 0,
             distance,
+            order,
         }
     }
 }
@@ -177,7 +191,7 @@ impl<S: Lanes> WideTree<S> {
                 let RayParts { from_primitive, .. } = (*ray).into();
                 let wide = WideRay::new(simd, prepared, from_primitive);
                 let (mut found, distance) = Q::begin(ray);
-                let mut visit = Visit::new(&mut stack, distance);
+                let mut visit = Visit::new(&mut stack, distance, Order::NearestFirst);
                 while self.step(
                     &mut visit,
                     &wide,
@@ -231,6 +245,14 @@ impl<S: Lanes> WideTree<S> {
                 let mut nearest = key(slot);
                 let floor = visit.height;
                 let mut height = floor;
+                if visit.order == Order::Any {
+                    while met != 0 {
+                        let slot = first_lane::<S>(met);
+                        met &= met - 1;
+                        stack[height] = key(slot);
+                        height += 1;
+                    }
+                }
                 while met != 0 {
                     let slot = first_lane::<S>(met);
                     met &= met - 1;
