@@ -54,6 +54,11 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
+    /// The film could not be taken from the renderer without a copy, because something besides its threads holds it.
+    #[error(
+        "the film is still in use by another thread; render again, and report this error to the authors"
+    )]
+    FilmInUse,
     /// A GPU failed.
     #[error("{gpu}: {problem}")]
     Gpu {
@@ -104,6 +109,7 @@ impl Error {
             Error::Scene(crate::scene::Error::Write { .. })
             | Error::Write { .. }
             | Error::Memory { .. }
+            | Error::FilmInUse
             | Error::Gpu { .. }
             | Error::Compaction(_) => 1,
             Error::Scene(_)

@@ -223,7 +223,7 @@ fn a_part_stores_its_aovs() {
     let path = folder.path().join("layers.exr");
     let channels = |scene: &Scene| {
         let part = rendered(&mut start(scene, &on_cpu()), place(0, 0)..place(2, 30));
-        let mut layers = Aovs::trace(scene, &Aov::ALL).unwrap();
+        let mut layers = Aovs::trace(scene, None, &Aov::ALL).unwrap();
         layers.set_preview(Some(Preview {
             picture: part.picture(),
             milliseconds: 1.0,

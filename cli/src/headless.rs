@@ -53,7 +53,7 @@ pub(crate) fn render(
     signals: &Signals,
 ) -> Result<Ending, Error> {
     let spp = scene.spp;
-    let mut layers = Aovs::trace(scene, layers)?;
+    let mut layers = Aovs::trace(scene, renderer.trees(), layers)?;
     if wants_preview(outputs, &layers) {
         renderer.keep_for_previews();
     }

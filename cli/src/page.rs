@@ -63,7 +63,12 @@ pub(crate) fn show(
         renderer.set_size(width, height)?;
     }
     while renderer.stats().spp == 0 && renderer.advance()? {}
-    let stats = finish(renderer, &scene, outputs, &mut Aovs::trace(&scene, &[])?)?;
+    let stats = finish(
+        renderer,
+        &scene,
+        outputs,
+        &mut Aovs::trace(&scene, None, &[])?,
+    )?;
     if stats.spp < scene.spp && stats.noise.is_none() {
         note(&format!(
             "{} has {} of {} {}",

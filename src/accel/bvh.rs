@@ -24,7 +24,10 @@ use crate::{
             Instance, InstanceHit, NO_INSTANCE, instance_blocks, nearer_instance_hit, to_object,
         },
         primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
-        trees::parts::{self, Reinserted},
+        trees::{
+            parts::{self, Reinserted},
+            source::Source,
+        },
     },
     math::{max_f32, min_f32},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
@@ -516,24 +519,29 @@ pub(crate) fn reach(primitive: &Primitive) -> f32 {
 ///
 /// Returns `None` if a traversal would need more than `stack_size` stack entries.
 pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
+    build_from(&Source::List(primitives), stack_size)
+}
+
+/// Builds a BVH over the primitives of a source, at least one. See [`build`].
+pub(crate) fn build_from(source: &Source, stack_size: u32) -> Option<Tree> {
     // Reinsertion prefers deep trees where boxes are nested; without it the depth is bounded by the passes of
     // clustering.
     let (CompressedTree { nodes, order }, waiting) = [Reinserted::SOME, Reinserted::NONE]
         .into_iter()
         .map(|reinserted| {
-            let grown = parts::build(primitives, reinserted);
+            let grown = parts::build(source, reinserted);
             let waiting = max_stack_height(&grown.nodes);
             (grown, waiting)
         })
         .find(|&(_, waiting)| waiting <= stack_size)?;
-    let extent = primitives.par_iter().map(reach).reduce(|| 0.0, max_f32);
-    let ordered = order
+    let primitives: Vec<Primitive> = order
         .par_iter()
-        .map(|&index| primitives[index as usize])
+        .map(|&index| source.primitive(index))
         .collect();
+    let extent = primitives.par_iter().map(reach).reduce(|| 0.0, max_f32);
     Some(Tree {
         nodes,
-        primitives: ordered,
+        primitives,
         extent,
         stack_height: waiting,
     })

@@ -5,14 +5,18 @@ pub(crate) mod clusters;
 pub(crate) mod collapse;
 pub(crate) mod parts;
 pub(crate) mod shares;
+pub(crate) mod source;
 pub(crate) mod support;
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    mem,
+    sync::{Arc, OnceLock},
+};
 
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
-use self::support::Support;
+use self::{source::Source, support::Support};
 use crate::{
     Error,
     accel::{
@@ -24,7 +28,7 @@ use crate::{
             COORDINATES, Corners, Instance, LEFT_HANDED, MeshVertex, NO_MATERIAL, NORMALS,
             SECOND_COORDINATES, TANGENTS,
         },
-        primitive::{INSTANCE, Primitive, SPHERE, TRIANGLE},
+        primitive::{INSTANCE, Primitive},
     },
     math::max_f32,
     scene::{self, Scene, memory},
@@ -110,29 +114,17 @@ struct MeshTree {
 
 /// Builds the trees of a scene. `None` if a traversal would need more stack entries than there are.
 fn build(scene: &Scene) -> Option<SceneBvhs> {
-    let triangles = scene
-        .triangles
-        .par_iter()
-        .map(|triangle| flat(triangle.vertices, triangle.material));
-    let spheres = scene.spheres.iter().map(|sphere| Primitive {
-        a: sphere.center,
-        b: Vec3::new(sphere.radius, 0.0, 0.0),
-        material: sphere.material,
-        kind: SPHERE,
-        ..Primitive::default()
-    });
-    let mut standing: Vec<Primitive> = triangles.collect();
-    standing.extend(spheres);
     if scene.instances.is_empty() {
-        number(&mut standing);
-        return bvh::build(&standing, STACK_SIZE).map(SceneBvhs::new);
+        return bvh::build_from(&Source::Scene(scene, &[]), STACK_SIZE).map(SceneBvhs::new);
     }
 
     let mut grown = grow(&scene.meshes)?;
     let deepest = grown.iter().map(|grown| grown.tree.stack_height).max();
-    let flat_extent = standing.iter().fold(0.0, |extent, primitive| {
-        max_f32(extent, bvh::reach(primitive))
-    });
+    let flat = Source::Scene(scene, &[]);
+    let flat_extent = (0..flat.count() as u32).into_par_iter();
+    let flat_extent = flat_extent
+        .map(|index| bvh::reach(&flat.primitive(index)))
+        .reduce(|| 0.0, max_f32);
     let boxes: Vec<(DVec3, DVec3)> = {
         let supports: Vec<Support<'_>> = grown
             .par_iter()
@@ -144,22 +136,26 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     let extent = boxes.iter().fold(flat_extent, |extent, (low, high)| {
         max_f32(extent, low.abs().max(high.abs()).max_element() as f32)
     });
-    standing.extend((0..).zip(scene.instances.iter().zip(&boxes)).map(
-        |(number, (instance, &(low, high)))| {
-            let pad = f64::from(extent) * pad(instance);
-            Primitive {
-                a: (low - pad).as_vec3().map(f32::next_down),
-                b: (high + pad).as_vec3().map(f32::next_up),
-                kind: INSTANCE,
-                material: number,
-                ..Primitive::default()
-            }
-        },
-    ));
-    number(&mut standing);
+    let boxed = |(number, (instance, &(low, high))): (u32, (&scene::Instance, &(DVec3, DVec3)))| {
+        let pad = f64::from(extent) * pad(instance);
+        Primitive {
+            a: (low - pad).as_vec3().map(f32::next_down),
+            b: (high + pad).as_vec3().map(f32::next_up),
+            kind: INSTANCE,
+            material: number,
+            ..Primitive::default()
+        }
+    };
+    let numbered = (0..).zip(scene.instances.iter().zip(&boxes));
+    let instances: Vec<Primitive> = numbered.map(boxed).collect();
+    let all = Source::Scene(scene, &instances);
     // Entering an instance leaves up to two groups of siblings on the stack, besides those of its mesh.
-    let above = bvh::build(&standing, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    let above = bvh::build_from(&all, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    drop((instances, boxes));
     let (mut nodes, mut primitives) = (above.nodes, above.primitives);
+    let trees = || grown.iter().map(|grown| &grown.tree);
+    nodes.reserve_exact(trees().map(|tree| tree.nodes.len()).sum());
+    primitives.reserve_exact(trees().map(|tree| tree.primitives.len()).sum());
     let (mut corners, mut vertices) = (Vec::new(), Vec::new());
     for (grown, mesh) in grown.iter_mut().zip(scene.meshes.iter()) {
         grown.root = nodes.len() as u32;
@@ -168,13 +164,15 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
             attributes(mesh, &grown.tree.primitives, &mut corners, &mut vertices);
         }
         let first = primitives.len() as u32;
-        primitives.append(&mut grown.tree.primitives);
-        let moved = grown.tree.nodes.drain(..).map(|node| Node {
-            child_base: node.child_base + grown.root,
+        // Frees the mesh's own lists, because all trees of a scene do not fit into memory twice.
+        primitives.append(&mut mem::take(&mut grown.tree.primitives));
+        let root = grown.root;
+        let moved = mem::take(&mut grown.tree.nodes).into_iter();
+        nodes.extend(moved.map(|node| Node {
+            child_base: node.child_base + root,
             primitive_base: node.primitive_base + first,
             ..node
-        });
-        nodes.extend(moved);
+        }));
     }
     let instances = scene
         .instances
@@ -197,41 +195,12 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     })
 }
 
-/// Returns a triangle with these vertices, in counter-clockwise order.
-fn flat([a, b, c]: [Vec3; 3], material: u32) -> Primitive {
-    Primitive {
-        a,
-        b,
-        c,
-        material,
-        kind: TRIANGLE,
-        number: 0,
-    }
-}
-
-/// Sets each primitive's `number` to its index.
-fn number(primitives: &mut [Primitive]) {
-    primitives
-        .par_iter_mut()
-        .enumerate()
-        .for_each(|(number, primitive)| primitive.number = number as u32);
-}
-
 /// Builds the BVH of each mesh, in parallel. `None` if one is too deep.
 fn grow(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
     meshes
         .par_iter()
         .map(|mesh| {
-            let material = |number: usize| mesh.materials[number.min(mesh.materials.len() - 1)];
-            let corner = |vertex: u32| mesh.positions[vertex as usize];
-            let mut primitives: Vec<Primitive> = mesh
-                .triangles
-                .par_iter()
-                .enumerate()
-                .map(|(number, &triangle)| flat(triangle.map(corner), material(number)))
-                .collect();
-            number(&mut primitives);
-            let tree = bvh::build(&primitives, STACK_SIZE)?;
+            let tree = bvh::build_from(&Source::Mesh(mesh), STACK_SIZE)?;
             Some(MeshTree {
                 tree,
                 root: 0,

@@ -3,14 +3,14 @@
 //! They are traced on the CPU whatever the backend, and depend only on the scene and its seed. The camera rays of the
 //! first [`SAMPLES`] samples are averaged in order, so every render of a scene has the same AOVs.
 
-use std::str::FromStr;
+use std::{str::FromStr, sync::Arc};
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::{
     Error,
-    accel::instance::NO_INSTANCE,
+    accel::{instance::NO_INSTANCE, trees::SceneBvhs},
     camera::Camera,
     device::render_scene::RenderScene,
     math::dot,
@@ -108,9 +108,16 @@ impl Aovs {
 
     /// Computes the requested AOVs. Camera rays are traced only if albedo, normal or depth is requested.
     ///
+    /// `trees` are the BVHs of this scene, such as [`Renderer::trees`](crate::render::renderer::Renderer::trees) returns
+    /// them. With `None` they are built.
+    ///
     /// # Errors
     /// See [`RenderScene::new`].
-    pub fn trace(scene: &Scene, requested: &[Aov]) -> Result<Aovs, Error> {
+    pub fn trace(
+        scene: &Scene,
+        trees: Option<Arc<SceneBvhs>>,
+        requested: &[Aov],
+    ) -> Result<Aovs, Error> {
         let mut aovs = Aovs {
             requested: requested.to_vec(),
             pixels: Vec::new(),
@@ -121,7 +128,10 @@ impl Aovs {
         let of_the_scene = |aov: &Aov| !matches!(aov, Aov::Samples | Aov::Denoised);
         if aovs.requested.iter().any(of_the_scene) {
             let (width, height) = scene.size;
-            let render_scene = RenderScene::new(scene)?;
+            let render_scene = match trees {
+                Some(trees) => RenderScene::with_trees(trees, scene)?,
+                None => RenderScene::new(scene)?,
+            };
             let camera = Camera::new(&scene.camera, width, height);
             let span = Span {
                 width,

@@ -4,6 +4,7 @@ use glam::Vec3;
 
 use crate::{
     accel::trees::primitive_count,
+    adaptive::pixel_noise::PixelNoise,
     film::Film,
     inspect::aovs::Aovs,
     scene::{
@@ -37,8 +38,9 @@ const PICTURE: u64 = size_of::<Vec3>() as u64;
 const PIXEL_STATS: u64 = 4 + 3 * 8 + 3 * 4;
 /// Memory of adaptive sampling in bytes per pixel: the statistics, the sample counts and the list of pixels.
 const ADAPTIVE: u64 = PIXEL_STATS + 4 + 4;
-/// Memory of the results of a convergence test in bytes per pixel: film sums and noise.
-const CONVERGENCE_TEST: u64 = 3 * 8 + 3 * 4;
+/// Memory of a convergence test in bytes per pixel: film sums and noise, padded to a multiple of eight bytes, a flag, and
+/// the list of pixels that need more samples.
+const CONVERGENCE_TEST: u64 = size_of::<([u64; 3], PixelNoise)>() as u64 + 1 + 4;
 /// Memory of the two copies of the film that denoising needs, in bytes per pixel.
 const SNAPSHOTS: u64 = 2 * Film::BYTES_PER_PIXEL;
 /// Memory of denoising in bytes per pixel: radiance and variance, and four tables of 64-bit integers before and after

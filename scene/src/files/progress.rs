@@ -31,14 +31,20 @@ thread_local! {
 }
 
 impl LoadProgress {
-    /// Calls `load` and returns its result. Until it returns, OBJ and PLY files that this thread reads are reported.
+    /// Calls `load` and returns its result. Until it returns or panics, OBJ and PLY files that this thread reads are reported.
     ///
     /// Calls must not be nested: the inner one would end the reports to the outer one.
     pub fn watch<T>(&self, load: impl FnOnce() -> T) -> T {
+        /// Ends the reports when it is dropped, also if `load` panics.
+        struct EndOfReports;
+        impl Drop for EndOfReports {
+            fn drop(&mut self) {
+                WATCHER.set(None);
+            }
+        }
         WATCHER.set(Some(self.clone()));
-        let result = load();
-        WATCHER.set(None);
-        result
+        let _end = EndOfReports;
+        load()
     }
 
     /// Returns the name of the OBJ or PLY file that was opened last, without its folder, and the fraction of it that was

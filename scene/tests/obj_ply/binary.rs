@@ -1,6 +1,6 @@
 //! Binary PLY files, whose usual layouts have a reader of their own.
 
-use std::fs;
+use std::{fs, panic};
 
 use raysieve::scene::{LoadProgress, Scene};
 
@@ -141,4 +141,15 @@ fn progress_of_a_file_is_reported_while_it_is_read() {
     assert_eq!(progress.file(), None);
     progress.watch(|| Scene::load(&path)).unwrap();
     assert_eq!(progress.file(), Some(("grid.ply".to_owned(), 1.0)));
+}
+
+#[test]
+fn files_read_after_a_panic_are_not_reported() {
+    let path = folder("progress_after_panic").join("grid.ply");
+    fs::write(&path, grid("binary_little_endian", false)).unwrap();
+    let progress = LoadProgress::default();
+    let failed = panic::catch_unwind(|| progress.watch(|| panic!("expected by this test")));
+    assert!(failed.is_err());
+    Scene::load(&path).unwrap();
+    assert_eq!(progress.file(), None);
 }

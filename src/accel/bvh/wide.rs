@@ -13,6 +13,7 @@ mod instanced;
 mod ray;
 mod search;
 mod spheres;
+mod split;
 mod tree;
 mod triangles;
 
@@ -77,10 +78,10 @@ impl SimdScene {
     ) -> Option<SimdScene> {
         Some(SimdScene(match vectors {
             SimdLevel::Eight(simd) => {
-                SceneForm::Eight(simd, WideTree::new(nodes, primitives, extent)?)
+                SceneForm::Eight(simd, WideTree::new(nodes, 0, primitives, extent)?)
             }
             SimdLevel::Sixteen(simd) => {
-                SceneForm::Sixteen(simd, WideTree::new(nodes, primitives, extent)?)
+                SceneForm::Sixteen(simd, WideTree::new(nodes, 0, primitives, extent)?)
             }
         }))
     }

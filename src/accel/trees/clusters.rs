@@ -19,8 +19,6 @@ use crate::{
 
 /// Maximum distance in places to a neighbour that a cluster may choose; larger values hardly improve trees.
 const REACH: usize = 14;
-/// Number of rows of costs that are kept, for a cluster and those within reach, rounded up to a power of two.
-const ROWS: usize = (REACH + 1).next_power_of_two();
 /// Minimum share of mutual choices: at least one pair per this many clusters. Usually there is one per three or four.
 const FEW: usize = 16;
 
@@ -66,7 +64,9 @@ impl Builder {
     /// Builds the tree by clustering.
     fn cluster(&mut self, boxes: &[Aabb]) {
         self.clusters.clear();
-        for number in along_the_curve(boxes) {
+        // A part is sorted by one thread.
+        let count = boxes.len();
+        for number in along_the_curve(count, count, |number| boxes[number as usize]) {
             let leaf = Bvh2Node::new(boxes[number as usize], 1, number);
             self.clusters.push(leaf);
         }
@@ -120,6 +120,25 @@ fn pair_neighbours(choices: &mut [u32]) {
     }
 }
 
+/// Returns the smallest of the costs.
+#[inline(always)]
+fn minimum(costs: &[f32; REACH]) -> f32 {
+    // In halves, so that the compiler vectorises it.
+    let at = |number: usize| costs.get(number).copied().unwrap_or(f32::INFINITY);
+    let eight: [f32; 8] = std::array::from_fn(|number| min_f32(at(number), at(number + 8)));
+    let four: [f32; 4] = std::array::from_fn(|number| min_f32(eight[number], eight[number + 4]));
+    min_f32(min_f32(four[0], four[1]), min_f32(four[2], four[3]))
+}
+
+/// Returns the index of the last of the costs that is equal to `cost`, which must be among them.
+#[inline(always)]
+fn last(costs: &[f32; REACH], cost: f32) -> u32 {
+    let equal = costs.iter().enumerate().fold(1, |equal, (number, &each)| {
+        equal | u32::from(each == cost) << number
+    });
+    equal.ilog2()
+}
+
 impl Clusters {
     /// Removes all clusters.
     fn clear(&mut self) {
@@ -150,24 +169,34 @@ impl Clusters {
             self.high[axis].resize(count + REACH, 0.0);
         }
         choices.clear();
-        // Costs of each cluster with those that follow it.
-        let mut rows = [[f32::INFINITY; REACH]; ROWS];
-        for number in 0..count {
-            let row = self.costs(number);
-            rows[number % ROWS] = row;
-            let mut best = (f32::INFINITY, number);
-            for away in (1..=REACH.min(number)).rev() {
-                let cost = rows[(number - away) % ROWS][away - 1];
-                if cost <= best.0 {
-                    best = (cost, number - away);
-                }
+        // The least costs of the next clusters, from `number` on, with those before `number`, and the clusters with which
+        // they have them.
+        let mut costs_before = [f32::INFINITY; REACH + 1];
+        let mut choices_before = [0; REACH + 1];
+        for number in 0..count as u32 {
+            let mut row = self.costs(number as usize);
+            let following = count - 1 - number as usize;
+            if following < REACH {
+                row[following..].fill(f32::INFINITY);
             }
-            for (next, &cost) in (number + 1..count).zip(&row) {
-                if cost <= best.0 {
-                    best = (cost, next);
-                }
+            let (before, mut choice) = (costs_before[0], choices_before[0]);
+            let after = minimum(&row);
+            if after <= before && after < f32::INFINITY {
+                choice = number + 1 + last(&row, after);
+            } else if before == f32::INFINITY {
+                choice = number;
             }
-            choices.push(best.1 as u32);
+            choices.push(choice);
+            for away in 0..REACH {
+                let (cost, before) = (row[away], costs_before[away + 1]);
+                let better = cost <= before;
+                costs_before[away] = if better { cost } else { before };
+                choices_before[away] = if better {
+                    number
+                } else {
+                    choices_before[away + 1]
+                };
+            }
         }
     }
 

@@ -1,14 +1,18 @@
 //! Collapses a binary BVH to the CWBVH at the least cost (Ylitie, Karras & Laine 2017), in parallel.
 //!
-//! The binary tree comes as branches and the tree above them. They only divide the work: costs are those of the whole,
-//! and a node of the wide tree may start anywhere in a branch. Imports `bvh` and `shares`.
+//! The binary tree consists of branches and the nodes above them. They only divide the work: costs are those of the
+//! whole, and a node of the wide tree may start anywhere in a branch. Imports `bvh`, `shares`, `source`.
 
+use bytemuck::Zeroable;
 use glam::Vec3;
-use obvhs::bvh2::Bvh2;
+use obvhs::{aabb::Aabb, bvh2::Bvh2};
 use rayon::prelude::*;
 
-use super::shares::Shares;
-use crate::accel::bvh::{CompressedTree, Node};
+use super::{shares::Shares, source::Source};
+use crate::accel::{
+    bvh::{CompressedTree, Node},
+    vectors::vectorized,
+};
 
 /// Maximum number of primitives of a leaf, as many as a child's `meta` can encode.
 const MAX_LEAF_PRIMITIVES: u32 = 3;
@@ -16,137 +20,220 @@ const MAX_LEAF_PRIMITIVES: u32 = 3;
 /// a GPU.
 const PRIMITIVE_COST: f32 = 1.0;
 
-/// Collapses a binary tree. The leaves of `above` refer to the branches by index.
-pub(crate) fn collapse(above: Binary, branches: Vec<Binary>) -> CompressedTree {
-    let forest = Forest::of(above, branches);
+/// Collapses the binary tree with this root over the primitives of a source. The forks from index `above` on lie above
+/// the branches.
+pub(crate) fn collapse(
+    source: &Source,
+    forks: Vec<Fork>,
+    above: usize,
+    root: BinaryRef,
+) -> CompressedTree {
+    let forest = Forest {
+        source,
+        forks,
+        above,
+    };
     // Nodes that start in the branches are found first, then built in parallel and inserted.
     let mut roots = Vec::new();
-    forest.grow(At::default(), |at| {
-        roots.push(at);
-        CompressedTree::default()
+    let mut size = (0, 0);
+    let top = forest.grow(root, (0, 0), |at| {
+        (!forest.is_above(at)).then(|| {
+            roots.push(at);
+            CompressedTree::default()
+        })
     });
-    let below = |&at: &At| forest.grow(at, |_| CompressedTree::default());
+    let below = |&at: &BinaryRef| forest.grow(at, (0, 0), |_| None);
     let grown: Vec<CompressedTree> = roots.par_iter().map(below).collect();
+    for tree in grown.iter().chain([&top]) {
+        size.0 += tree.nodes.len();
+        size.1 += tree.order.len();
+    }
     let mut grown = grown.into_iter();
-    forest.grow(At::default(), |_| grown.next().unwrap_or_default())
+    forest.grow(root, size, |at| {
+        (!forest.is_above(at)).then(|| grown.next().unwrap_or_default())
+    })
 }
 
-/// A node of the binary tree, inner node or leaf.
-#[derive(Clone, Copy)]
-struct Fork {
-    /// Minimum corner of the box.
-    low: Vec3,
-    /// Index of the right child; the left one follows the node. 0 in a leaf.
-    right: u32,
-    /// Maximum corner of the box.
-    high: Vec3,
-    /// Index of a leaf's primitive or, in the tree above, of its branch.
-    leaf_index: u32,
-    /// The optimal split of two to eight boxes between the children.
-    shares: Shares<7>,
-    /// Whether the primitives below form a leaf if the node gets a single box.
-    leaf: bool,
-}
+/// A reference to a node of the binary tree: a primitive, which is a leaf, or a fork.
+#[derive(Clone, Copy, Default, PartialEq, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct BinaryRef(u32);
 
-impl Fork {
-    /// Returns half the surface area of the box.
-    fn half_area(&self) -> f32 {
-        let size = self.high - self.low;
-        (size.x + size.y) * size.z + size.x * size.y
+impl BinaryRef {
+    /// Bit of references to primitives.
+    const PRIMITIVE: u32 = 1 << 31;
+
+    /// Refers to the primitive at this index, below 2³¹.
+    pub(crate) fn primitive(index: u32) -> BinaryRef {
+        BinaryRef(index | BinaryRef::PRIMITIVE)
+    }
+
+    /// Returns the index of a primitive, or that of a fork as error.
+    #[inline]
+    fn index(self) -> Result<u32, usize> {
+        if self.0 & BinaryRef::PRIMITIVE != 0 {
+            Ok(self.0 & !BinaryRef::PRIMITIVE)
+        } else {
+            Err(self.0 as usize)
+        }
     }
 }
 
+/// An inner node of the binary tree.
+#[derive(Clone, Copy, Zeroable)]
+pub(crate) struct Fork {
+    /// Minimum corner of the box.
+    low: Vec3,
+    /// Maximum corner of the box.
+    high: Vec3,
+    /// The two children.
+    children: [BinaryRef; 2],
+    /// The optimal split of two to eight boxes between the children, and whether the primitives below form a leaf.
+    shares: Shares<8>,
+}
+
+/// Returns half the surface area of a box.
+#[inline(always)]
+fn half_area(low: Vec3, high: Vec3) -> f32 {
+    let size = high - low;
+    (size.x + size.y) * size.z + size.x * size.y
+}
+
 /// Costs of tracing rays through a subtree.
-#[derive(Clone, Copy, Default)]
-struct Costs {
-    /// Minimum cost if one to seven boxes of a wide node represent the subtree; entry `n - 1` is that of `n` boxes.
-    by_boxes: [f32; 7],
+#[derive(Clone, Copy)]
+pub(crate) struct Costs {
+    /// Minimum cost if one to seven boxes of a wide node represent the subtree; entry `n - 1` is that of `n` boxes. The
+    /// last entry is not used.
+    by_boxes: [f32; 8],
     /// Number of primitives in the subtree.
     primitives: u32,
 }
 
-/// Subtrees of a binary BVH in depth-first order.
-pub(crate) struct Binary {
-    /// Nodes of all subtrees; a left child follows its parent.
-    forks: Vec<Fork>,
-    /// Indices of the subtrees' roots.
-    roots: Vec<u32>,
-}
-
-impl Binary {
-    /// Copies the subtrees at these roots of a tree with one primitive per leaf. `number` maps its primitive indices.
-    pub(crate) fn of(tree: &Bvh2, roots: &[u32], number: impl Fn(u32) -> u32) -> Binary {
-        let mut forks: Vec<Fork> = Vec::with_capacity(tree.nodes.len());
-        // Nodes to copy, each with the parent whose right child it is, if any.
-        let mut ways = Vec::new();
-        let mut copy = |root: u32| {
-            let first = forks.len() as u32;
-            ways.push((root, None));
-            while let Some((index, parent)) = ways.pop() {
-                let here = forks.len() as u32;
-                if let Some(parent) = parent {
-                    let parent: &mut Fork = &mut forks[parent as usize];
-                    parent.right = here;
-                }
-                let node = &tree.nodes[index as usize];
-                let leaf_index = if node.is_leaf() {
-                    number(tree.primitive_indices[node.first_index as usize])
-                } else {
-                    ways.push((node.first_index + 1, Some(here)));
-                    ways.push((node.first_index, None));
-                    0
-                };
-                forks.push(Fork {
-                    low: node.aabb().min.into(),
-                    right: 0,
-                    high: node.aabb().max.into(),
-                    leaf_index,
-                    shares: Shares::NONE,
-                    leaf: true,
-                });
-            }
-            first
-        };
-        let roots = roots.iter().map(|&root| copy(root)).collect();
-        Binary { forks, roots }
-    }
-
-    /// Decides which nodes remain nodes of the wide tree. Returns each subtree's costs; `of_end` gives those of a leaf.
-    fn decide(&mut self, of_end: impl Fn(&Fork) -> Costs) -> Vec<Costs> {
-        let mut costs = vec![Costs::default(); self.forks.len()];
-        // Children come after their parents.
-        for (index, fork) in self.forks.iter_mut().enumerate().rev() {
-            costs[index] = match fork.right {
-                0 => of_end(fork),
-                right => decide(fork, &costs[index + 1], &costs[right as usize]),
-            };
+impl Costs {
+    /// Returns the costs of a single primitive with this box.
+    #[inline(always)]
+    pub(crate) fn of_primitive(bounds: &Aabb) -> Costs {
+        let area = half_area(bounds.min.into(), bounds.max.into());
+        Costs {
+            by_boxes: [area * PRIMITIVE_COST; 8],
+            primitives: 1,
         }
-        let of_branch = |&root: &u32| costs[root as usize];
-        self.roots.iter().map(of_branch).collect()
     }
 }
 
-/// Returns the costs of a single primitive.
-fn of_primitive(end: &Fork) -> Costs {
-    Costs {
-        by_boxes: [end.half_area() * PRIMITIVE_COST; 7],
-        primitives: 1,
+/// The forks of some subtrees, which are added one after another.
+pub(crate) struct Binary<'a> {
+    /// Places for the forks. A fork comes before those below it.
+    forks: &'a mut [Fork],
+    /// Index of the first place in the whole binary tree.
+    first: usize,
+    /// Number of places in use.
+    used: usize,
+    /// Nodes to copy, each with the parent and the side of the reference to it, unless it is a root.
+    ways: Vec<(u32, Option<(usize, usize)>)>,
+    /// Costs of subtrees whose parents wait for them.
+    costs: Vec<Costs>,
+}
+
+impl Binary<'_> {
+    /// Starts with free places, of which the first has the index `first` in the whole binary tree.
+    pub(crate) fn new(forks: &mut [Fork], first: usize) -> Binary<'_> {
+        Binary {
+            forks,
+            first,
+            used: 0,
+            ways: Vec::new(),
+            costs: Vec::new(),
+        }
+    }
+
+    /// Copies the subtree at a root of a tree with one primitive per leaf, and decides which nodes remain nodes of the
+    /// wide tree. `leaf` and `cost` map the indices in its leaves. Returns the copy's root and costs.
+    pub(crate) fn add(
+        &mut self,
+        tree: &Bvh2,
+        root: u32,
+        leaf: impl Fn(u32) -> BinaryRef,
+        cost: impl Fn(u32) -> Costs,
+    ) -> (BinaryRef, Costs) {
+        let start = self.used;
+        let index = |node: u32| tree.primitive_indices[node as usize];
+        let mut copy = BinaryRef::default();
+        self.ways.push((root, None));
+        while let Some((number, parent)) = self.ways.pop() {
+            let node = &tree.nodes[number as usize];
+            let here = if node.is_leaf() {
+                // Replaced by the reference to the primitive when its costs are known.
+                BinaryRef::primitive(index(node.first_index))
+            } else {
+                let place = self.used;
+                self.ways.push((node.first_index + 1, Some((place, 1))));
+                self.ways.push((node.first_index, Some((place, 0))));
+                self.forks[place] = Fork {
+                    low: node.aabb().min.into(),
+                    high: node.aabb().max.into(),
+                    ..Fork::zeroed()
+                };
+                self.used += 1;
+                BinaryRef((self.first + place) as u32)
+            };
+            match parent {
+                Some((fork, side)) => self.forks[fork].children[side] = here,
+                None => copy = here,
+            }
+        }
+        let (forks, waiting) = (&mut self.forks[start..self.used], &mut self.costs);
+        vectorized(
+            #[inline(always)]
+            || decide_all(forks, waiting, &leaf, &cost),
+        );
+        match copy.index() {
+            Ok(index) => (leaf(index), cost(index)),
+            Err(_) => (copy, self.costs.pop().unwrap_or_else(|| cost(0))),
+        }
+    }
+}
+
+/// Decides which of a subtree's forks remain nodes of the wide tree, and replaces the references to its leaves. The costs
+/// of the root are then on top of `waiting`.
+#[inline(always)]
+fn decide_all(
+    forks: &mut [Fork],
+    waiting: &mut Vec<Costs>,
+    leaf: &impl Fn(u32) -> BinaryRef,
+    cost: &impl Fn(u32) -> Costs,
+) {
+    // A fork's right subtree follows its left one, so that the costs of the left one come last.
+    for fork in forks.iter_mut().rev() {
+        let mut of_child = |side: usize| match fork.children[side].index() {
+            Ok(index) => {
+                fork.children[side] = leaf(index);
+                cost(index)
+            }
+            Err(_) => waiting.pop().unwrap_or_else(|| cost(0)),
+        };
+        let (left, right) = (of_child(0), of_child(1));
+        waiting.push(decide(fork, &left, &right));
     }
 }
 
 /// Computes the paper's C(n, i) of a node: the least cost as leaf, as node, or as boxes distributed to its children.
+#[inline(always)]
 fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
-    let area = fork.half_area();
+    let area = half_area(fork.low, fork.high);
     let primitives = left.primitives + right.primitives;
     let leaf = if primitives <= MAX_LEAF_PRIMITIVES {
         primitives as f32 * area * PRIMITIVE_COST
     } else {
         f32::INFINITY
     };
-    let (shares, by_boxes) = Shares::decide(&left.by_boxes, &right.by_boxes, 8, |children| {
-        fork.leaf = leaf < children + area;
-        leaf.min(children + area)
-    });
+    let one_box = |children| {
+        let node = children + area;
+        (leaf.min(node), leaf < node)
+    };
+    let (of_left, of_right) = (&left.by_boxes, &right.by_boxes);
+    let left_count = left.primitives as usize;
+    let (shares, by_boxes) = Shares::decide(of_left, of_right, left_count, 8, one_box);
     fork.shares = shares;
     Costs {
         by_boxes,
@@ -154,158 +241,138 @@ fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
     }
 }
 
-/// Position of a binary node in a [`Forest`]: the tree above the branches, or one of them.
-#[derive(Clone, Copy, Default, PartialEq)]
-struct At {
-    /// Index of the tree within the forest.
-    tree: u32,
-    /// Index of the node in its tree.
-    fork: u32,
+/// The whole binary tree.
+struct Forest<'a> {
+    /// The primitives.
+    source: &'a Source<'a>,
+    /// The inner nodes.
+    forks: Vec<Fork>,
+    /// Index of the first fork above the branches.
+    above: usize,
 }
 
-/// The whole binary tree: the tree above and those with the branches.
-struct Forest {
-    /// The tree above, then those that hold the branches.
-    trees: Vec<Binary>,
-    /// Root of each branch, by index.
-    branches: Vec<At>,
-}
-
-impl Forest {
-    /// Joins the trees and decides the costs of the whole.
-    fn of(mut above: Binary, mut trees: Vec<Binary>) -> Forest {
-        let costs = trees
-            .par_iter_mut()
-            .flat_map_iter(|tree| tree.decide(of_primitive))
-            .collect::<Vec<Costs>>();
-        above.decide(|end| costs[end.leaf_index as usize]);
-        trees.insert(0, above);
-        let numbered = (0..).zip(&trees).skip(1);
-        let branches = numbered
-            .flat_map(|(tree, Binary { roots, .. })| {
-                roots.iter().map(move |&fork| At { tree, fork })
-            })
-            .collect();
-        Forest { trees, branches }
+impl Forest<'_> {
+    /// Returns the fork at a reference, or `None` for a primitive.
+    #[inline]
+    fn fork(&self, at: BinaryRef) -> Option<&Fork> {
+        at.index().err().map(|index| &self.forks[index])
     }
 
-    /// Returns the binary node at a position.
-    fn fork(&self, at: At) -> &Fork {
-        &self.trees[at.tree as usize].forks[at.fork as usize]
+    /// Returns whether a node lies above the branches.
+    fn is_above(&self, at: BinaryRef) -> bool {
+        at.index().is_err_and(|index| index >= self.above)
     }
 
-    /// Returns the position itself, or the root of the branch if it is a leaf of the tree above.
-    fn within(&self, at: At) -> At {
-        let fork = self.fork(at);
-        if at.tree == 0 && fork.right == 0 {
-            self.branches[fork.leaf_index as usize]
-        } else {
-            at
+    /// Returns whether a node becomes a leaf of the wide tree.
+    fn is_leaf(&self, at: BinaryRef) -> bool {
+        self.fork(at).is_none_or(|fork| fork.shares.is_leaf())
+    }
+
+    /// Returns the minimum and maximum corner of a node's box.
+    fn bounds(&self, at: BinaryRef) -> (Vec3, Vec3) {
+        match at.index() {
+            Ok(primitive) => {
+                let bounds = self.source.bounds(primitive);
+                (bounds.min.into(), bounds.max.into())
+            }
+            Err(fork) => (self.forks[fork].low, self.forks[fork].high),
         }
     }
 
-    /// Returns the positions of both children; `None` for a leaf.
-    fn children(&self, at: At) -> Option<(At, At)> {
-        let right = self.fork(at).right;
-        let child = |fork| self.within(At { fork, ..at });
-        (right != 0).then(|| (child(at.fork + 1), child(right)))
-    }
-
     /// Appends the nodes that represent a subtree by up to `boxes` boxes.
-    fn gather(&self, at: At, boxes: u8, gathered: &mut Vec<At>) {
-        let shares = self.fork(at).shares.of(boxes);
-        if let (Some((left, right)), Some(shares)) = (self.children(at), shares) {
-            self.gather(left, shares.0, gathered);
-            self.gather(right, shares.1, gathered);
+    fn gather(&self, at: BinaryRef, boxes: u8, gathered: &mut Vec<BinaryRef>) {
+        if let Some(fork) = self.fork(at)
+            && let Some(shares) = fork.shares.of(boxes)
+        {
+            self.gather(fork.children[0], shares.0, gathered);
+            self.gather(fork.children[1], shares.1, gathered);
         } else {
             gathered.push(at);
         }
     }
 
-    /// Appends the indices of the primitives below a node.
-    fn primitives(&self, at: At, order: &mut Vec<u32>) {
-        if let Some((left, right)) = self.children(at) {
-            self.primitives(left, order);
-            self.primitives(right, order);
-        } else {
-            order.push(self.fork(at).leaf_index);
-        }
-    }
-
-    /// Assigns the children of a node to slots. Rays visit children by slot, so each child gets the slot that fits its
-    /// direction from the node's centre, greedily by the best fit.
-    fn slots(&self, at: At, gathered: &[At]) -> [Option<At>; 8] {
-        let middle = |at: At| {
-            let fork = self.fork(at);
-            (fork.low + fork.high) * 0.5
-        };
-        let from = middle(at);
-        let mut costs = [[0.0; 8]; 8];
-        for (costs, &child) in costs.iter_mut().zip(gathered) {
-            let away = middle(child) - from;
-            *costs = std::array::from_fn(|slot| {
-                let sign = |bit: usize| if slot & bit == 0 { 1.0 } else { -1.0 };
-                Vec3::new(sign(4), sign(2), sign(1)).dot(away)
-            });
-        }
-        let mut slots = [None; 8];
-        let mut waiting: Vec<usize> = (0..gathered.len()).collect();
-        while !waiting.is_empty() {
-            let mut best = (f32::INFINITY, 0, 0);
-            for (place, &child) in waiting.iter().enumerate() {
-                for slot in 0..8 {
-                    if slots[slot].is_none() && costs[child][slot] < best.0 {
-                        best = (costs[child][slot], place, slot);
-                    }
-                }
+    /// Appends the indices of the primitives below a node that becomes a leaf.
+    fn primitives(&self, at: BinaryRef, order: &mut Vec<u32>) {
+        match at.index() {
+            Ok(primitive) => order.push(primitive),
+            Err(fork) => {
+                let [left, right] = self.forks[fork].children;
+                self.primitives(left, order);
+                self.primitives(right, order);
             }
-            let (_, place, slot) = best;
-            slots[slot] = Some(gathered[waiting.remove(place)]);
         }
-        slots
     }
 
-    /// Builds the wide tree below a node. `elsewhere` returns the subtrees that lie in other trees, in depth-first
-    /// order.
-    fn grow(&self, root: At, mut elsewhere: impl FnMut(At) -> CompressedTree) -> CompressedTree {
+    /// Builds the wide tree below a node, with memory for `size` nodes and primitives. `elsewhere` returns the subtrees
+    /// that are built separately, and is called in depth-first order.
+    fn grow(
+        &self,
+        root: BinaryRef,
+        size: (usize, usize),
+        elsewhere: impl FnMut(BinaryRef) -> Option<CompressedTree>,
+    ) -> CompressedTree {
+        vectorized(
+            #[inline(always)]
+            || self.grow_vectorized(root, size, elsewhere),
+        )
+    }
+
+    /// Does the work of [`Forest::grow`].
+    #[inline(always)]
+    fn grow_vectorized(
+        &self,
+        root: BinaryRef,
+        size: (usize, usize),
+        mut elsewhere: impl FnMut(BinaryRef) -> Option<CompressedTree>,
+    ) -> CompressedTree {
         let mut grown = CompressedTree {
-            nodes: vec![Node::default()],
-            order: Vec::new(),
+            nodes: Vec::with_capacity(size.0.max(1)),
+            order: Vec::with_capacity(size.1),
         };
-        let mut gathered = Vec::with_capacity(8);
-        let mut ways = vec![(self.within(root), 0)];
+        grown.nodes.push(Node::default());
+        let (mut gathered, mut children) = (Vec::with_capacity(8), Vec::with_capacity(8));
+        let mut ways = vec![(root, 0)];
         while let Some((at, place)) = ways.pop() {
-            if at.tree != root.tree {
-                grown.append(elsewhere(at), place);
+            if let Some(tree) = elsewhere(at) {
+                grown.append(tree, place);
                 continue;
             }
             gathered.clear();
-            match (self.children(at), self.fork(at).shares.of(8)) {
-                (Some((left, right)), Some(shares)) => {
-                    self.gather(left, shares.0, &mut gathered);
-                    self.gather(right, shares.1, &mut gathered);
-                }
-                _ => gathered.push(at),
-            }
-            let slots = self.slots(at, &gathered);
-            let node = self.node(at, &slots, &mut grown);
-            let inner = |at: &At| !self.fork(*at).leaf;
-            let children: Vec<At> = slots.into_iter().flatten().filter(inner).collect();
-            let places = grown.nodes.len()..grown.nodes.len() + children.len();
+            self.gather(at, 8, &mut gathered);
+            children.clear();
+            children.extend(gathered.iter().map(|&at| {
+                let (low, high) = self.bounds(at);
+                Child { at, low, high }
+            }));
+            let bounds = self.bounds(at);
+            let slots = slots((bounds.0 + bounds.1) * 0.5, &children);
+            let node = self.node(bounds, &children, &slots, &mut grown);
+            let first = grown.nodes.len();
+            let inner = slots.into_iter().flatten().map(|child| children[child].at);
+            let waiting = ways.len();
+            ways.extend(inner.filter(|&at| !self.is_leaf(at)).zip(first..));
+            let end = first + ways.len() - waiting;
+            ways[waiting..].reverse();
             grown.nodes[place] = node;
-            grown.nodes.resize(places.end, Node::default());
-            ways.extend(children.into_iter().zip(places).rev());
+            grown.nodes.resize(end, Node::default());
         }
         grown
     }
 
-    /// Encodes a node with these children. Leaves append their primitives; child nodes will be appended next.
-    fn node(&self, at: At, slots: &[Option<At>; 8], grown: &mut CompressedTree) -> Node {
-        let fork = self.fork(at);
-        let spacing = ((fork.high - fork.low) * (1.0 / 255.0)).map(power_above);
+    /// Encodes a node with this box and children in these slots. Leaves append their primitives; child nodes will be
+    /// appended next.
+    #[inline(always)]
+    fn node(
+        &self,
+        (corner, end): (Vec3, Vec3),
+        children: &[Child],
+        slots: &[Option<usize>; 8],
+        grown: &mut CompressedTree,
+    ) -> Node {
+        let spacing = ((end - corner) * (1.0 / 255.0)).map(power_above);
         let [x, y, z] = spacing.to_array().map(|along| along.to_bits() >> 23);
         let mut node = Node {
-            corner: fork.low,
+            corner,
             exponents: x | y << 8 | z << 16,
             child_base: grown.nodes.len() as u32,
             primitive_base: grown.order.len() as u32,
@@ -313,15 +380,15 @@ impl Forest {
         };
         for (slot, child) in slots.iter().enumerate() {
             let Some(child) = *child else { continue };
-            let fork = self.fork(child);
-            let low = (fork.low - node.corner) / spacing;
-            let high = (fork.high - node.corner) / spacing;
+            let child = &children[child];
+            let low = (child.low - node.corner) / spacing;
+            let high = (child.high - node.corner) / spacing;
             (node.min_x[slot], node.max_x[slot]) = (low.x as u8, plane_above(high.x));
             (node.min_y[slot], node.max_y[slot]) = (low.y as u8, plane_above(high.y));
             (node.min_z[slot], node.max_z[slot]) = (low.z as u8, plane_above(high.z));
-            node.meta[slot] = if fork.leaf {
+            node.meta[slot] = if self.is_leaf(child.at) {
                 let first = grown.order.len();
-                self.primitives(child, &mut grown.order);
+                self.primitives(child.at, &mut grown.order);
                 let unary = !(u32::MAX << (grown.order.len() - first));
                 (unary << 5) as u8 | (first - node.primitive_base as usize) as u8
             } else {
@@ -331,6 +398,70 @@ impl Forest {
         }
         node
     }
+}
+
+/// A child of a wide node that is being built.
+struct Child {
+    /// Its node of the binary tree.
+    at: BinaryRef,
+    /// Minimum corner of its box.
+    low: Vec3,
+    /// Maximum corner of its box.
+    high: Vec3,
+}
+
+/// Signs of the coordinates x, y and z of the direction from a node's centre to which each slot belongs, negated.
+const SIGNS: [[f32; 8]; 3] = [
+    [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0],
+    [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0],
+    [1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, -1.0],
+];
+
+/// Assigns the children of a node with this centre, at most eight, to slots. Rays visit children by slot, so each child
+/// gets the slot that fits its direction from the centre, greedily by the best fit; of equal ones, the first child and
+/// slot.
+#[inline(always)]
+fn slots(from: Vec3, children: &[Child]) -> [Option<usize>; 8] {
+    let least = |costs: &[f32; 8]| {
+        let mut best = (costs[0], 0);
+        for (slot, &cost) in costs.iter().enumerate().skip(1) {
+            if cost < best.0 {
+                best = (cost, slot);
+            }
+        }
+        best
+    };
+    let mut costs = [[f32::INFINITY; 8]; 8];
+    // The best free slot of each child, and its cost. Children that have a slot cost nothing less than infinity.
+    let mut fits = [(f32::INFINITY, 0); 8];
+    for ((costs, fit), child) in costs.iter_mut().zip(&mut fits).zip(children) {
+        let away = (child.low + child.high) * 0.5 - from;
+        for (slot, cost) in costs.iter_mut().enumerate() {
+            let [x, y, z] = SIGNS.map(|signs| signs[slot]);
+            *cost = x * away.x + y * away.y + z * away.z;
+        }
+        *fit = least(costs);
+    }
+    let mut slots = [None; 8];
+    for _ in children {
+        let mut best = (f32::INFINITY, 0, 0);
+        for (child, &(cost, slot)) in fits.iter().enumerate() {
+            if cost < best.0 {
+                best = (cost, child, slot);
+            }
+        }
+        let (_, next, taken) = best;
+        slots[taken] = Some(next);
+        costs[next] = [f32::INFINITY; 8];
+        fits[next].0 = f32::INFINITY;
+        for (costs, fit) in costs.iter_mut().zip(&mut fits) {
+            costs[taken] = f32::INFINITY;
+            if fit.1 == taken {
+                *fit = least(costs);
+            }
+        }
+    }
+    slots
 }
 
 /// Returns the first grid plane at or above a number, at most 255.

@@ -3,17 +3,19 @@
 //! The primitives are sorted along a Morton curve (Morton 1966; Lauterbach et al. 2009) and cut into equal parts, each
 //! of which gets a binary tree. Only the lower branches of these trees are kept: the tree above all branches is built
 //! anew with more effort, so that the cuts do not show. The tree does not depend on the number of threads. Imports
-//! `bvh`, `primitive`, `clusters`, `collapse`.
+//! `bvh`, `clusters`, `collapse`, `source`.
 
+use bytemuck::zeroed_vec;
 use glam::UVec3;
-use obvhs::{Boundable, aabb::Aabb, bvh2::Bvh2};
+use obvhs::{aabb::Aabb, bvh2::Bvh2};
 use rayon::prelude::*;
 
 use super::{
     clusters::Builder,
-    collapse::{Binary, collapse},
+    collapse::{Binary, BinaryRef, Costs, Fork, collapse},
+    source::Source,
 };
-use crate::accel::{bvh::CompressedTree, primitive::Primitive};
+use crate::accel::bvh::CompressedTree;
 
 /// Number of primitives per part, unless there would be too many parts.
 const PART: usize = 1 << 14;
@@ -47,27 +49,63 @@ impl Reinserted {
 }
 
 /// Builds a wide BVH over at least one primitive.
-pub(crate) fn build(primitives: &[Primitive], reinserted: Reinserted) -> CompressedTree {
-    let order = along_the_curve(primitives);
+pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
+    let order = along_the_curve(source.count(), PART, |index| source.bounds(index));
     let part_count = order.len().div_ceil(PART).min(MAX_PARTS);
+    let part_size = order.len().div_ceil(part_count);
     let wanted = BRANCHES.min(MAX_BRANCHES / part_count);
-    let of_part = |builder: &mut Builder, part: &[u32]| {
-        let of = |&index: &u32| primitives[index as usize].aabb();
-        let boxes: Vec<Aabb> = part.iter().map(of).collect();
+    // Each part gets as many places as it has primitives, one more than it has inner nodes. Then follow those above.
+    let mut forks: Vec<Fork> = zeroed_vec(order.len() + MAX_BRANCHES);
+    let (of_parts, of_above) = forks.split_at_mut(order.len());
+    let of_part = |builder: &mut Builder,
+                   (number, (part, forks)): (usize, (&[u32], &mut [Fork]))| {
+        let boxes: Vec<Aabb> = part.iter().map(|&index| source.bounds(index)).collect();
         let tree = builder.build(&boxes, reinserted.of_parts);
-        let roots = branches(tree, wanted);
-        let of_branch = |&root: &u32| *tree.nodes[root as usize].aabb();
-        let of_branches: Vec<Aabb> = roots.iter().map(of_branch).collect();
-        let number = |index: u32| part[index as usize];
-        (Binary::of(tree, &roots, number), of_branches)
+        let mut binary = Binary::new(forks, number * part_size);
+        let branch = |root: u32| Branch {
+            bounds: *tree.nodes[root as usize].aabb(),
+            subtree: binary.add(
+                tree,
+                root,
+                |leaf| BinaryRef::primitive(part[leaf as usize]),
+                |leaf| Costs::of_primitive(&boxes[leaf as usize]),
+            ),
+        };
+        branches(tree, wanted)
+            .into_iter()
+            .map(branch)
+            .collect::<Vec<Branch>>()
     };
-    let (branches, boxes): (Vec<Binary>, Vec<Vec<Aabb>>) = order
-        .par_chunks(order.len().div_ceil(part_count))
+    let branches: Vec<Vec<Branch>> = order
+        .par_chunks(part_size)
+        .zip(of_parts.par_chunks_mut(part_size))
+        .enumerate()
         .map_init(Builder::default, of_part)
-        .unzip();
+        .collect();
+    let branches = branches.concat();
+    let boxes: Vec<Aabb> = branches.iter().map(|branch| branch.bounds).collect();
     let mut builder = Builder::default();
-    let above = builder.build(&boxes.concat(), reinserted.above);
-    collapse(Binary::of(above, &[0], |index| index), branches)
+    let above = builder.build(&boxes, reinserted.above);
+    let subtree = |branch: u32| branches[branch as usize].subtree;
+    let (root, _) = Binary::new(of_above, order.len()).add(
+        above,
+        0,
+        |branch| subtree(branch).0,
+        |branch| subtree(branch).1,
+    );
+    drop(builder);
+    let above = order.len();
+    drop(order);
+    collapse(source, forks, above, root)
+}
+
+/// A lower branch of a part's tree.
+#[derive(Clone)]
+struct Branch {
+    /// The box around it.
+    bounds: Aabb,
+    /// Its root in the binary tree, and the costs of tracing rays through it.
+    subtree: (BinaryRef, Costs),
 }
 
 /// Returns the roots of up to `wanted` subtrees that cover a tree, always splitting the one with the largest box.
@@ -88,11 +126,15 @@ fn branches(tree: &Bvh2, wanted: usize) -> Vec<u32> {
     roots
 }
 
-/// Returns the indices of items in the order in which a Morton curve visits their box centres.
-pub(super) fn along_the_curve<T: Boundable + Sync>(items: &[T]) -> Vec<u32> {
-    // A part is sorted by one thread.
-    let items = items.par_iter().with_min_len(PART);
-    let middle = |item: &T| item.aabb().center();
+/// Returns the indices of `count` items in the order in which a Morton curve visits the centres of their `bounds`.
+/// Threads share the work if there are more than `min_len` items, and each then gets at least so many.
+pub(super) fn along_the_curve(
+    count: usize,
+    min_len: usize,
+    bounds: impl Fn(u32) -> Aabb + Sync,
+) -> Vec<u32> {
+    let items = (0..count as u32).into_par_iter().with_min_len(min_len);
+    let middle = |item: u32| bounds(item).center();
     let all = items
         .clone()
         .map(|item| Aabb::new(middle(item), middle(item)))
@@ -100,20 +142,24 @@ pub(super) fn along_the_curve<T: Boundable + Sync>(items: &[T]) -> Vec<u32> {
     // 21 bits per axis with equal steps, so that flat sets are sorted by the axes in which they extend.
     let longest = f64::from(all.diagonal().max_element().max(f32::MIN_POSITIVE));
     let (low, steps) = (all.min.as_dvec3(), f64::from((1 << 21) - 1) / longest);
-    let mut coded: Vec<(u64, u32)> = items
-        .enumerate()
-        .map(|(number, item)| {
-            let UVec3 { x, y, z } = ((middle(item).as_dvec3() - low) * steps).as_uvec3();
-            let code = spread(x) | spread(y) << 1 | spread(z) << 2;
-            (code, number as u32)
-        })
-        .collect();
-    if coded.len() > PART {
+    let coded = items.map(|item| {
+        let UVec3 { x, y, z } = ((middle(item).as_dvec3() - low) * steps).as_uvec3();
+        let code = spread(x) | spread(y) << 1 | spread(z) << 2;
+        (code, item)
+    });
+    if count > min_len {
+        let mut coded: Vec<(u64, u32)> = coded.collect();
         coded.par_sort_unstable();
-    } else {
-        coded.sort_unstable();
+        let sorted = coded.into_par_iter().with_min_len(min_len);
+        return sorted.map(|(_, item)| item).collect();
     }
-    coded.into_iter().map(|(_, number)| number).collect()
+    // Few items leave room for most of the code next to their numbers.
+    let bits = count.next_power_of_two().ilog2();
+    let packed = coded.map(|(code, item)| code << 1 >> bits << bits | u64::from(item));
+    let mut packed: Vec<u64> = packed.collect();
+    packed.sort_unstable();
+    let number = |packed: u64| packed as u32 & ((1 << bits) - 1);
+    packed.into_iter().map(number).collect()
 }
 
 /// Inserts two zero bits after each of the lowest 21 bits.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     accel::{
-        bvh::{INSTANCED_SLACK, InstancedScene, Node, slack},
+        bvh::{INSTANCED_SLACK, InstancedScene, slack},
         instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer},
         primitive::Primitive,
         vectors::{Lanes, SimdLevel},
@@ -158,15 +158,7 @@ impl<S: Lanes> InstancedTrees<S> {
         let ends = ends.chain([scene.nodes.len() as u32]);
         let meshes = roots.iter().zip(ends).map(|(&root, end)| {
             let nodes = &scene.nodes[root as usize..end as usize];
-            // Child indices count from the root of the mesh's tree.
-            let nodes: Vec<Node> = nodes
-                .iter()
-                .map(|node| Node {
-                    child_base: node.child_base.wrapping_sub(root),
-                    ..*node
-                })
-                .collect();
-            WideTree::new(&nodes, scene.primitives, 0.0)
+            WideTree::new(nodes, root, scene.primitives, 0.0)
         });
         let meshes = meshes.collect::<Option<Vec<_>>>()?;
         let top_count = roots
@@ -176,7 +168,7 @@ impl<S: Lanes> InstancedTrees<S> {
             InstanceEntry::new(index, instance, trees[&instance.root])
         };
         Some(InstancedTrees {
-            scene: WideTree::new(&scene.nodes[..top_count], scene.primitives, scene.extent)?,
+            scene: WideTree::new(&scene.nodes[..top_count], 0, scene.primitives, scene.extent)?,
             meshes,
             entries: (0..).zip(scene.instances).map(entry).collect(),
         })

@@ -1,0 +1,90 @@
+//! The primitives over which a tree is built, made from the scene one at a time, so that they need not be in memory
+//! twice. Imports `primitive`, `scene`.
+
+use glam::Vec3;
+use obvhs::{Boundable, aabb::Aabb};
+
+use crate::{
+    accel::primitive::{Primitive, SPHERE, TRIANGLE},
+    scene::{Mesh, Scene},
+};
+
+/// Primitives by index.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// A list.
+    List(&'a [Primitive]),
+    /// The triangles of a scene, then its spheres, then these instances. `number` is the index.
+    Scene(&'a Scene, &'a [Primitive]),
+    /// The triangles of a mesh, in object space. `number` is the index.
+    Mesh(&'a Mesh),
+}
+
+impl Source<'_> {
+    /// Returns the number of primitives.
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Source::List(primitives) => primitives.len(),
+            Source::Scene(scene, instances) => {
+                scene.triangles.len() + scene.spheres.len() + instances.len()
+            }
+            Source::Mesh(mesh) => mesh.triangles.len(),
+        }
+    }
+
+    /// Returns the primitive at an index below the count.
+    #[inline]
+    pub(crate) fn primitive(&self, index: u32) -> Primitive {
+        let at = index as usize;
+        match self {
+            Source::List(primitives) => primitives[at],
+            Source::Scene(scene, instances) => match scene.triangles.get(at) {
+                Some(each) => triangle(each.vertices, each.material, index),
+                None => other(scene, instances, index),
+            },
+            Source::Mesh(mesh) => {
+                let vertices = mesh.triangles[at].map(|vertex| mesh.positions[vertex as usize]);
+                let material = mesh.materials[at.min(mesh.materials.len() - 1)];
+                triangle(vertices, material, index)
+            }
+        }
+    }
+
+    /// Returns the bounding box of the primitive at an index below the count.
+    #[inline]
+    pub(crate) fn bounds(&self, index: u32) -> Aabb {
+        self.primitive(index).aabb()
+    }
+}
+
+/// Returns a triangle with these vertices, in counter-clockwise order.
+#[inline]
+fn triangle([a, b, c]: [Vec3; 3], material: u32, number: u32) -> Primitive {
+    Primitive {
+        a,
+        b,
+        c,
+        material,
+        kind: TRIANGLE,
+        number,
+    }
+}
+
+/// Returns the sphere or instance at an index that follows those of the scene's triangles.
+fn other(scene: &Scene, instances: &[Primitive], index: u32) -> Primitive {
+    let at = index as usize - scene.triangles.len();
+    match scene.spheres.get(at) {
+        Some(sphere) => Primitive {
+            a: sphere.center,
+            b: Vec3::new(sphere.radius, 0.0, 0.0),
+            material: sphere.material,
+            kind: SPHERE,
+            number: index,
+            ..Primitive::default()
+        },
+        None => Primitive {
+            number: index,
+            ..instances[at - scene.spheres.len()]
+        },
+    }
+}
