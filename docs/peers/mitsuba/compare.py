@@ -14,6 +14,7 @@ import argparse
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -64,21 +65,21 @@ class Raysieve:
     def __init__(self, options, name, folder):
         self.scene, self.folder = scene_copy(name, folder), Path(folder)
         self.command = [options.raysieve, self.scene, "--headless", "--backend", "cpu", "--threads", options.threads]
-        self.command += ["--max-bounces", options.bounces]
-        self.size = f"{options.size}x{options.size}"
+        self.command += ["--size", f"{options.size}x{options.size}", "--max-bounces", options.bounces]
 
     def render(self, samples, seed):
-        """Returns an image, and the wall and processor seconds of its render."""
-        before = children_seconds()
-        image, seconds = self.run(self.size, samples, seed)
+        """Returns an image, and the wall and processor seconds of its render. `samples` is 2 or more."""
+        start = children_seconds()
+        self.run(1, seed)
         middle = children_seconds()
-        # Loads the scene and builds its trees, which the processor time of the first run includes.
-        self.run("1x1", 1, seed)
-        return image, seconds, 2 * middle - before - children_seconds()
+        image, seconds = self.run(samples, seed)
+        # The difference of the runs is without loading the scene, building its trees and writing the image.
+        more = (children_seconds() - middle) - (middle - start)
+        return image, seconds, more * samples / (samples - 1)
 
-    def run(self, size, samples, seed):
+    def run(self, samples, seed):
         image, stats = self.folder / "image.exr", self.folder / "stats.json"
-        more = ["--size", size, "--spp", samples, "--seed", seed, "-o", image, "--stats", stats]
+        more = ["--spp", samples, "--seed", seed, "-o", image, "--stats", stats]
         subprocess.run([str(word) for word in self.command + more], check=True, capture_output=True)
         return np.array(mi.Bitmap(str(image)))[:, :, :3].astype(float), json.loads(stats.read_text())["seconds"]
 
@@ -105,8 +106,8 @@ class Mitsuba:
 
 def children_seconds():
     """Returns the processor time of all finished child processes, user and system."""
-    times = os.times()
-    return times.children_user + times.children_system
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def squared_error(images, power):
