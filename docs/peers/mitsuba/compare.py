@@ -1,7 +1,7 @@
 """Compares Raysieve with Mitsuba 3 on a CPU: speed, noise, and the time to equal quality.
 
-Both render the same six scenes with a box filter and without `clamp_indirect`. Times exclude the compilation of
-kernels, the loading of scenes and the construction of trees.
+Both render the same six scenes with a box filter and without `clamp_indirect`. Times exclude the tracing and
+compilation of Mitsuba's kernels, the loading of scenes and the construction of trees.
 
     pip install mitsuba==3.9.1 numpy       and LLVM, such as Debian's libllvm19
     cargo build && python docs/peers/mitsuba/compare.py
@@ -96,6 +96,13 @@ class Mitsuba:
         self.scene, self.integrator = made
 
     def render(self, samples, seed):
+        """Returns an image, and the wall and processor seconds of its render. `samples` is 2 or more."""
+        one, all_samples = self.run(1, seed), self.run(samples, seed)
+        # The difference of the runs is without the tracing of the kernel, which takes up to a second per render.
+        seconds, processor = ((many - few) * samples / (samples - 1) for few, many in zip(one[1:], all_samples[1:]))
+        return all_samples[0], seconds, processor
+
+    def run(self, samples, seed):
         begun, before = time.monotonic(), time.process_time()
         image = mi.render(self.scene, spp=samples, seed=seed)
         dr.eval(image)
