@@ -117,11 +117,11 @@ fn in_material_blocks(wave: &mut CpuWave, scene: &RenderScene, bounce: u32, entr
             None => shade_entry::<true>(wave, scene, bounce, entry, path),
         },
     );
-    queues.empty(|queue| shade(wave, queue));
+    queues.flush(|queue| shade(wave, queue));
 }
 
-/// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index of
-/// its queue entry and its own index.
+/// Clears the flag and the shadow ray of each of these queue entries. Calls `shade` for each live path, with the index
+/// of its queue entry and its own index.
 #[inline(always)]
 fn each_path(
     wave: &mut CpuWave,

@@ -4,7 +4,7 @@ use compaction::select::Strategy;
 use raysieve::{
     path::{Span, pixel_and_sample, scheduled_pair},
     render::renderer::{Renderer, Settings, SortHits},
-    scene::Scene,
+    scene::{DirectLight, Scene},
     stages::Stage,
 };
 
@@ -62,7 +62,17 @@ pub(crate) fn the_megakernel_gives_the_film_of_the_stages() {
     ];
     let more = more.map(|name| sized(load(format!("tests/scenes/{name}.ron")), 24, 16, 5));
     let alpha_tested = sized(alpha_tested_garden(), 24, 16, 5);
-    for scene in small_scenes().into_iter().chain(more).chain([alpha_tested]) {
+    // Shaded in blocks by the stages, and path by path by the megakernel.
+    let textured =
+        [DirectLight::Both, DirectLight::Lights, DirectLight::Bsdf].map(|direct_light| {
+            let scene = sized(load("tests/scenes/textured_materials.ron"), 24, 16, 8);
+            Scene {
+                direct_light,
+                ..scene
+            }
+        });
+    let all = small_scenes().into_iter().chain(more);
+    for scene in all.chain([alpha_tested]).chain(textured) {
         let (_, expected) = render(&scene, &on_cpu());
         for wave_size in [1, 7, 1000, 100_000] {
             let settings = Settings {

@@ -60,7 +60,7 @@ def scene_copy(name, folder):
 
 
 class Raysieve:
-    """Renders a scene with the program."""
+    """Renders a scene with the program `raysieve` on the CPU."""
 
     def __init__(self, options, name, folder):
         self.scene, self.folder = scene_copy(name, folder), Path(folder)
@@ -85,7 +85,7 @@ class Raysieve:
 
 
 class Mitsuba:
-    """Renders a scene with Mitsuba."""
+    """Renders a scene with Mitsuba in this process."""
 
     def __init__(self, options, name, folder):
         path, size = REPOSITORY / "scenes" / f"{name}.ron", options.size
@@ -112,16 +112,17 @@ class Mitsuba:
 
 
 def children_seconds():
-    """Returns the processor time of all finished child processes, user and system."""
+    """Returns the processor time of all finished child processes in seconds, user and system."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def squared_error(images, power):
-    """Returns the relative mean squared error of independent images, estimated from their differences.
+    """Returns the relative mean squared error of one of several independent images, estimated from their differences.
 
-    It is the mean over the pixels of the variance divided by `power`. The thousandth of the pixels with the largest
-    errors is left out, because otherwise a few pixels with caustics decide.
+    It is the mean over the pixels of the variance divided by `power`, the squared value of each pixel plus a little
+    against division by 0. The thousandth of the pixels with the largest errors is left out, because otherwise a few
+    pixels with caustics decide.
     """
     variance = np.var(images, axis=0, ddof=1).sum(-1)
     errors = np.sort((variance / power).ravel())
@@ -129,11 +130,15 @@ def squared_error(images, power):
 
 
 def luminance(image):
+    """Returns the mean luminance of an image in linear sRGB."""
     return float((image @ [0.2126, 0.7152, 0.0722]).mean())
 
 
 def write_pictures(folder, name, images):
-    """Writes the images of both renderers as PNG files, equally exposed: white is five times the mean luminance."""
+    """Writes the images of both renderers as PNG files.
+
+    Both have the same exposure: white is five times the mean luminance of Raysieve's image.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     white = 5 * luminance(images[0])
     for image, renderer in zip(images, ("raysieve", "mitsuba")):
@@ -143,7 +148,7 @@ def write_pictures(folder, name, images):
 
 
 def measure(options, name):
-    """Renders in turn with both and prints a row of the table."""
+    """Renders a scene in turn with both and prints its row of the table."""
     walls, processors, images = ([], []), ([], []), ([], [])
     with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
         renderers = Raysieve(options, name, ours), Mitsuba(options, name, theirs)

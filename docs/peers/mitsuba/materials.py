@@ -8,6 +8,7 @@ import numpy as np
 
 
 def rgb(value):
+    """Returns a colour of Mitsuba from three numbers in linear sRGB."""
     return {"type": "rgb", "value": [float(channel) for channel in value]}
 
 
@@ -28,7 +29,10 @@ def register():
             return "Cutoff[]"
 
     class AbsorbingDielectric(mi.BSDF):
-        """A smooth dielectric that absorbs light along rays that arrive at its back."""
+        """A smooth dielectric that absorbs light along rays that arrive at its back, by the Beer-Lambert law.
+
+        The absorption coefficients `red`, `green` and `blue` are in 1/m.
+        """
 
         def __init__(self, props):
             mi.BSDF.__init__(self, props)
@@ -59,7 +63,11 @@ def register():
 
 
 def texture(folder, value, channel=None):
-    """Returns a bitmap texture. `channel` (0 to 2) selects one channel, whose values are not sRGB-encoded."""
+    """Returns a bitmap texture of a scene in `folder`.
+
+    `channel` (0 red, 1 green, 2 blue) selects one channel, whose values are not sRGB-encoded. Raises `ValueError` for a
+    field that is not supported.
+    """
     bitmap = mi.Bitmap(str(folder / value["file"]))
     scale = value.get("scale", 1)
     across, down = scale if isinstance(scale, tuple) else (scale, scale)
@@ -85,11 +93,12 @@ def one_channel(bitmap, channel):
 
 
 def color(folder, value):
+    """Returns a texture if `value` is one, otherwise a colour."""
     return texture(folder, value) if isinstance(value, dict) else rgb(value)
 
 
 def metal(repository, name):
-    """Returns the refractive index of a metal, from the source of the crate `raysieve-scene`."""
+    """Returns the complex refractive index of a metal as entries `eta` and `k`, from `scene/src/ron/metals.rs`."""
     source = (repository / "scene/src/ron/metals.rs").read_text()
     number = r"Vec3::new\(([\d.]+), ([\d.]+), ([\d.]+)\)"
     found = re.search(rf'"{name}",\s*{number},\s*{number}', source)
@@ -98,7 +107,7 @@ def metal(repository, name):
 
 
 def coating(reflectance, ior, alpha):
-    """Returns a diffuse base below a rough dielectric boundary."""
+    """Returns a BSDF with a diffuse base below a rough dielectric boundary of GGX roughness `alpha`."""
     return {
         "type": "roughplastic",
         "distribution": "ggx",
@@ -111,7 +120,7 @@ def coating(reflectance, ior, alpha):
 
 
 def mean_albedo(bsdf):
-    """Returns the fraction of light from a uniform hemisphere that a BSDF reflects, of its first channel."""
+    """Returns the fraction of uniform light from a hemisphere that a BSDF reflects, in the red channel."""
     sampler = mi.load_dict({"type": "independent"})
     sampler.seed(0, 1 << 20)
     at = dr.zeros(mi.SurfaceInteraction3f)
@@ -148,7 +157,7 @@ def coated(folder, value, ior, alpha, internal_scattering):
 
 
 def reflecting(repository, folder, material):
-    """Returns the BSDF of one side of a material."""
+    """Returns the BSDF of one side of an opaque material. Raises `ValueError` for one that is not supported."""
     kind = material["type"]
     if kind == "Diffuse":
         return {"type": "diffuse", "reflectance": color(folder, material["albedo"])}

@@ -9,7 +9,7 @@ TOKEN = re.compile(
 
 
 class Reader:
-    """The tokens of a text, and the position of the next one."""
+    """The tokens of a text, and the position of the next one. Its methods raise `ValueError` for a wrong token."""
 
     def __init__(self, text):
         self.tokens = []
@@ -25,9 +25,11 @@ class Reader:
         self.position = 0
 
     def peek(self, ahead=0):
+        """Returns the kind and the text of a token, `ahead` tokens after the next one."""
         return self.tokens[min(self.position + ahead, len(self.tokens) - 1)]
 
     def take(self):
+        """Returns the next token and moves past it."""
         token = self.peek()
         self.position += 1
         return token
@@ -43,24 +45,27 @@ class Reader:
         return items
 
     def pair(self):
+        """Reads a field of a struct: a name and a value."""
         key = self.take()[1]
         if self.take() != ("sign", ":"):
             raise ValueError(f"expected a colon after {key}")
         return key, self.value()
 
     def key_and_value(self):
+        """Reads an entry of a map, whose key is a value too."""
         key = self.value()
         if self.take() != ("sign", ":"):
             raise ValueError(f"expected a colon after {key}")
         return key, self.value()
 
     def parentheses(self):
-        """Reads a struct as a dictionary, or a tuple."""
+        """Reads a struct as a dictionary, or a tuple, after the opening parenthesis."""
         if self.peek()[0] == "word" and self.peek(1) == ("sign", ":"):
             return dict(self.items(")", self.pair))
         return tuple(self.items(")", self.value))
 
     def value(self):
+        """Reads any value."""
         kind, text = self.take()
         if kind == "number":
             number = float(text.replace("_", ""))

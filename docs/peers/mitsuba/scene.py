@@ -34,10 +34,11 @@ class Builder:
             self.made[self.id_of(name)] = materials.bsdf(self.repository, path.parent, material)
 
     def id_of(self, material):
+        """Returns the identifier of a material in Mitsuba's scene."""
         return "material_" + material.replace(" ", "_")
 
     def surface(self, material):
-        """Returns the entries of a shape that give it a material."""
+        """Returns the entries of a shape that give it a material and, if that emits light, an emitter."""
         entries = {"bsdf": {"type": "ref", "id": self.id_of(material)}}
         if "radiance" in self.source["materials"][material]:
             radiance = materials.rgb(self.source["materials"][material]["radiance"])
@@ -45,12 +46,13 @@ class Builder:
         return entries
 
     def add(self, kind, value):
+        """Adds an object under a new identifier, which is returned."""
         name = f"{kind}_{len(self.made)}"
         self.made[name] = value
         return name
 
     def ply(self, mesh):
-        """Returns a shape of a mesh, without a material."""
+        """Writes a mesh as a PLY file and returns its shape, without a material."""
         path = self.folder / f"{len(list(self.folder.iterdir()))}.ply"
         shapes.write_ply(mesh, path)
         return {"type": "ply", "filename": str(path), "face_normals": mesh.normals is None}
@@ -63,6 +65,7 @@ class Builder:
         return shapes.transformed(mesh, shapes.transform(**thing))
 
     def object(self, thing):
+        """Adds an object. Quads and boxes are collected by material. Raises `ValueError` for an unsupported one."""
         kind = thing["type"]
         if kind in ("Quad", "Box"):
             mesh = shapes.quad(**thing) if kind == "Quad" else shapes.box(**thing)
@@ -80,6 +83,7 @@ class Builder:
             raise ValueError(f"unsupported object {kind}")
 
     def instances(self, thing):
+        """Adds a mesh and its instances."""
         of = thing["of"]
         shape = {**self.ply(self.mesh(of)), **self.surface(of["material"])}
         group = self.add("group", {"type": "shapegroup", "shape": shape})
@@ -103,6 +107,7 @@ class Builder:
         self.add("model", {**shape, "bsdf": bsdf, "emitter": {"type": "area", "radiance": radiance}})
 
     def lights(self):
+        """Adds the sky and the lights that are not objects. Raises `ValueError` for an unsupported one."""
         if "sky" in self.source:
             self.made["sky"] = {"type": "constant", "radiance": materials.rgb(self.source["sky"])}
         for light in self.source.get("lights", []):
@@ -127,6 +132,7 @@ class Builder:
         }
 
     def camera(self, width, height, sampler):
+        """Adds the camera, for a film of `width` by `height` pixels with a box filter."""
         camera = self.source["camera"]
         origin, target = (np.array(camera[name], float) for name in ("origin", "target"))
         up = [float(x) for x in camera.get("up", (0, 1, 0))]
@@ -149,7 +155,10 @@ class Builder:
 
 
 def variant(path):
-    """Returns the variant of Mitsuba for a scene file: `llvm_ad_rgb`, or `scalar_rgb` for very many instances."""
+    """Returns the variant of Mitsuba for a scene file.
+
+    It is `llvm_ad_rgb`, or `scalar_rgb` if more than `MAX_LLVM_INSTANCES` instances are scattered.
+    """
     objects = ron.parse(path.read_text())["objects"]
     count = sum(thing["scatter"]["count"] for thing in objects if "scatter" in thing)
     return "scalar_rgb" if count > MAX_LLVM_INSTANCES else "llvm_ad_rgb"

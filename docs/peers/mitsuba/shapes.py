@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass
 class Mesh:
-    """Triangles with shared vertices; (0, 0) is the upper left corner of a texture."""
+    """Triangles with shared vertices, positions in metres. The texture coordinates (0, 0) are the upper left corner."""
 
     positions: np.ndarray
     triangles: np.ndarray
@@ -34,6 +34,7 @@ def transform(scale=1, rotate=(0, 0, 0), translate=(0, 0, 0), **_):
 
 
 def transformed(mesh, matrix):
+    """Returns a mesh transformed by a 4 × 4 matrix. A mirroring matrix reverses the triangles."""
     linear = matrix[:3, :3]
     normals = mesh.normals
     if normals is not None:
@@ -44,7 +45,7 @@ def transformed(mesh, matrix):
 
 
 def merged(meshes):
-    """Returns one mesh of all triangles. All meshes have the same attributes."""
+    """Returns one mesh of the triangles of all meshes, which must have the same attributes."""
     offsets = np.cumsum([0] + [len(mesh.positions) for mesh in meshes])
 
     def joined(name):
@@ -65,11 +66,13 @@ def parallelograms(corners):
 
 
 def quad(corner, edge_u, edge_v, **_):
+    """Returns the mesh of a `Quad`."""
     a, u, v = (np.asarray(value, float) for value in (corner, edge_u, edge_v))
     return parallelograms([[a, a + u, a + u + v, a + v]])
 
 
 def box(center, half_size, rotate_y=0, **_):
+    """Returns the mesh of a `Box`, turned about y by degrees."""
     front = [(-1, -1, 1), (1, -1, 1), (1, 1, 1), (-1, 1, 1)]
     signs = np.array(front + [(x, y, -z) for x, y, z in front])
     matrix = transform(rotate=(0, rotate_y, 0), translate=center)
@@ -79,6 +82,7 @@ def box(center, half_size, rotate_y=0, **_):
 
 
 def displaced_sphere(rings, segments, amplitudes=(0.08, 0.03), center=(0, 0, 0), radius=1, smooth=False, **_):
+    """Returns the mesh of a `DisplacedSphere`."""
     u = np.pi * np.arange(rings + 1)[:, None] / rings
     v = 2 * np.pi * np.arange(segments)[None] / segments
     coarse, fine = amplitudes
@@ -120,7 +124,11 @@ def smooth_normals(mesh):
 
 
 def scattered(count, to, seed=0, scale=(1, 1), turn=360, **box_start):
-    """Returns the 4 × 4 matrices of randomly placed instances; the random numbers are those of Raysieve."""
+    """Returns the 4 × 4 matrices of the instances that `scatter` places at random between the corners `from` and `to`.
+
+    The random numbers are those of Raysieve. `scale` is the range of sizes, and `turn` the largest turn about y in
+    degrees.
+    """
 
     def unit(dimension):
         with np.errstate(over="ignore"):
@@ -155,7 +163,10 @@ def read_ply(path, smooth):
 
 
 def read_glb(path):
-    """Reads a GLB file of one mesh and one material. Returns the mesh, the material, and the bytes of each image."""
+    """Reads a GLB file of one mesh and one material, with normals and texture coordinates.
+
+    Returns the mesh, the material, and the file of each texture's image as bytes.
+    """
     data = path.read_bytes()
     length = struct.unpack_from("<I", data, 12)[0]
     document = json.loads(data[20 : 20 + length])
@@ -185,7 +196,7 @@ def read_glb(path):
 
 
 def write_ply(mesh, path):
-    """Writes a binary PLY file for Mitsuba, whose texture coordinates are not flipped."""
+    """Writes a binary PLY file for Mitsuba, with texture coordinates from the upper left corner as in `mesh`."""
     columns = {"xyz": mesh.positions}
     if mesh.normals is not None:
         columns["nx ny nz"] = mesh.normals

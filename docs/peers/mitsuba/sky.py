@@ -10,7 +10,7 @@ XYZ_TO_RGB = np.array([[3.2406, -1.5372, -0.4986], [-0.9689, 1.8758, 0.0415], [0
 
 
 def sun_direction(light):
-    """Returns the unit direction to the sun and its elevation in degrees."""
+    """Returns the unit direction to the sun (x east, y up, z south) and its elevation in degrees."""
     if "elevation" in light:
         elevation, azimuth = np.radians(light["elevation"]), np.radians(light.get("azimuth", 180))
         east, north = np.sin(azimuth) * np.cos(elevation), np.cos(azimuth) * np.cos(elevation)
@@ -30,10 +30,12 @@ def sun_direction(light):
 
 
 def gaussian(at, middle, before, behind):
+    """Returns a Gaussian that is 1 at `middle`, with standard deviations below and above it."""
     return np.exp(-0.5 * ((at - middle) / np.where(at < middle, before, behind)) ** 2)
 
 
 def sun_irradiance(elevation, turbidity):
+    """Returns the sun's irradiance at normal incidence in linear sRGB, W/m² weighted by the eye."""
     zenith = 90 - elevation
     mass = 1 / (np.cos(np.radians(zenith)) + 0.50572 * (96.07995 - zenith) ** -1.6364)
     nanometres = 380 + 5 * (np.arange(90) + 0.5)
@@ -56,7 +58,7 @@ def sun_irradiance(elevation, turbidity):
 
 
 def sky_channel(folder, name, elevation, turbidity, albedo):
-    """Returns the nine coefficients and the mean radiance of a colour channel."""
+    """Returns the nine coefficients and the mean radiance of a colour channel (`r`, `g` or `b`) of the sky model."""
     lower = min(max(int(turbidity), 1), 10)
     part, upper = turbidity - lower, min(lower + 1, 10)
     t = np.cbrt(elevation / 90)
@@ -72,9 +74,10 @@ def sky_channel(folder, name, elevation, turbidity, albedo):
 
 
 def sun_and_sky(light, folder):
-    """Returns the direction to the sun, its irradiance, and the environment map of a `SunSky`, all scaled.
+    """Returns the direction to the sun, its irradiance, and the environment map of a `SunSky`.
 
-    `folder` holds the coefficients of the sky model.
+    Irradiance and map are in linear sRGB, multiplied by the light's `scale`. The map has `HEIGHT` rows of `WIDTH`
+    texels. `folder` holds the coefficients of the sky model.
     """
     to_sun, elevation = sun_direction(light)
     turbidity, scale = light.get("turbidity", 3), light.get("scale", 0.02)

@@ -14,26 +14,27 @@ use crate::{
     scene::{Camera, Light, Projection, Surface},
 };
 
-/// Number of points on the model's surface at which the irradiance is computed, if there are few lights.
+/// Maximum number of points on the model's surface at which the irradiance is computed. It applies to few lights.
 const MAX_POINTS: u64 = 4096;
-/// Number of points if there are many lights.
+/// Minimum number of points. It applies to many lights.
 const MIN_POINTS: u64 = 256;
 /// Largest number of pairs of a point and a light, unless the number of points is the smallest.
 const MAX_PAIRS: u64 = 1 << 24;
-/// Largest number of triangles of which points are taken. If the model has more, some instances are skipped.
+/// Approximate maximum number of triangles on which points are taken. If the model has more, only every n-th instance
+/// is used.
 const MAX_TRIANGLES: u64 = 1 << 24;
-/// Fraction of the lit points that are darker than the one which the exposure is set for.
-const PERCENTILE: f64 = 0.9;
-/// Radiance of a white surface at that point in the displayed image.
+/// Fraction of the lit points that are darker than the one for which the exposure is set.
+const QUANTILE: f64 = 0.9;
+/// Linear value, 0..=1, of a white surface at that point in the displayed image.
 const DISPLAYED_WHITE: f64 = 0.9;
 /// Range of the radiance of a white surface, W·sr⁻¹·m⁻², that the film stores well.
 const FILM_RANGE: [f64; 2] = [1.0 / 4096.0, 16384.0];
 
-/// The light of a model's own lights, after [`balance`].
+/// The brightness of a model in the light of its own file, and the exposure that fits it.
 pub(super) struct Balance {
-    /// Radiance of a white surface in the light of the file, W·sr⁻¹·m⁻².
+    /// Radiance of a white surface in the lights after scaling, W·sr⁻¹·m⁻², within [`FILM_RANGE`].
     pub(super) white: f32,
-    /// Exposure that displays such a surface as white, in stops.
+    /// Exposure in stops that displays such a surface with the value [`DISPLAYED_WHITE`].
     pub(super) exposure_stops: f32,
 }
 
@@ -48,7 +49,7 @@ struct SurfacePoint {
 /// Returns the brightness of the model in `lights`, as seen by `camera` in an image of `size` pixels. Lights that are
 /// too bright or too dim for the film are all scaled by one factor.
 ///
-/// Returns `None` if no light reaches the visible surfaces, or most of them are unlit.
+/// Returns `None` if no light reaches the visible points, or more than half of them are on unlit materials.
 pub(super) fn balance(
     model: &Model,
     lights: &mut [Light],
@@ -69,7 +70,7 @@ pub(super) fn balance(
     let mut lit: Vec<f64> = points.iter().map(irradiance).collect();
     lit.retain(|&irradiance| irradiance.is_finite() && irradiance > 0.0);
     lit.sort_by(f64::total_cmp);
-    let typical = lit.get((lit.len() as f64 * PERCENTILE) as usize)?;
+    let typical = lit.get((lit.len() as f64 * QUANTILE) as usize)?;
     // A white surface reflects the irradiance evenly into all directions.
     let unscaled = typical / PI;
     let white = unscaled.clamp(FILM_RANGE[0], FILM_RANGE[1]);
@@ -83,7 +84,8 @@ pub(super) fn balance(
     })
 }
 
-/// Returns at most `count` points that are spread evenly over the area of the model.
+/// Returns at most `count` points that are spread evenly over the area of the model. Returns none if the area is 0 or
+/// not finite.
 fn surface_points(model: &Model, count: u64) -> Vec<SurfacePoint> {
     let triangles = |instance: usize| model.meshes[model.instances[instance].mesh].triangles.len();
     let instances = 0..model.instances.len();
@@ -227,7 +229,7 @@ fn irradiance(light: &Light, point: &SurfacePoint) -> f64 {
     }
 }
 
-/// Multiplies the brightness of a light that is not an environment.
+/// Multiplies the brightness of a light by `factor`. An environment is unchanged.
 fn scale(light: &mut Light, factor: f32) {
     match light {
         Light::Point { intensity, .. } | Light::Spot { intensity, .. } => *intensity *= factor,

@@ -2,8 +2,7 @@
 //!
 //! The camera is the model's own if it has one, and otherwise shows the whole model from the front right, slightly from
 //! above. The lights are those of the model and a studio environment. A model with lights and a camera has a plain
-//! backdrop instead of the studio. Imports `model_file`, `builder`, `model`, `scene`
-//! and what they import.
+//! backdrop instead of the studio. Imports `model_file`, `builder`, `model`, `scene` and what they import.
 
 mod light_balance;
 mod lighting;
@@ -29,8 +28,8 @@ const SPP: u32 = 64;
 /// Value of `Scene::max_bounces`: the largest number of times that a path may scatter.
 const MAX_BOUNCES: u32 = 8;
 
-/// Factor of the default lighting if the model has lights, relative to the radiance of a white surface in these. Without
-/// lights the factor is 1.
+/// Factor of the default lighting if the model has lights, relative to the radiance of a white surface in these.
+/// Without lights the factor is 1.
 const STUDIO_SCALE_WITH_LIGHTS: f32 = 0.3;
 /// Radiance of the backdrop of a model with lights and a camera, relative to that of a white surface in these lights.
 /// It keeps shadows from being black.

@@ -1,14 +1,18 @@
 //! Recognises files of formats that are not supported, so that an error can say what the file is and what to do.
 //!
+//! The messages continue a sentence that begins with the name of the file.
+//!
 //! Imports nothing.
 
-/// Largest number of first bytes of a file that [`by_content`] looks at.
+/// Number of bytes from the start of a file that suffice for [`by_content`].
 pub(crate) const START_BYTES: usize = 512;
 
 /// Error for a Gaussian splat.
-pub(crate) const SPLAT: &str = "is a Gaussian splat, which has no surfaces; reconstruct a mesh from the photos and export it as glTF";
+pub(crate) const SPLAT: &str = "is a Gaussian splat, which has no surfaces; reconstruct a mesh from the photos and \
+    export it as glTF";
 /// Error for a file with points and no faces.
-pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make a mesh of it, for example with MeshLab, and export it as PLY";
+pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make a mesh of it, for example with \
+    MeshLab, and export it as PLY";
 const FBX: &str = "is an FBX file, which is not supported; export it as glTF (.glb)";
 const STL: &str =
     "is an STL file, which is not supported; convert it to PLY or glTF, for example with Blender";
@@ -35,8 +39,10 @@ pub(crate) fn by_extension(extension: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns cause and remedy for a file that begins with these bytes, whatever its name, or `None` if it may be what its
-/// name says. At most [`START_BYTES`] are needed.
+/// Returns cause and remedy for a file that begins with these bytes, whatever its name. At most [`START_BYTES`] are
+/// needed.
+///
+/// Returns `None` if the bytes are not those of a known foreign format, so that the file may be what its name says.
 pub(crate) fn by_content(start: &[u8]) -> Option<&'static str> {
     let text = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let text = text.trim_ascii_start();

@@ -14,7 +14,8 @@ const FORMAT: usize = 12;
 /// Memory in bytes that decompression may need besides its input and output.
 const WINDOW_BYTES: u64 = 1 << 27;
 
-/// Returns whether a KTX2 file names a Vulkan format, so that it does not hold a Basis Universal image.
+/// Returns whether a KTX2 file names a Vulkan format, so that it does not hold a Basis Universal image. The caller has
+/// checked that it is a KTX2 file.
 pub(super) fn is_plain(bytes: &[u8]) -> bool {
     let format = bytes.get(FORMAT..FORMAT + 4);
     format.is_some_and(|format| format != [0; 4])
@@ -23,9 +24,9 @@ pub(super) fn is_plain(bytes: &[u8]) -> bool {
 /// The way in which texels are stored.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// One number of this type per channel, 1 to 4 channels per texel.
+    /// Numbers of this type, one per channel, in 1 to 4 channels per texel.
     Numbers(Number, usize),
-    /// Bytes in the order blue, green, red and, if there are four channels, alpha.
+    /// Bytes in the order blue, green, red and alpha. There are 4 channels, or 3 without alpha.
     Reversed(usize),
     /// Blocks of 4 by 4 texels.
     Blocks(Block),
@@ -55,8 +56,8 @@ enum Block {
 }
 
 impl Layout {
-    /// Returns the layout of a Vulkan format, or `None` if it is not supported. Formats that differ only in their
-    /// transfer function have one layout, because the texture defines the encoding.
+    /// Returns the layout of a `VkFormat`, or `None` if it is not supported. Formats that differ only in their transfer
+    /// function have one layout, because the texture defines the encoding.
     fn of(format: u32) -> Option<Layout> {
         use Layout::{Blocks, Numbers, Reversed};
         Some(match format {
@@ -133,13 +134,15 @@ fn format_name(format: u32) -> String {
     }
 }
 
-/// Decodes mip level 0 of a single 2D image, row by row from the top. The values are returned as stored; the texture
-/// defines their encoding. Grey becomes RGB. The caller has checked the declared size against the limits.
+/// Decodes mip level 0 of a single 2D image to RGBA, row by row from the top. The values are returned as stored; the
+/// texture defines their encoding. The caller has checked the declared size against the limits.
 ///
-/// An image of two channels becomes a normal map: its blue is that of the unit vector with this red and green.
+/// One channel becomes grey, and a missing alpha 1. Two channels become a normal map: the blue is that of the unit
+/// vector with this red and green. With floating-point channels it is 0.
 ///
 /// # Errors
-/// A one-line message without the file's name.
+/// A one-line message without the file's name, if the file is damaged, its format is not supported, memory does not
+/// suffice, or a number is not finite.
 pub(super) fn decode(bytes: &[u8]) -> Result<Texels, String> {
     let damaged = |what: &str| {
         format!("cannot be decoded as KTX2: {what}; save it again with another program")
@@ -198,7 +201,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Texels, String> {
     texels(layout, width as usize, height as usize, &stored)
 }
 
-/// Converts `stored`, which has as many bytes as the image needs, to RGBA. Fails if memory does not suffice.
+/// Converts `stored`, which has as many bytes as the image needs, to RGBA. Fails if memory does not suffice or a number
+/// is not finite.
 fn texels(layout: Layout, width: usize, height: usize, stored: &[u8]) -> Result<Texels, String> {
     Ok(match layout {
         Layout::Numbers(Number::U8, channels) => {
@@ -237,7 +241,7 @@ fn texels(layout: Layout, width: usize, height: usize, stored: &[u8]) -> Result<
     })
 }
 
-/// Decodes a block of bytes; see [`Block`].
+/// Decodes a block to 16 texels of RGBA, row by row. BC6H, which holds floating-point numbers, must not be passed.
 fn decode_block(block: Block, bytes: &[u8]) -> [[u8; 4]; 16] {
     let mut rgba = [0; 64];
     match block {
@@ -268,8 +272,8 @@ fn decode_block(block: Block, bytes: &[u8]) -> [[u8; 4]; 16] {
     })
 }
 
-/// Decodes blocks of 4 by 4 texels with `decode`, and returns the texels of an image of `width` by `height`. Each block
-/// has `block_bytes` bytes. Fails if memory does not suffice.
+/// Decodes blocks of 4 by 4 texels with `decode`, and returns the texels of an image of `width` by `height`. Texels
+/// outside the image are dropped. Each block has `block_bytes` bytes. Fails if memory does not suffice.
 fn blocks<T: Copy + Default>(
     stored: &[u8],
     block_bytes: usize,
@@ -292,7 +296,7 @@ fn blocks<T: Copy + Default>(
     Ok(texels)
 }
 
-/// Converts little-endian numbers of `N` bytes. Fails if memory does not suffice.
+/// Converts all numbers of `N` bytes with `convert`. Fails if memory does not suffice.
 fn numbers<T, const N: usize>(
     stored: &[u8],
     convert: impl Fn([u8; N]) -> T,
@@ -302,8 +306,8 @@ fn numbers<T, const N: usize>(
     Ok(numbers)
 }
 
-/// Expands texels of 1 to 4 channels to RGBA. `one` is the largest alpha, and `blue` makes the third channel of two.
-/// Fails if memory does not suffice.
+/// Expands texels of 1 to 4 channels to RGBA. `one` is the alpha of an opaque texel. `blue` computes the third channel
+/// from two. Fails if memory does not suffice.
 fn quads<T: Copy>(
     values: &[T],
     channels: usize,
@@ -321,7 +325,7 @@ fn quads<T: Copy>(
     Ok(texels)
 }
 
-/// Returns the blue of a normal map with this red and green, all from 0 to 1.
+/// Returns the blue, 0.5..=1, of a normal map with this red and green, 0..=1. They encode −1..=1.
 fn blue(x: f32, y: f32) -> f32 {
     let (x, y) = (2.0 * x - 1.0, 2.0 * y - 1.0);
     0.5 + 0.5 * (1.0 - x * x - y * y).max(0.0).sqrt()

@@ -17,10 +17,12 @@ use crate::{
     math::{max_f32, min_f32},
 };
 
-/// Maximum distance in places to a neighbour that a cluster may choose; larger values hardly improve trees.
+/// Maximum distance along the curve, in places, to a neighbour that a cluster may choose in either direction. Larger
+/// values hardly improve trees.
 const REACH: usize = 14;
-/// Minimum share of mutual choices: at least one pair per this many clusters. Usually there is one per three or four.
-const FEW: usize = 16;
+/// Maximum number of clusters per pair that chose each other. Usually there are three or four. If there are more, all
+/// clusters are merged with their neighbours.
+const MAX_CLUSTERS_PER_PAIR: usize = 16;
 
 /// Builds binary BVHs one after another, reusing its memory.
 #[derive(Default)]
@@ -29,7 +31,7 @@ pub(crate) struct Builder {
     clusters: Clusters,
     /// The clusters of the next pass.
     joined: Clusters,
-    /// Index of the cluster with which each cluster would be merged.
+    /// Index of the cluster that each cluster chose, see [`Clusters::choose`].
     choices: Vec<u32>,
     /// Reinserts nodes.
     optimizer: ReinsertionOptimizer,
@@ -80,7 +82,7 @@ impl Builder {
                 #[inline(always)]
                 || self.clusters.choose(&mut self.choices),
             );
-            if pairs(&self.choices) * FEW < self.choices.len() {
+            if pairs(&self.choices) * MAX_CLUSTERS_PER_PAIR < self.choices.len() {
                 pair_neighbours(&mut self.choices);
             }
             self.joined.clear();
@@ -112,7 +114,7 @@ fn pairs(choices: &[u32]) -> usize {
     (0..).zip(choices).filter(mutual).count()
 }
 
-/// Makes clusters choose their neighbours in pairs; an odd last one stays alone.
+/// Makes each two successive clusters choose each other; an odd last one chooses itself.
 fn pair_neighbours(choices: &mut [u32]) {
     let last = choices.len() as u32 - 1;
     for (number, choice) in (0..).zip(choices) {
@@ -159,7 +161,8 @@ impl Clusters {
         self.roots.push(root);
     }
 
-    /// Computes for each cluster the neighbour with which its common box is smallest; of equal ones, the last.
+    /// Computes for each cluster the neighbour with which its common box has the smallest surface; of equal ones, the
+    /// last. If none of these surfaces is finite, the cluster gets its own index.
     #[inline(always)]
     fn choose(&mut self, choices: &mut Vec<u32>) {
         let count = self.roots.len();
@@ -169,8 +172,8 @@ impl Clusters {
             self.high[axis].resize(count + REACH, 0.0);
         }
         choices.clear();
-        // The least costs of the next clusters, from `number` on, with those before `number`, and the clusters with which
-        // they have them.
+        // The least costs of the next clusters, from `number` on, with those before `number`, and the clusters with
+        // which they have them.
         let mut costs_before = [f32::INFINITY; REACH + 1];
         let mut choices_before = [0; REACH + 1];
         for number in 0..count as u32 {
@@ -200,7 +203,7 @@ impl Clusters {
         }
     }
 
-    /// Returns half the surface areas of the boxes around a cluster and each of those that follow it.
+    /// Returns half the surface areas of the boxes around a cluster and each of the [`REACH`] that follow it.
     #[inline(always)]
     fn costs(&self, number: usize) -> [f32; REACH] {
         let sizes = |axis: usize| -> [f32; REACH] {

@@ -194,8 +194,8 @@ impl Binary<'_> {
     }
 }
 
-/// Decides which of a subtree's forks remain nodes of the wide tree, and replaces the references to its leaves. The costs
-/// of the root are then on top of `waiting`.
+/// Decides which of a subtree's forks remain nodes of the wide tree, and replaces the references to its leaves. The
+/// costs of the root are then on top of `waiting`.
 #[inline(always)]
 fn decide_all(
     forks: &mut [Fork],

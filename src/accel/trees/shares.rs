@@ -21,10 +21,12 @@ impl<const N: usize> Shares<N> {
     ///
     /// `first` and `second` are the minimum costs of the children by 1 to `N` boxes, the paper's C(n, i); those of the
     /// node are returned. Costs by `max_boxes` and more boxes are not used. The first child has at least `first_count`
-    /// primitives, and exactly so many if that is less than `max_boxes`. `one_box` returns the node's cost as a single box, and
-    /// whether it is a leaf then, given the cost of its children in a wide node.
+    /// primitives, and exactly so many if that is less than `max_boxes`.
     ///
-    /// It is to be called from [`vectorized`](crate::accel::vectors::vectorized) code.
+    /// `one_box` returns the node's cost as a single box, and whether it is a leaf then. It is given the cost of the
+    /// node's children in a wide node.
+    ///
+    /// Call this function from [`vectorized`](crate::accel::vectors::vectorized) code.
     #[inline(always)]
     pub(crate) fn decide(
         first: &[f32; N],
@@ -33,8 +35,8 @@ impl<const N: usize> Shares<N> {
         max_boxes: usize,
         one_box: impl FnOnce(f32) -> (f32, bool),
     ) -> (Shares<N>, [f32; N]) {
-        // All numbers of boxes are computed side by side. Entry `n - 1 - s` of `second` is the cost of the second child if
-        // the first gets `s` of `n` boxes; entries before its start are infinite.
+        // All numbers of boxes are computed side by side. Entry `n - 1 - s` of `second` is the cost of the second child
+        // if the first gets `s` of `n` boxes; entries before its start are infinite.
         let mut padded = [f32::INFINITY; 2 * MAX_BOXES];
         padded[MAX_BOXES..][..N].copy_from_slice(second);
         let mut least = [f32::INFINITY; N];

@@ -9,14 +9,14 @@ use crate::{
     scene::{Mesh, Scene},
 };
 
-/// Primitives by index.
+/// The primitives over which a tree is built, by index.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// A list.
+    /// A list of primitives.
     List(&'a [Primitive]),
-    /// The triangles of a scene, then its spheres, then these instances. `number` is the index.
+    /// The triangles of a scene, then its spheres, then these instances. `Primitive::number` is the index.
     Scene(&'a Scene, &'a [Primitive]),
-    /// The triangles of a mesh, in object space. `number` is the index.
+    /// The triangles of a mesh, in object space. `Primitive::number` is the index.
     Mesh(&'a Mesh),
 }
 

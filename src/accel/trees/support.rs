@@ -1,5 +1,5 @@
-//! The support function of a mesh: how far the mesh reaches in a direction. It gives the tight boxes of instances.
-//! Imports `primitive`.
+//! The support function of a mesh: how far the mesh reaches in a direction. It gives the tight bounding boxes of
+//! instances. Imports `primitive`.
 
 use glam::{DVec3, Vec3};
 
@@ -44,14 +44,16 @@ impl Support<'_> {
         Support { triangles, levels }
     }
 
-    /// Returns the largest dot product of `direction` with any point of the mesh.
+    /// Returns the largest dot product of `direction` with any point of the mesh, in object space. If the direction has
+    /// length 1, it is a distance from the origin.
     pub(crate) fn reach(&self, direction: DVec3) -> f64 {
         let mut reached = f64::NEG_INFINITY;
         self.extend(self.levels.len() - 1, 0, direction, &mut reached);
         reached
     }
 
-    /// Raises `reached` to the largest dot product of `direction` with any point in a box.
+    /// Raises `reached` to the largest dot product of `direction` with any vertex in the box `index` of a level. Boxes
+    /// that cannot raise it are skipped.
     fn extend(&self, level: usize, index: usize, direction: DVec3, reached: &mut f64) {
         let first = index * GROUP;
         if level == 0 {

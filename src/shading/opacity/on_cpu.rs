@@ -12,7 +12,8 @@ use crate::{
     },
 };
 
-/// Returns whether a ray's intersection with a surface is accepted, as [`passes_opacity`](super::passes_opacity).
+/// Returns whether a ray's intersection with a surface passes the opacity test, like
+/// [`passes_opacity`](super::passes_opacity). `key` is the hash of the ray.
 #[inline]
 pub(super) fn accepts(
     opacity: &StochasticOpacity,
@@ -47,15 +48,16 @@ pub(super) fn accepts(
     is_below(key, primitive.number, found.instance, at)
 }
 
-/// Returns whether the random number of a primitive is below an opacity.
+/// Returns whether the random number of a ray at a primitive is below an opacity. `number` is `Primitive::number`, and
+/// `instance` its instance or `NO_INSTANCE`.
 #[inline]
 fn is_below(key: u32, number: u32, instance: u32, opacity: f32) -> bool {
     // Random numbers are at least 0 and less than 1.
     opacity >= 1.0 || opacity > 0.0 && opacity_random(key, number, instance) < opacity
 }
 
-/// Returns one channel, 0..=3, of the value that `sample_texture` returns for an image of 8-bit channels with bilinear
-/// interpolation.
+/// Returns one channel of the value that `sample_texture` returns for an image of 8-bit channels with bilinear
+/// interpolation. Channels are 0 red, 1 green, 2 blue, 3 alpha.
 #[inline]
 fn sample_channel(texels: &[u32], texture: &Texture, (u, v): (f32, f32), channel: u32) -> f32 {
     let across = u * texture.u_by_u + v * texture.u_by_v + texture.u_at_zero;

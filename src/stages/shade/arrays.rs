@@ -5,7 +5,7 @@ use glam::Vec3;
 /// Maximum number of paths that are shaded together.
 pub(super) const PATHS: usize = 32;
 
-/// A number for each path of a group.
+/// A number for each path of a group. Entries beyond the paths of the group hold any values.
 pub(super) type F32Array = [f32; PATHS];
 /// A 32-bit word for each path of a group.
 pub(super) type U32Array = [u32; PATHS];
@@ -40,7 +40,7 @@ impl Vec3Array {
         self.z[index] = v.z;
     }
 
-    /// Replaces all vectors by this one.
+    /// Replaces all [`PATHS`] vectors by this one.
     #[inline(always)]
     pub(super) fn fill(&mut self, v: Vec3) {
         self.x = [v.x; PATHS];
@@ -49,8 +49,10 @@ impl Vec3Array {
     }
 }
 
-/// Returns the indices of the entries that are `true`, and their number. Does not branch on the entries, because many
-/// branches would be mispredicted.
+/// Returns the indices of the entries that are `true` in ascending order, and their number. There are at most [`PATHS`]
+/// entries. Indices from that number on are unspecified.
+///
+/// It does not branch on the entries, because many branches would be mispredicted.
 #[inline(always)]
 pub(super) fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
     let (mut indices, mut count) = ([0; PATHS], 0);

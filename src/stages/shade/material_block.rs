@@ -1,5 +1,5 @@
 //! The part of the stage `shade` that shades most paths on the CPU in scenes with instances or textures: those that hit
-//! triangles of diffuse materials, and of layered materials without glass and without a coat.
+//! triangles of diffuse materials, and of layered materials without glass and without a clear coat.
 //!
 //! It shades up to 32 paths of one material at once. Each step is a loop over the paths. Steps that compute are loops
 //! over arrays, which the compiler vectorises; steps that read scattered memory do nothing else, so that the reads of
@@ -47,7 +47,8 @@ use crate::{
     vertex::shading::{Vertex, emitted_light, survives_roulette},
 };
 
-/// Returns whether a [`MaterialBlock`] can shade paths that hit triangles of this material.
+/// Returns whether a [`MaterialBlock`] can shade paths that hit triangles of this material: a diffuse material, or a
+/// layered one without glass and without a clear coat, without absorption. Textures are not checked.
 #[inline(always)]
 fn is_supported(material: &Material) -> bool {
     let is_opaque = material.transmission == 0.0 && material.clearcoat == 0.0;
@@ -56,7 +57,7 @@ fn is_supported(material: &Material) -> bool {
 }
 
 /// Returns the index of the material of the triangle that a path hit, and whether the triangle belongs to an instance.
-/// Returns `None` if a [`MaterialBlock`] cannot shade the path.
+/// Returns `None` if a [`MaterialBlock`] cannot shade the path. [`MaterialBlock::supports`] checks the textures.
 #[inline(always)]
 pub(super) fn supported_material(
     wave: &CpuWave,
@@ -83,7 +84,7 @@ pub(super) struct MaterialBlock {
     count: usize,
 
     // The inputs of each path, from `load_paths`.
-    /// Index of the path's queue entry.
+    /// Index of the path's entry in the queue of the wave.
     queue_indices: U32Array,
     /// Index of the path in the wave.
     path_indices: U32Array,
@@ -91,9 +92,9 @@ pub(super) struct MaterialBlock {
     pixels: U32Array,
     /// Sample number within the pixel.
     samples: U32Array,
-    /// Direction of the ray that hit.
+    /// Direction of the ray that hit, of length 1.
     ray_directions: Vec3Array,
-    /// Throughput before the surface.
+    /// Throughput on arrival at the surface.
     throughputs: Vec3Array,
     /// `eta_scale` of the path's [`Throughput`].
     eta_scales: F32Array,
@@ -109,7 +110,7 @@ pub(super) struct MaterialBlock {
     side_scatters: [bool; PATHS],
     /// Origin of rays that leave on the side that was hit.
     ray_origins: Vec3Array,
-    /// Whether that origin is lifted off the triangle.
+    /// Whether that origin is lifted off the flat triangle, so that the ray may hit the triangle itself.
     is_lifted: [bool; PATHS],
 
     // The random numbers, from `draw_random_numbers`.
@@ -121,9 +122,9 @@ pub(super) struct MaterialBlock {
     light_v: U32Array,
     /// Random number in [0, 1) of Russian roulette.
     roulette_choices: F32Array,
-    /// First random number of the BSDF sample.
+    /// First random number of the BSDF sample, in [0, 1).
     bsdf_u: F32Array,
-    /// Second random number of the BSDF sample.
+    /// Second random number of the BSDF sample, in [0, 1).
     bsdf_v: F32Array,
 
     // The lobes of layered materials.
@@ -137,7 +138,7 @@ pub(super) struct MaterialBlock {
     lights: LightSamples,
     /// Origin of the shadow ray.
     shadow_origins: Vec3Array,
-    /// Whether that origin is lifted off the triangle.
+    /// Whether the origin of the shadow ray is lifted off the flat triangle.
     is_shadow_lifted: [bool; PATHS],
     /// Radiance that the path gains if nothing blocks the shadow ray.
     shadow_lights: Vec3Array,
@@ -145,7 +146,7 @@ pub(super) struct MaterialBlock {
     casts_shadow_ray: [bool; PATHS],
 
     // The next ray.
-    /// Direction of the next ray.
+    /// Direction of the next ray, of length 1.
     next_directions: Vec3Array,
     /// `BsdfValue::color` of a layered material in that direction.
     next_values: Vec3Array,
@@ -160,12 +161,13 @@ pub(super) struct MaterialBlock {
 }
 
 impl MaterialBlock {
-    /// Returns whether the textures of the material with this index are supported.
+    /// Returns whether the block can look up the textures of the material with this index.
     pub(super) fn supports(&self, scene: &RenderScene, material: u32) -> bool {
-        ResolvedMaterials::uses_first_coordinates(scene, &scene.materials[material as usize])
+        ResolvedMaterials::uses_only_first_coordinates(scene, &scene.materials[material as usize])
     }
 
-    /// Shades the paths of a queue and stores the results in the wave. The queue's material must be supported.
+    /// Shades the paths of a queue and stores the results in the wave. The material must be one that
+    /// [`supported_material`] returns and [`Self::supports`] accepts.
     #[inline(never)]
     pub(super) fn shade(
         &mut self,
@@ -243,8 +245,10 @@ impl MaterialBlock {
         }
     }
 
-    /// Adds the light that the surfaces emit to the radiances of the paths. An emission of 0 is added too, as by
-    /// `shade` for other surfaces: it turns −0 into 0, so that bits are equal.
+    /// Adds the light that the surfaces emit to the radiances of the paths, weighted against light sampling.
+    ///
+    /// An emission of 0 is added too, as `shade` does for paths that are not in a block. It turns −0 into 0, so that
+    /// bits are equal.
     #[inline(always)]
     fn add_emission(
         &self,
@@ -296,7 +300,8 @@ impl MaterialBlock {
         }
     }
 
-    /// Plays Russian roulette, which scales the throughputs of the next rays and decides which paths continue.
+    /// Decides which paths continue, and scales their throughputs by Russian roulette. Paths without throughput and
+    /// those that hit the back of a one-sided surface end.
     #[inline(always)]
     fn play_roulette(&mut self, bounce: u32) {
         for at in 0..PATHS {
@@ -311,7 +316,7 @@ impl MaterialBlock {
         }
     }
 
-    /// Stores the shadow rays in the wave and counts them.
+    /// Stores the shadow rays in the wave by queue entry, and adds their number to the count of the bounce.
     #[inline(always)]
     fn store_shadow_rays(&self, wave: &mut CpuWave, bounce: u32) {
         let (indices, count) = indices_of(&self.casts_shadow_ray[..self.count]);
@@ -335,7 +340,8 @@ impl MaterialBlock {
         wave.counts[counts::shadow_rays(bounce)] += count as u32;
     }
 
-    /// Stores the next rays and throughputs of the paths that continue in the wave, and sets their flags.
+    /// Stores the next rays and throughputs of the paths that continue in the wave, and sets their flags to 1. Paths
+    /// that end keep the flag 0 that the stage has set before.
     #[inline(always)]
     fn store_next_rays(&self, wave: &mut CpuWave) {
         let (indices, count) = indices_of(&self.continues[..self.count]);

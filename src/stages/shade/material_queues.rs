@@ -2,8 +2,8 @@
 
 use super::arrays::{PATHS, U32Array};
 
-/// Number of queues. Materials share them if there are more.
-const QUEUES: usize = 256;
+/// Maximum number of queues. Each material needs two, and materials share queues if there are not enough.
+const MAX_QUEUES: usize = 256;
 
 /// Paths that hit triangles of one material, either all in instances or all outside.
 #[derive(Clone, Default)]
@@ -12,16 +12,16 @@ pub(super) struct MaterialQueue {
     pub(super) material: u32,
     /// Whether the triangles belong to instances.
     pub(super) is_instanced: bool,
-    /// Number of paths.
+    /// Number of paths, less than [`PATHS`] except while a full queue is shaded.
     pub(super) count: usize,
-    /// Indices of the paths' queue entries.
+    /// Indices of the paths in the queue of the wave.
     pub(super) queue_indices: U32Array,
-    /// Indices of the paths in the wave.
+    /// Indices of the paths' state in the wave.
     pub(super) path_indices: U32Array,
 }
 
 impl MaterialQueue {
-    /// Returns the index of each path's queue entry and of the path.
+    /// Returns for each path the index of its entry in the queue of the wave, and the index of the path.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&u32, &u32)> {
         self.queue_indices
             .iter()
@@ -36,15 +36,17 @@ pub(super) struct MaterialQueues {
 }
 
 impl MaterialQueues {
-    /// Creates queues for a scene with this number of materials.
+    /// Creates queues for a scene with this number of materials, at least one.
     pub(super) fn new(materials: usize) -> MaterialQueues {
         MaterialQueues {
-            queues: vec![MaterialQueue::default(); QUEUES.min(2 * materials)],
+            queues: vec![MaterialQueue::default(); MAX_QUEUES.min(2 * materials)],
         }
     }
 
-    /// Adds a path, given by the index of its queue entry and its own index. Calls `shade` with a queue that has to be
-    /// emptied: that of another material in the path's place, or the path's own when it is full.
+    /// Adds a path to the queue of its material, given by the index of its entry in the queue of the wave and its own.
+    ///
+    /// If another material holds the queue, `shade` is called with its paths first. If the added path fills the queue,
+    /// `shade` is called with all its paths. Each call empties the queue.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -72,7 +74,7 @@ impl MaterialQueues {
     }
 
     /// Calls `shade` with each queue that has paths, and empties it.
-    pub(super) fn empty(&mut self, mut shade: impl FnMut(&MaterialQueue)) {
+    pub(super) fn flush(&mut self, mut shade: impl FnMut(&MaterialQueue)) {
         for queue in &mut self.queues {
             if queue.count > 0 {
                 shade(queue);

@@ -1,5 +1,7 @@
-//! Builds the tree for SIMD traversal from a binary tree that is made from the CWBVH. Its nodes are collapsed at the least
-//! cost to nodes of one child per lane and packets of up to one primitive per lane.
+//! Builds the tree for SIMD traversal from a binary tree, into which [`split`](super::split) turns the CWBVH.
+//!
+//! The binary tree is collapsed at the least cost to nodes of up to one child per lane, and packets of up to one
+//! primitive per lane.
 
 use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
@@ -25,8 +27,11 @@ struct Planned {
 }
 
 impl<S: Lanes> WideTree<S> {
-    /// Builds the tree from the nodes of a CWBVH, whose child indices count from `root`. `None` if a node comes before
-    /// its parent.
+    /// Builds the tree from the nodes of a CWBVH, of which the first has the index `root` in the scene's list of nodes.
+    /// Returns `None` if a child comes before its parent or does not exist.
+    ///
+    /// `primitives` are those of the whole scene. `extent` is the largest absolute coordinate in metres, or 0 for a
+    /// mesh.
     pub(super) fn new(
         nodes: &[Node],
         root: u32,
@@ -44,7 +49,8 @@ impl<S: Lanes> WideTree<S> {
         Some(tree)
     }
 
-    /// Creates the nodes and packets of a binary tree: lists them, and then fills them in parallel.
+    /// Creates nodes and packets from a binary tree: lists them, and then fills them in parallel. Also computes the
+    /// height of the traversal stack.
     fn lay_out(&mut self, binary: &SplitTree) {
         let planned = |part| Planned {
             part,
@@ -109,7 +115,7 @@ impl<S: Lanes> WideTree<S> {
 }
 
 impl<S: Lanes> WideNode<S> {
-    /// Builds a node from its children's boxes and words. Unused lanes get empty boxes.
+    /// Builds a node from its children's boxes and child words, see [`PACKET`]. Unused lanes get empty boxes.
     fn new(boxes: impl Iterator<Item = Bounds>, words: &[u32; MAX_LANES]) -> WideNode<S> {
         let mut node = WideNode {
             planes: [[S::f32s::zeroed(); 3]; 2],
@@ -134,7 +140,8 @@ impl<S: Lanes> WideNode<S> {
 }
 
 impl<S: Lanes> Packet<S> {
-    /// Builds a packet of the primitives at these indices, at least one.
+    /// Builds a packet of the primitives at these indices: at least one, and at most one per lane. Unused lanes repeat
+    /// the first.
     fn new(positions: &[u32], primitives: &[Primitive]) -> Packet<S> {
         let mut packet = Packet {
             corners: [[S::f32s::zeroed(); 3]; 3],

@@ -25,7 +25,7 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
-/// A ray with what traversal of instances and opacity tests need besides it.
+/// A ray, the instances that it leaves and goes to, and the key of its opacity tests.
 #[derive(Clone, Copy, Debug)]
 pub struct InstancedRay<R> {
     /// The ray, a [`Ray`] or [`ShadowRay`].
@@ -34,7 +34,7 @@ pub struct InstancedRay<R> {
     pub from: u32,
     /// Index of the instance that a shadow ray goes to, or `NO_INSTANCE`.
     pub to: u32,
-    /// Hash on which the ray's opacity tests depend.
+    /// Hash of the ray, from which the random numbers of its opacity tests are computed.
     pub key: u32,
 }
 
@@ -64,7 +64,7 @@ macro_rules! with_vectors {
 }
 
 impl SimdInstancedScene {
-    /// Prepares a scene. `None` if a node comes before its parent.
+    /// Prepares a scene. Returns `None` if a child node comes before its parent or does not exist.
     pub fn new(vectors: SimdLevel, scene: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
         Some(SimdInstancedScene(match vectors {
             SimdLevel::Eight(simd) => Form::Eight(simd, InstancedTrees::new(scene)?),
@@ -72,9 +72,10 @@ impl SimdInstancedScene {
         }))
     }
 
-    /// Finds the nearest hit of each ray that passes the opacity test.
+    /// Finds the nearest hit of each ray, of those hits that pass the opacity test.
     ///
-    /// Calls `report` with the number that came with each ray, and its hit.
+    /// Calls `report` with the number that came with each ray, and its hit. A ray without a hit is reported with
+    /// `NO_PRIMITIVE`.
     pub fn each_nearest<T: OpacityTest>(
         &self,
         scene: &InstancedScene<'_>,
@@ -90,10 +91,10 @@ impl SimdInstancedScene {
         });
     }
 
-    /// Finds whether something that passes the opacity test blocks each shadow ray. The surface that the ray goes to never
-    /// blocks it; the caller tests its opacity.
+    /// Finds whether each shadow ray is blocked by a hit that passes the opacity test. The surface that the ray goes to
+    /// never blocks it; the caller tests its opacity.
     ///
-    /// Calls `report` with the number that came with each ray, and the result.
+    /// Calls `report` with the number that came with each ray, and `true` if it is blocked.
     pub fn each_occluded<T: OpacityTest>(
         &self,
         scene: &InstancedScene<'_>,
@@ -116,7 +117,7 @@ struct InstancedTrees<S: Lanes> {
     scene: WideTree<S>,
     /// The trees of the meshes, each in its object space.
     meshes: Vec<WideTree<S>>,
-    /// What a ray needs to enter each instance.
+    /// The data that a ray needs to enter each instance, by index of the instance.
     entries: Vec<InstanceEntry>,
 }
 
@@ -147,8 +148,8 @@ enum Leaf<'a, S: Lanes> {
 }
 
 impl<S: Lanes> InstancedTrees<S> {
-    /// Builds the trees. `None` if a node comes before its parent. The nodes must hold the scene's tree first, then the
-    /// trees of the meshes one after another.
+    /// Builds the trees. The nodes must hold the scene's tree first, then the trees of the meshes one after another.
+    /// Returns `None` if a child node comes before its parent or does not exist.
     fn new(scene: &InstancedScene<'_>) -> Option<InstancedTrees<S>> {
         let mut roots: Vec<u32> = scene.instances.iter().map(|each| each.root).collect();
         roots.sort_unstable();
@@ -174,7 +175,7 @@ impl<S: Lanes> InstancedTrees<S> {
         })
     }
 
-    /// Allocates the traversal stacks.
+    /// Allocates traversal stacks that are high enough for every tree.
     fn stacks(&self) -> Stacks {
         let deepest = self.meshes.iter().map(|mesh| mesh.stack_height).max();
         Stacks {
@@ -183,7 +184,7 @@ impl<S: Lanes> InstancedTrees<S> {
         }
     }
 
-    /// Returns the nearest hit of a ray that passes the opacity test.
+    /// Returns the nearest hit of a ray, of those hits that pass the opacity test.
     #[inline(always)]
     fn nearest<T: OpacityTest>(
         &self,
@@ -225,7 +226,7 @@ impl<S: Lanes> InstancedTrees<S> {
         best
     }
 
-    /// Returns whether something that passes the opacity test blocks a shadow ray.
+    /// Returns whether a shadow ray is blocked by a hit that passes the opacity test.
     #[inline(always)]
     fn occluded<T: OpacityTest>(
         &self,
@@ -278,8 +279,8 @@ impl<S: Lanes> InstancedTrees<S> {
     /// Traverses the tree of the scene and those of the instances in it, and calls `test` for the triangles and spheres
     /// whose boxes a ray enters before `distance`.
     ///
-    /// `left` are the primitive and the instance that the ray leaves. `test` returns the maximum distance from then on;
-    /// a negative one ends the traversal.
+    /// `left` are the indices of the primitive and the instance that the ray leaves. `test` returns the maximum
+    /// distance from then on, in metres; a negative one ends the traversal.
     #[inline(always)]
     fn visit(
         &self,
@@ -343,8 +344,10 @@ impl<S: Lanes> InstancedTrees<S> {
 }
 
 impl<S: Lanes> LocalRay<S> {
-    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`,
-    /// a distance in units of that space.
+    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`, a
+    /// distance in units of that space.
+    ///
+    /// The ray leaves the primitive `from_primitive` of the instance `from`, and does not hit it again.
     #[inline(always)]
     fn new(
         simd: S,
@@ -366,7 +369,7 @@ impl<S: Lanes> LocalRay<S> {
         }
     }
 
-    /// Transforms a ray to the object space of an instance.
+    /// Transforms a ray from world space to the object space of an instance.
     #[inline(always)]
     fn in_instance(
         simd: S,
@@ -381,7 +384,8 @@ impl<S: Lanes> LocalRay<S> {
     }
 }
 
-/// Replaces `best` by the nearest hit with a triangle of a packet, by the rules of `nearer_instance_hit`.
+/// Replaces `best` by the nearest hit with a triangle of a packet, if that is nearer and passes the opacity test. The
+/// rules are those of `nearer_instance_hit`.
 #[inline(always)]
 fn nearer_triangles<S: Lanes, T: OpacityTest>(
     primitives: &[Primitive],
@@ -425,7 +429,8 @@ fn nearer_triangles<S: Lanes, T: OpacityTest>(
     }
 }
 
-/// Returns whether a triangle of a packet blocks a shadow ray of this length, except the light's own triangle.
+/// Returns whether a triangle of a packet blocks a shadow ray of this length in metres. The light's own triangle, whose
+/// index is `light` or `NO_PRIMITIVE`, never does.
 #[inline(always)]
 fn any_blocks<S: Lanes, T: OpacityTest>(
     opacity: &T,

@@ -1,5 +1,5 @@
-//! Splits the nodes of a CWBVH into a binary tree, and decides at the least cost which of its nodes become the nodes and
-//! packets of the tree for SIMD traversal.
+//! Splits the nodes of a compressed wide BVH (CWBVH, Ylitie, Karras & Laine 2017) into a binary tree. Decides at the
+//! least cost which of its nodes become the nodes and packets of the tree for SIMD traversal.
 
 use std::{array, mem, ops::Range};
 
@@ -21,14 +21,15 @@ use crate::{
 
 /// Cost of testing a packet of triangles or spheres, relative to a node. Between 0.3 and 2 the speed is the same.
 const PACKET_COST: f32 = 1.0;
-/// Cost of entering an instance, relative to a node. Each instance is a packet of its own, so that its box is tested.
+/// Cost of entering an instance, relative to a node. An instance is never part of a packet, so that its box is tested.
 const INSTANCE_COST: f32 = 8.0;
 
 /// Number of kinds of primitives.
 const KINDS: usize = INSTANCE as usize + 1;
 
-/// Maximum number of primitives below a node whose subtree is split by one thread.
-const MAX_PRIMITIVES: u32 = 1 << 13;
+/// Maximum number of primitives below a node whose subtree is split by one thread. Nodes above such subtrees are split
+/// one after another.
+const MAX_TASK_PRIMITIVES: u32 = 1 << 13;
 
 /// An axis-aligned bounding box.
 #[derive(Clone, Copy, Zeroable)]
@@ -50,7 +51,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the box around both.
+    /// Returns the box around both boxes.
     #[inline(always)]
     fn union(self, other: Bounds) -> Bounds {
         Bounds {
@@ -61,7 +62,7 @@ impl Bounds {
 
     /// Returns half the surface area.
     #[inline(always)]
-    fn area(self) -> f32 {
+    fn half_area(self) -> f32 {
         let size = self.high - self.low;
         size.x * size.y + size.y * size.z + size.z * size.x
     }
@@ -76,7 +77,7 @@ impl NodeRef {
     /// Bit of references to primitives.
     const PRIMITIVE: u32 = 1 << 31;
 
-    /// Returns the index of a primitive, or that of a split node as error.
+    /// Returns the index of a primitive as `Ok`, or that of a split node as `Err`.
     #[inline(always)]
     fn index(self) -> Result<u32, usize> {
         if self.0 & NodeRef::PRIMITIVE != 0 {
@@ -106,14 +107,14 @@ struct Subtree {
     part: NodeRef,
     /// The box around it.
     bounds: Bounds,
-    /// The least costs of tracing rays through the subtree as 1, 2, … boxes.
+    /// Minimum costs of tracing rays through the subtree as 1, 2, … boxes. A node costs 1 times half its surface area.
     costs: [f32; MAX_LANES],
     /// Number of primitives by kind, counted only until one more than fits a packet.
     counts: [u8; KINDS],
 }
 
 impl Subtree {
-    /// Returns the subtree of a single primitive.
+    /// Returns the subtree of a single primitive, whose index is `position`.
     #[inline(always)]
     fn primitive(position: u32, primitive: &Primitive) -> Subtree {
         let bounds = Bounds::of(primitive);
@@ -127,20 +128,20 @@ impl Subtree {
         Subtree {
             part: NodeRef(position | NodeRef::PRIMITIVE),
             bounds,
-            costs: [cost * bounds.area(); MAX_LANES],
+            costs: [cost * bounds.half_area(); MAX_LANES],
             counts,
         }
     }
 
-    /// Returns the cost of one packet of all primitives. `None` if they are more than `max_count`, of different kinds, or
-    /// instances.
+    /// Returns the cost of one packet of all primitives. Returns `None` if they are more than `max_count`, of different
+    /// kinds, or instances.
     #[inline(always)]
     fn packet_cost(&self, max_count: u8) -> Option<f32> {
         let fits = match self.counts {
             [count, 0, 0] | [0, count, 0] => count <= max_count,
             _ => false,
         };
-        fits.then(|| PACKET_COST * self.bounds.area())
+        fits.then(|| PACKET_COST * self.bounds.half_area())
     }
 }
 
@@ -149,19 +150,20 @@ impl Subtree {
 pub(super) struct Nodes<'a> {
     /// The nodes.
     pub(super) nodes: &'a [Node],
-    /// Index of the first one, from which child indices count.
+    /// Index of the first one in the scene's list of nodes, to which the indices of children refer.
     pub(super) root: u32,
 }
 
 impl Nodes<'_> {
-    /// Returns the indices of a node's child nodes.
+    /// Returns the indices in `nodes` of a node's child nodes.
     fn children(&self, node: usize) -> Range<usize> {
         let node = &self.nodes[node];
         let base = node.child_base.wrapping_sub(self.root) as usize;
         base..base + (node.exponents >> 24).count_ones() as usize
     }
 
-    /// Returns the number of primitives below each node. `None` if a node comes before its parent or does not exist.
+    /// Returns the number of primitives below each node. Returns `None` if a child comes before its parent or does not
+    /// exist.
     fn counts(&self) -> Option<Vec<u32>> {
         let mut counts = vec![0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -188,13 +190,14 @@ pub(super) struct SplitTree<'a> {
     /// Maximum number of children of a node, and of primitives of a packet.
     pub(super) lanes: u8,
     /// The inner nodes.
-    forks: Vec<SplitNode>,
+    split_nodes: Vec<SplitNode>,
     /// The root; `None` without primitives.
     pub(super) root: Option<NodeRef>,
 }
 
 impl SplitTree<'_> {
-    /// Splits the nodes of a CWBVH into a binary tree, in parallel. `None` if a node comes before its parent.
+    /// Splits the nodes of a CWBVH into a binary tree, in parallel. Returns `None` if a child comes before its parent
+    /// or does not exist.
     pub(super) fn of<'a>(
         nodes: Nodes,
         primitives: &'a [Primitive],
@@ -207,25 +210,25 @@ impl SplitTree<'_> {
         let mut ways: Vec<usize> = (0..counts.len().min(1)).collect();
         while let Some(node) = ways.pop() {
             visited.push(node);
-            if counts[node] > MAX_PRIMITIVES {
+            if counts[node] > MAX_TASK_PRIMITIVES {
                 let children = nodes.children(node).rev();
                 ways.extend(children.filter(|&child| counts[child] > 0));
             }
         }
         let inner_count = |node: usize| counts[node].saturating_sub(1) as usize;
-        let mut forks = zeroed_vec(counts.first().map_or(0, |_| inner_count(0)));
+        let mut split_nodes = zeroed_vec(counts.first().map_or(0, |_| inner_count(0)));
         let mut above = Splitter {
             nodes,
             counts: &counts,
             primitives,
             lanes,
-            forks: &mut forks,
+            split_nodes: &mut split_nodes,
             first: 0,
             used: 0,
             waiting: Vec::new(),
             siblings: Vec::new(),
         };
-        let is_small = |&node: &usize| counts[node] <= MAX_PRIMITIVES;
+        let is_small = |&node: &usize| counts[node] <= MAX_TASK_PRIMITIVES;
         let small: Vec<(usize, Splitter)> = visited
             .iter()
             .copied()
@@ -246,7 +249,7 @@ impl SplitTree<'_> {
         Some(SplitTree {
             primitives,
             lanes,
-            forks,
+            split_nodes,
             root,
         })
     }
@@ -255,11 +258,11 @@ impl SplitTree<'_> {
     pub(super) fn bounds(&self, part: NodeRef) -> Bounds {
         match part.index() {
             Ok(primitive) => Bounds::of(&self.primitives[primitive as usize]),
-            Err(fork) => self.forks[fork].bounds,
+            Err(index) => self.split_nodes[index].bounds,
         }
     }
 
-    /// Returns the index of the instance that a binary node is; `None` if it is not a single instance.
+    /// Returns the index of an instance if the binary node is a single instance, otherwise `None`.
     pub(super) fn instance(&self, part: NodeRef) -> Option<u32> {
         let primitive = &self.primitives[part.index().ok()? as usize];
         (primitive.kind == INSTANCE).then_some(primitive.material)
@@ -269,7 +272,7 @@ impl SplitTree<'_> {
     pub(super) fn is_packet(&self, part: NodeRef) -> bool {
         match part.index() {
             Ok(_) => true,
-            Err(fork) => self.forks[fork].shares.is_leaf(),
+            Err(index) => self.split_nodes[index].shares.is_leaf(),
         }
     }
 
@@ -279,20 +282,22 @@ impl SplitTree<'_> {
             match part.index() {
                 Ok(primitive) if self.primitives[primitive as usize].kind == TRIANGLE => return 0,
                 Ok(_) => return OTHERS,
-                Err(fork) => part = self.forks[fork].parts[0],
+                Err(index) => part = self.split_nodes[index].parts[0],
             }
         }
     }
 
-    /// Appends the binary nodes that represent the subtree of `part` by up to `boxes` boxes. With one box per lane, they
-    /// are the children of the wide node for `part`.
+    /// Appends to `parts` the binary nodes that represent the subtree of `part` at the least cost by up to `boxes`
+    /// boxes.
+    ///
+    /// With as many boxes as lanes, they are the children of the wide node for `part`.
     pub(super) fn share_out(&self, part: NodeRef, boxes: u8, parts: &mut Vec<NodeRef>) {
-        if let Err(fork) = part.index()
-            && let fork = &self.forks[fork]
-            && let Some((of_first, of_second)) = fork.shares.of(boxes)
+        if let Err(index) = part.index()
+            && let node = &self.split_nodes[index]
+            && let Some((of_first, of_second)) = node.shares.of(boxes)
         {
-            self.share_out(fork.parts[0], of_first, parts);
-            self.share_out(fork.parts[1], of_second, parts);
+            self.share_out(node.parts[0], of_first, parts);
+            self.share_out(node.parts[1], of_second, parts);
         } else {
             parts.push(part);
         }
@@ -302,8 +307,8 @@ impl SplitTree<'_> {
     pub(super) fn positions(&self, part: NodeRef, positions: &mut Vec<u32>) {
         match part.index() {
             Ok(primitive) => positions.push(primitive),
-            Err(fork) => {
-                for part in self.forks[fork].parts {
+            Err(index) => {
+                for part in self.split_nodes[index].parts {
                     self.positions(part, positions);
                 }
             }
@@ -321,11 +326,11 @@ struct Splitter<'a> {
     primitives: &'a [Primitive],
     /// Maximum number of children of a node, and of primitives of a packet.
     lanes: u8,
-    /// Places for the split nodes, one less than there are primitives.
-    forks: &'a mut [SplitNode],
-    /// Index of the first place in the whole binary tree.
+    /// Free slots for the split nodes, one less than there are primitives.
+    split_nodes: &'a mut [SplitNode],
+    /// Index of the first slot in the whole binary tree.
     first: usize,
-    /// Number of places in use.
+    /// Number of slots in use.
     used: usize,
     /// The subtrees of nodes that are split already and whose parents are not. The first child of a node comes last.
     waiting: Vec<Subtree>,
@@ -334,13 +339,13 @@ struct Splitter<'a> {
 }
 
 impl<'a> Splitter<'a> {
-    /// Returns a splitter of a subtree with the first `count` of the free places.
+    /// Returns a splitter of a subtree, which takes the first `count` of the free slots.
     fn part(&mut self, count: usize) -> Splitter<'a> {
-        let (forks, rest) = mem::take(&mut self.forks).split_at_mut(count);
+        let (split_nodes, rest) = mem::take(&mut self.split_nodes).split_at_mut(count);
         let first = self.first;
-        (self.forks, self.first) = (rest, first + count);
+        (self.split_nodes, self.first) = (rest, first + count);
         Splitter {
-            forks,
+            split_nodes,
             first,
             waiting: Vec::new(),
             siblings: Vec::new(),
@@ -348,7 +353,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Splits all nodes of a subtree of the CWBVH. `None` if it has no primitives.
+    /// Splits all nodes of a subtree of the CWBVH. Returns `None` if it has no primitives.
     fn split(&mut self, root: usize) -> Option<Subtree> {
         let mut visited = Vec::new();
         let mut ways = vec![root];
@@ -396,8 +401,8 @@ impl<'a> Splitter<'a> {
         self.waiting.extend(self.siblings.pop());
     }
 
-    /// Joins the siblings from index `start` on to one, always the two whose common box is smallest. They are at most
-    /// eight.
+    /// Joins the siblings from index `start` on, at most eight, into one. Repeatedly joins the two whose common box has
+    /// the smallest surface.
     #[inline(always)]
     fn join_siblings(&mut self, start: usize) {
         let mut count = self.siblings.len() - start;
@@ -442,7 +447,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Joins two subtrees under a new split node.
+    /// Joins two subtrees under a new split node, and computes its costs.
     #[inline(always)]
     fn join(&mut self, first: Subtree, second: Subtree) -> Subtree {
         let max_count = self.lanes + 1;
@@ -453,7 +458,7 @@ impl<'a> Splitter<'a> {
             counts: array::from_fn(|kind| max_count.min(first.counts[kind] + second.counts[kind])),
         };
         let one_box = |children: f32| {
-            let as_node = children + below.bounds.area();
+            let as_node = children + below.bounds.half_area();
             // At equal cost the packet wins: points and lines have no area and cost nothing either way.
             let as_packet = below.packet_cost(self.lanes);
             let cheaper = as_packet.filter(|&cost| cost <= as_node);
@@ -470,7 +475,7 @@ impl<'a> Splitter<'a> {
             one_box,
         );
         below.costs = costs;
-        self.forks[self.used] = SplitNode {
+        self.split_nodes[self.used] = SplitNode {
             parts: [first.part, second.part],
             bounds: below.bounds,
             shares,
@@ -480,7 +485,7 @@ impl<'a> Splitter<'a> {
     }
 }
 
-/// Up to eight boxes, with the coordinates of each axis side by side.
+/// A structure of arrays of up to eight boxes.
 struct Boxes {
     /// Minimum coordinates by axis.
     low: [[f32; 8]; 3],
@@ -520,7 +525,8 @@ impl Boxes {
         }
     }
 
-    /// Returns half the surface areas of the boxes around one and each of all.
+    /// Returns half the surface areas of the boxes around box `number` and each of the eight. Entries of missing boxes
+    /// are meaningless.
     #[inline(always)]
     fn areas_with(&self, number: usize) -> [f32; 8] {
         let sizes = |axis: usize| -> [f32; 8] {

@@ -1,16 +1,16 @@
-//! Lookups of energy tables for a block of paths.
+//! Lookups in the energy tables of [`energy`](crate::shading::energy) for a block of paths.
 
 use super::super::arrays::{F32Array, PATHS, U32Array};
 use crate::shading::energy::{GRAZING, LOST, TableCell, cell_corners, interpolated, table_cell};
 
-/// The energies of a layered material's boundary for a cosine of each path of a block.
+/// Energies that the boundary of a layered material reflects or loses, for a roughness and a cosine of each path.
 #[derive(Default)]
 pub(super) struct BoundaryEnergies {
-    /// Cells of the energy table: their first corner.
+    /// Indices of the cells' first corners, see [`TableCell`].
     cells: U32Array,
-    /// Cells of the energy table: weight of the higher cosine.
+    /// Interpolation weights of the higher cosine, 0..=1.
     right: F32Array,
-    /// Cells of the energy table: weight of the higher roughness.
+    /// Interpolation weights of the higher roughness, 0..=1.
     down: F32Array,
     /// The function `LOST` at the corners of the cells.
     lost: [F32Array; 4],
@@ -19,7 +19,9 @@ pub(super) struct BoundaryEnergies {
 }
 
 impl BoundaryEnergies {
-    /// Looks up the first `count` energies in the table with offset `table`.
+    /// Looks up the energies of the first `count` paths by GGX roughness α and cosine to the normal.
+    ///
+    /// `tables` are all energy tables of the scene, and `table` is the index at which that of the material begins.
     #[inline(always)]
     pub(super) fn look_up(
         &mut self,
@@ -56,7 +58,8 @@ impl BoundaryEnergies {
         }
     }
 
-    /// Returns the fraction of the energy that single scattering loses, and the albedo at grazing angles.
+    /// Returns the interpolated functions [`LOST`] and [`GRAZING`], both 0..=1: the fraction of energy that single
+    /// scattering loses, and the albedo if each facet reflects Schlick's (1 − cos)⁵.
     #[inline(always)]
     pub(super) fn get(&self, at: usize) -> (f32, f32) {
         let cell = self.cell(at);

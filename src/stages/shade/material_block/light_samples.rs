@@ -31,16 +31,17 @@ use crate::{
     vertex::shading::light_target,
 };
 
-/// The light sample of each path of a block.
+/// The light sample of each path of a block, as arrays of the fields of [`LightSample`].
 #[derive(Default)]
 pub(super) struct LightSamples {
-    /// Directions to the sampled points.
+    /// Directions to the sampled points, of length 1.
     pub(super) directions: Vec3Array,
-    /// Distances to the sampled points in metres; 0 if the light does not illuminate the surface.
+    /// Distances to the sampled points in metres: `f32::MAX` at infinity, and 0 if the light does not illuminate the
+    /// surface.
     pub(super) distances: F32Array,
     /// Probability densities per steradian; for a delta light, the probability of choosing it.
     pdfs: F32Array,
-    /// Radiances of the lights towards the surfaces.
+    /// Radiances of the lights towards the surfaces; for a delta light, the irradiance at normal incidence.
     radiances: Vec3Array,
     /// Indices of the lights' primitives, or `NO_PRIMITIVE` if the light is not a surface.
     pub(super) primitives: U32Array,
@@ -48,7 +49,7 @@ pub(super) struct LightSamples {
     pub(super) instances: U32Array,
     /// 1 for a delta light, otherwise 0.
     is_delta: U32Array,
-    /// Samples of the environment map.
+    /// Samples of the environment map. They have indices of their own, because not all paths choose the map.
     environment: EnvironmentSamples,
 }
 
@@ -79,7 +80,7 @@ impl LightSamples {
     }
 }
 
-/// A place in an interval of a cumulative table for each sample.
+/// A position in an interval of a cumulative table for each sample, see [`IntervalPlace`].
 #[derive(Default)]
 struct IntervalPlaceArray {
     whole: U32Array,
@@ -108,9 +109,9 @@ impl IntervalPlaceArray {
 /// Samples of the environment map, for some paths of a block.
 #[derive(Default)]
 struct EnvironmentSamples {
-    /// Random bits of the first coordinate.
+    /// Random bits that choose the column.
     u: U32Array,
-    /// Random bits of the second coordinate.
+    /// Random bits that choose the row.
     v: U32Array,
     /// Chosen rows.
     rows: U32Array,
@@ -120,11 +121,11 @@ struct EnvironmentSamples {
     bottoms: F32Array,
     /// Chosen columns.
     columns: U32Array,
-    /// Places in the intervals of the rows.
+    /// Positions between the upper and the lower edges of the rows.
     down: IntervalPlaceArray,
-    /// Places in the intervals of the texels.
+    /// Positions between the left and the right edges of the texels.
     along: IntervalPlaceArray,
-    /// Sampled directions.
+    /// Sampled directions, of length 1.
     directions: Vec3Array,
 
     // The places of the directions in the map: see `MapPlace`.
@@ -150,7 +151,7 @@ struct EnvironmentSamples {
 }
 
 impl EnvironmentSamples {
-    /// Samples the first `count` directions, and computes the values of the map there.
+    /// Samples the first `count` directions by the random bits `u` and `v`, and computes pdf and radiance there.
     #[inline(always)]
     fn sample(&mut self, lights: &Lights, count: usize) {
         let environment = &lights.environment;
@@ -238,8 +239,8 @@ impl EnvironmentSamples {
 }
 
 impl MaterialBlock {
-    /// Samples a point on a light for each path. The samples of the environment map are computed together, and those of
-    /// other lights one by one.
+    /// Samples a point on a light for each path. The samples of the environment map are computed together, as are those
+    /// of a sphere that is the only light. Others are computed one by one.
     #[inline(always)]
     pub(super) fn sample_lights(&mut self, scene: &RenderScene) {
         let lights = &scene.lights();
@@ -290,7 +291,8 @@ impl MaterialBlock {
         }
     }
 
-    /// Samples a point on the scene's only light for each path, and returns `true`, if that light is a sphere.
+    /// If the scene's only light is a sphere, samples a point on it for each path and returns `true`. Otherwise changes
+    /// nothing and returns `false`.
     #[inline(always)]
     fn sample_only_sphere(&mut self, lights: &Lights) -> bool {
         let &[light] = lights.table else {
@@ -316,7 +318,8 @@ impl MaterialBlock {
         true
     }
 
-    /// Computes the shadow rays and the light that they carry, weighted against BSDF sampling and clamped.
+    /// Computes the shadow rays to the samples of `sample_lights`, and the radiance that they carry. It is weighted
+    /// against BSDF sampling, and clamped by `clamp_indirect` from bounce 1 on.
     #[inline(always)]
     pub(super) fn weight_light_samples<const IS_LAYERED: bool>(
         &mut self,

@@ -22,9 +22,9 @@ use crate::{
     },
 };
 
-/// Textures that affect a diffuse material.
+/// Textures that affect a diffuse material, as a bit mask of their indices in `MaterialTextures::textures`.
 const DIFFUSE_MAPS: u32 = 1 << MAP_COLOR | 1 << MAP_EMISSION | 1 << MAP_NORMAL;
-/// Textures that affect a layered material without glass and without a coat.
+/// Textures that affect a layered material without glass and without a clear coat, as a bit mask.
 const LAYERED_MAPS: u32 = DIFFUSE_MAPS
     | 1 << MAP_ROUGHNESS
     | 1 << MAP_METALLIC
@@ -61,7 +61,7 @@ impl TexelArray {
 pub(super) struct ResolvedMaterials {
     pub(super) colors: Vec3Array,
     pub(super) emissions: Vec3Array,
-    /// `Material::eta`: the F0 of the boundary.
+    /// `Material::eta`, which is the F0 of a layered material's boundary.
     pub(super) boundary: Vec3Array,
     pub(super) alphas: F32Array,
     pub(super) metallic: F32Array,
@@ -72,18 +72,18 @@ pub(super) struct ResolvedMaterials {
     columns: [U32Array; 2],
     /// Rows of the upper and of the lower texels.
     rows: [U32Array; 2],
-    /// Interpolation weights of the right texels.
+    /// Interpolation weights of the right texels, 0..=1.
     right: F32Array,
-    /// Interpolation weights of the lower texels.
+    /// Interpolation weights of the lower texels, 0..=1.
     lower: F32Array,
     /// The upper left, upper right, lower left and lower right texel.
     texels: [TexelArray; 4],
-    /// The filtered values.
+    /// The filtered values, from `look_up`.
     values: TexelArray,
 }
 
 impl ResolvedMaterials {
-    /// Returns the textures of a material, and the bits of those that affect it. There are none without textures.
+    /// Returns the textures of a material, and a bit mask of those that affect it. Returns `None` and 0 if it has none.
     #[inline(always)]
     fn maps<'a>(
         scene: &'a RenderScene,
@@ -108,7 +108,7 @@ impl ResolvedMaterials {
     }
 
     /// Returns whether no texture of the material uses the second texture coordinates, which a block lacks.
-    pub(super) fn uses_first_coordinates(scene: &RenderScene, material: &Material) -> bool {
+    pub(super) fn uses_only_first_coordinates(scene: &RenderScene, material: &Material) -> bool {
         let (maps, used) = ResolvedMaterials::maps(scene, material);
         maps.is_none_or(|maps| {
             (0..maps.textures.len())
@@ -117,7 +117,7 @@ impl ResolvedMaterials {
         })
     }
 
-    /// Applies the material's textures at the first `count` surfaces, and bends their shading normals.
+    /// Applies the material's textures at the first `count` surfaces. A normal map bends their shading normals.
     #[inline(always)]
     pub(super) fn resolve(
         &mut self,
@@ -149,7 +149,8 @@ impl ResolvedMaterials {
         }
     }
 
-    /// Applies the texture values to the parameter with the index `place`, which reads this channel if it is a scalar.
+    /// Scales the parameter of the texture with the index `place` by the values that were looked up, or bends the
+    /// shading normals by them. Scalars read `channel`: 0 red, 1 green, 2 blue, 3 alpha.
     #[inline(always)]
     fn apply(
         &mut self,
@@ -206,7 +207,7 @@ impl ResolvedMaterials {
         }
     }
 
-    /// Looks up a texture at the first `count` surfaces.
+    /// Looks up a texture at the first `count` surfaces, and stores the filtered results in `values`.
     #[inline(always)]
     fn look_up(&mut self, texels: &[u32], texture: &Texture, surfaces: &Surfaces, count: usize) {
         if texture.filter == NEAREST {
@@ -242,7 +243,8 @@ impl ResolvedMaterials {
         }
     }
 
-    /// Reads the texels around the first `count` places in an image of 8 bits per channel.
+    /// Reads the texels around the first `count` places in an image of 8 bits per channel, and decodes them to linear
+    /// values. With `IS_SRGB`, red, green and blue are sRGB-encoded.
     #[inline(always)]
     fn read_texels_8<const IS_SRGB: bool>(
         &mut self,
@@ -268,7 +270,7 @@ impl ResolvedMaterials {
         }
     }
 
-    /// Reads the texels around the first `count` places in an image of this format.
+    /// Reads the texels around the first `count` places in an image of this format, and decodes them to linear values.
     #[inline(always)]
     fn read_texels<const FORMAT: u32>(&mut self, texels: &[u32], texture: &Texture, count: usize) {
         let image = Texture {
@@ -283,7 +285,8 @@ impl ResolvedMaterials {
         }
     }
 
-    /// Returns the material at this index. `material` holds the parameters that no texture scales.
+    /// Returns the material at this index, except for its emission. `material` holds the parameters that no texture
+    /// scales, and its emission is returned unchanged.
     #[inline(always)]
     pub(super) fn get(&self, at: usize, material: &Material) -> Material {
         Material {

@@ -34,14 +34,15 @@ pub(super) struct Lobes {
     boundary_f90: F32Array,
     facets_cumulative: F32Array,
     diffuse_cumulative: F32Array,
-    /// Hemispherical means of the energy that single scattering loses.
+    /// Hemispherical means of [`LOST`], 0..=1.
     mean_lost: F32Array,
-    /// Hemispherical means of the albedo at grazing angles.
+    /// Hemispherical means of [`GRAZING`], 0..=1.
     mean_grazing: F32Array,
 }
 
 impl MaterialBlock {
-    /// Turns the normals to the side that was hit, and computes the origins of rays there.
+    /// Turns the normals to the side that was hit, and computes the origins of rays there. Records which side it is,
+    /// and whether it scatters light.
     #[inline(always)]
     pub(super) fn turn_to_eye(&mut self, material: &Material) {
         let is_two_sided = material.one_sided != 1;
@@ -143,7 +144,7 @@ impl MaterialBlock {
         }
     }
 
-    /// Samples the directions of a layered material.
+    /// Samples the directions of the next rays at a layered material, as `scatter`. `find_lobes` must be called before.
     #[inline(always)]
     fn scatter_layered(&mut self, scene: &RenderScene, material: &Material) {
         let mut sides = [1.0; PATHS];
@@ -205,7 +206,10 @@ impl MaterialBlock {
         }
     }
 
-    /// Stores the pdf of a sampled direction, and the throughput by its weight. Directions behind the surface end the path.
+    /// Stores the pdf of a sampled direction, and multiplies the throughput by `weight`: BSDF × cosine ÷ pdf.
+    ///
+    /// The throughput is 0 if the direction is behind the triangle and the ray's origin is not lifted off it. Then the
+    /// path ends.
     #[inline(always)]
     fn set_next(&mut self, at: usize, direction: Vec3, weight: Vec3, pdf: f32) {
         let is_behind = dot(self.surfaces.normals.get(at), direction) < 0.0;

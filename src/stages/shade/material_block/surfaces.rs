@@ -1,4 +1,4 @@
-//! Surfaces that the paths of a block hit.
+//! Geometry of the surfaces that the paths of a block hit, without their materials.
 
 use std::hint::black_box;
 
@@ -48,7 +48,7 @@ impl VertexArray {
     }
 }
 
-/// The surface that each path of a block hit.
+/// The surface that each path of a block hit, before its textures are applied.
 #[derive(Default)]
 pub(super) struct Surfaces {
     // The inputs, from `load_triangles` or `load_instanced`.
@@ -56,19 +56,19 @@ pub(super) struct Surfaces {
     hit_u: F32Array,
     /// Barycentric weight of the triangle's third vertex.
     hit_v: F32Array,
-    /// The vertices of the triangle.
+    /// Positions of the triangle's vertices, in metres; in object space for instances.
     corners: [Vec3Array; 3],
     /// Attributes of the vertices, if the mesh has any.
     vertices: [VertexArray; 3],
-    /// Handedness of the triangle's tangents.
+    /// Handedness of the triangle's tangents, 1 or −1.
     corner_handedness: F32Array,
-    /// Rows of the inverse of the instance's matrix.
+    /// Rows of the instance's world-to-object matrix.
     inverse: [Vec3Array; 3],
-    /// Columns of the instance's matrix.
+    /// Columns of the instance's object-to-world matrix.
     axes: [Vec3Array; 3],
-    /// Translation of the instance.
+    /// World-space position of the origin of object space, in metres.
     positions: Vec3Array,
-    /// Flags of the instance.
+    /// `Instance::flags`, which tell the attributes of its mesh.
     flags: U32Array,
     /// `Instance::error`.
     instance_errors: F32Array,
@@ -85,7 +85,7 @@ pub(super) struct Surfaces {
     pub(super) shading: Vec3Array,
     /// Tangents, if there is a normal map.
     pub(super) tangents: Vec3Array,
-    /// Handedness of the tangents, if there is a normal map.
+    /// Handedness of the tangents, 1 or −1, if there is a normal map.
     pub(super) handedness: F32Array,
     pub(super) u: F32Array,
     pub(super) v: F32Array,
@@ -160,7 +160,7 @@ impl Surfaces {
         }
     }
 
-    /// Computes the surfaces from what was loaded; tangents only if there is a normal map.
+    /// Computes the surfaces from what was loaded. Tangents are computed only if there is a normal map.
     #[inline(always)]
     pub(super) fn compute(
         &mut self,
@@ -206,7 +206,7 @@ impl Surfaces {
         self.v[at] = surface.v;
     }
 
-    /// Returns the triangle at this index.
+    /// Returns the triangle at this index, without its material and number.
     #[inline(always)]
     fn triangle(&self, at: usize) -> Primitive {
         Primitive {
@@ -273,7 +273,8 @@ impl Surfaces {
         )
     }
 
-    /// Returns the surface at this index as far as normals and origins of rays need it.
+    /// Returns the surface at this index, as normal maps and the origins of rays need it. The second texture
+    /// coordinates, the clear coat's normal and the material are placeholders.
     #[inline(always)]
     pub(super) fn get(&self, at: usize) -> Surface {
         Surface {
