@@ -12,7 +12,7 @@ compaction::shared! {
     pub struct DeviceFilm<'a> {
         /// Sums of the samples in fixed point, three channels per pixel.
         pub sums: InOut<u64>,
-        /// One number: samples that were rejected because they are not finite or too large.
+        /// The number of samples that were rejected because they are not finite or too large, as a list of one.
         pub rejected: InOut<u64>,
         /// Number of samples of each pixel, if the wave's pixels are listed; otherwise one unused number.
         pub sample_counts: InOut<u32>,

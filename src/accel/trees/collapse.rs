@@ -402,7 +402,7 @@ impl Forest<'_> {
 
 /// A child of a wide node that is being built.
 struct Child {
-    /// Its node of the binary tree.
+    /// The child's node in the binary tree.
     at: BinaryRef,
     /// Minimum corner of its box.
     low: Vec3,

@@ -104,7 +104,7 @@ pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
 struct Branch {
     /// The box around it.
     bounds: Aabb,
-    /// Its root in the binary tree, and the costs of tracing rays through it.
+    /// The part's root in the binary tree, and the costs of tracing rays through it.
     subtree: (BinaryRef, Costs),
 }
 

@@ -1,10 +1,10 @@
-//! What a ray reads where it leaves the tree of the scene and enters that of an instance's mesh.
+//! The data that a ray reads where it leaves the tree of the scene and enters that of an instance's mesh.
 
 use glam::Vec3;
 
 use crate::{accel::instance::Instance, math::dot};
 
-/// What a ray needs to enter an instance, in one cache line.
+/// The data that a ray needs to enter an instance, in one cache line.
 #[repr(C, align(64))]
 pub(super) struct InstanceEntry {
     /// First row of the world-to-object matrix, see [`Instance`].
