@@ -21,22 +21,24 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
             u32 instance = INSTANCED ? paths.instances[path] : NO_INSTANCE;
             Vertex vertex = {path_sampler(paths, path), bounce, instance, paths.rays[path], paths.throughputs[path],
                              {0.0f, 0.0f, 0.0f}, {}, NO_INSTANCE};
+            bool scattered_before = vertex.ray.pdf != 0.0f;
             goes_on = shade_path(scene, scatters, paths.hits[path], vertex);
-            paths.radiances[path].rgb = paths.radiances[path].rgb + vertex.emitted;
+            // Most surfaces emit nothing. Each read of the radiance would wait for memory.
+            if (any_nonzero(vertex.emitted)) paths.radiances[path].rgb = paths.radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
             if (casts) paths.shadow_rays[entry] = vertex.shadow_ray;
             if (INSTANCED && casts) paths.light_instances[entry] = vertex.light_instance;
             if (goes_on) {
                 paths.rays[path] = vertex.ray;
                 paths.throughputs[path] = vertex.throughput;
-                if (vertex.ray.pdf != 0.0f) paths.radiances[path].scattered = 1;
+                if (vertex.ray.pdf != 0.0f && !scattered_before) paths.radiances[path].scattered = 1;
             }
         }
         if (!casts) paths.shadow_rays[entry].distance = 0.0f;
         paths.flags[entry] = goes_on ? 1 : 0;
         cast += casts;
     }
-    count_in_block(cast, shadow_ray_count);
+    count_in_warp(cast, shadow_ray_count);
 }
 
 // 768 threads share a multiprocessor, with at most 80 registers each: more warps hide more latency than the spilled

@@ -93,7 +93,7 @@ shared! {
         /// Radiance in linear sRGB.
         pub rgb: Vec3,
         /// 1 after the path's first non-specular scattering event (anything but smooth mirrors and glass), before that
-        /// 0.
+        /// 0. It is 1 whenever `Ray::pdf` of the path is not 0.
         pub scattered: u32,
     }
 }

@@ -67,8 +67,6 @@ inline f32 plane(const Bytes8 &numbers, u32 child, f32 scale, f32 first) {
     return multiply_add(one_and_byte(child < 4 ? numbers.low : numbers.high, child & 3), scale, first);
 }
 
-inline u32 byte(const Bytes8 &bytes, u32 child) { return ((child < 4 ? bytes.low : bytes.high) >> (8 * (child & 3))) & 255; }
-
 // Returns `shift` of four children at once, one byte each.
 inline u32 shifts(u32 meta, u32 octant) {
     u32 is_node = meta & (meta << 1) & 0x10101010u;
@@ -103,8 +101,9 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
                                       plane(near_z, child, dz, enter_z));
         f32 left = smallest(plane(far_x, child, dx, leave_x), plane(far_y, child, dy, leave_y),
                             plane(far_z, child, dz, leave_z));
-        u32 met = byte(unary, child) << byte(shift, child);
-        bits |= entered <= left && entered <= distance ? met : 0;
+        u32 met = shift_left(byte_of(child < 4 ? unary.low : unary.high, child & 3),
+                             (child < 4 ? shift.low : shift.high) >> (8 * (child & 3)));
+        add_if_in_order(bits, met, entered, left, distance);
     }
     return bits;
 }

@@ -33,6 +33,8 @@ inline Vec3 cross(Vec3 a, Vec3 b) {
 
 inline Vec3 normalize(Vec3 v) { return v * (1.0f / sqrtf(dot(v, v))); }
 
+inline bool any_nonzero(Vec3 v) { return v.x != 0.0f || v.y != 0.0f || v.z != 0.0f; }
+
 inline f32 max_component(Vec3 v) { return max_f32(v.x, max_f32(v.y, v.z)); }
 
 inline Vec3 clamped(Vec3 light, f32 max) {

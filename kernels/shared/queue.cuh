@@ -1,6 +1,7 @@
 // Distribution of a queue's entries over the threads of a grid: each thread takes every n-th entry, for n threads in
 // all. So a grid smaller than its queue covers it, and a grid with an empty queue ends at once. Traversal by warps divides
 // the queue differently, see warp_traversal.cuh.
+#include "words.cuh"
 
 // Returns the first queue entry of this thread.
 inline u32 first_entry() { return blockIdx.x * blockDim.x + threadIdx.x; }
@@ -17,13 +18,9 @@ inline u32 first_entry_apart(u32 count) {
     return first_entry() % apart == 0 ? first_entry() / apart : count;
 }
 
-// Adds up `counted` over the block and adds the sum to `total` with one atomic operation. All threads of the block call
+// Adds up `counted` over the warp and adds the sum to `total` with one atomic operation. All threads of the warp call
 // it.
-inline void count_in_block(u32 counted, u32 *total) {
-    __shared__ u32 sum;
-    if (threadIdx.x == 0) sum = 0;
-    __syncthreads();
-    if (counted != 0) atomicAdd(&sum, counted);
-    __syncthreads();
-    if (threadIdx.x == 0 && sum != 0) atomicAdd(total, sum);
+inline void count_in_warp(u32 counted, u32 *total) {
+    u32 sum = sum_over_warp(counted);
+    if (threadIdx.x % WARP_LANES == 0 && sum != 0) atomicAdd(total, sum);
 }

@@ -80,6 +80,30 @@ struct LocalRay {
     Shear sheared;
 };
 
+// The rays of a block in the space of the scene, for lanes whose ray is inside an instance. In registers they would leave
+// room for fewer warps. Threads of a warp use different banks.
+struct RaysInScene {
+    u32 words[sizeof(LocalRay) / 4][BLOCK_THREADS];
+};
+
+// Stores this thread's ray.
+inline void save_ray(RaysInScene &rays, const LocalRay &ray) {
+    u32 words[sizeof(LocalRay) / 4];
+    memcpy(words, &ray, sizeof(LocalRay));
+#pragma unroll
+    for (u32 i = 0; i < sizeof(LocalRay) / 4; i++) rays.words[i][threadIdx.x] = words[i];
+}
+
+// Returns the ray that this thread stored.
+inline LocalRay saved_ray(const RaysInScene &rays) {
+    u32 words[sizeof(LocalRay) / 4];
+#pragma unroll
+    for (u32 i = 0; i < sizeof(LocalRay) / 4; i++) words[i] = rays.words[i][threadIdx.x];
+    LocalRay ray;
+    memcpy(&ray, words, sizeof(LocalRay));
+    return ray;
+}
+
 // What one lane knows of its ray.
 struct LaneRay {
     u32 entry;  // NO_PATH if there is none
@@ -126,15 +150,20 @@ inline void store_result(const DeviceScene &scene, const PathBuffers &paths, u32
     paths.flags[ray.entry] = missed ? 0 : 1;
 }
 
-// Starts with the ray of a queue entry, if it has one. `in_scene` receives the ray in the space of the scene.
+// Starts with the ray of a queue entry, if it has one, and requests what later shadow rays of the warp will wait for.
+// `in_scene` receives the ray in the space of the scene. The queue has `count` entries.
 template <bool SHADOW>
-inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 entry, LaneRay &ray, LocalRay &in_scene) {
+inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 entry, u32 count, LaneRay &ray,
+                      RaysInScene &in_scene) {
     u32 path = paths.queue[entry];
     f32 distance = MAX_F32;
     if (SHADOW) {
         const ShadowRay &fetched = paths.shadow_rays[entry];
         distance = fetched.distance;
+        if (count - entry > WARP_LANES) prefetch(&paths.shadow_rays[entry + WARP_LANES]);
         if (distance == 0.0f) return;
+        // Needed if nothing blocks the ray.
+        prefetch(&paths.radiances[path]);
         ray.origin = fetched.origin;
         ray.direction = fetched.direction;
         ray.from_primitive = fetched.from_primitive;
@@ -154,8 +183,8 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     ray.entry = entry;
     if (INSTANCED) ray.from = paths.instances[path];
     f32 padding = slack(ray.origin, tree.extent) * (INSTANCED ? INSTANCED_SLACK : 1.0f);
-    in_scene = {box_ray(ray.origin, ray.direction, padding), shear(ray.direction)};
-    ray.local = in_scene;
+    ray.local = {box_ray(ray.origin, ray.direction, padding), shear(ray.direction)};
+    if (INSTANCED) save_ray(in_scene, ray.local);
     ray.instance = NO_INSTANCE;
     ray.best = {{distance, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
     ray.group = {0, 1u << 31};
@@ -205,7 +234,7 @@ template <bool SHADOW>
 inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     u32 position = ray.first + trailing_zeros(ray.waiting);
     ray.waiting &= ray.waiting - 1;
-    const Primitive primitive = scene.primitives[position];
+    const Primitive primitive = read_at_once(scene.primitives[position]);
     // Only the top level contains instances.
     if (INSTANCED && ray.instance == NO_INSTANCE && primitive.kind == INSTANCE) {
         ray.entering = primitive.material;
@@ -284,9 +313,9 @@ inline void enter_instance(const InstancedScene &tree, Group *stack, LaneRay &ra
 }
 
 // Takes the next group from the stack, and leaves the instance that has no more. Ends the ray if the stack is empty.
-inline void pop(const Group *stack, const LocalRay &in_scene, LaneRay &ray) {
+inline void pop(const Group *stack, const RaysInScene &in_scene, LaneRay &ray) {
     if (INSTANCED && ray.instance != NO_INSTANCE && ray.height == ray.floor) {
-        ray.local = in_scene;
+        ray.local = saved_ray(in_scene);
         ray.instance = NO_INSTANCE;
     }
     if (ray.height == 0) {
@@ -307,7 +336,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
     WarpEntries entries = warp_entries(count);
     const InstancedScene tree = instanced_scene(scene);
     Group stack[STACK_SIZE];
-    LocalRay in_scene = {};
+    __shared__ RaysInScene in_scene;
     LaneRay ray = {};
     ray.entry = NO_PATH;
     ray.from_primitive = ray.to_primitive = NO_PRIMITIVE;
@@ -321,7 +350,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
             }
             if (!has_more(entries)) return;
             u32 entry = take_entry(entries, idle);
-            if (!ray.busy && entry != NO_PATH) fetch_ray<SHADOW>(tree, paths, entry, ray, in_scene);
+            if (!ray.busy && entry != NO_PATH) fetch_ray<SHADOW>(tree, paths, entry, count, ray, in_scene);
         }
 
         if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && waits_for_nothing(ray)) visit_node(tree, stack, ray);

@@ -9,6 +9,29 @@ inline u32 reverse_bits(u32 word) { return __brev(word); }
 inline u32 leading_zeros(u32 word) { return __clz(word); }
 inline u32 trailing_zeros(u32 word) { return __ffs(word) - 1; }
 inline u32 count_ones(u32 word) { return __popc(word); }
+inline u32 sum_over_warp(u32 value) {
+    u32 sum = value;
+#pragma unroll
+    for (u32 apart = WARP_LANES / 2; apart != 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    return sum;
+}
+// Requests memory that will be read soon, without waiting for it.
+inline void prefetch(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
+// Returns a copy of constant memory. All of it is requested at once, although some may be needed after a branch only.
+template <class T>
+inline T read_at_once(const T &from) {
+    static_assert(sizeof(T) % 16 == 0 && alignof(T) % 16 == 0, "the loads take 16 bytes each");
+    u32 words[sizeof(T) / 4];
+#pragma unroll
+    for (u32 i = 0; i < sizeof(T) / 4; i += 4) {
+        asm volatile("ld.global.nc.v4.b32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(words[i]), "=r"(words[i + 1]), "=r"(words[i + 2]), "=r"(words[i + 3])
+                     : "l"(reinterpret_cast<const u32 *>(&from) + i));
+    }
+    T whole;
+    memcpy(&whole, words, sizeof(T));
+    return whole;
+}
 // Returns the device's clock in nanoseconds, from an arbitrary start.
 inline u64 device_time() {
     u64 now;
@@ -22,6 +45,10 @@ inline u32 float_to_bits(f32 value) { return __builtin_bit_cast(u32, value); }
 inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word); }
 inline u32 trailing_zeros(u32 word) { return __builtin_ctz(word); }
 inline u32 count_ones(u32 word) { return __builtin_popcount(word); }
+inline u32 sum_over_warp(u32 value) { return value; }
+inline void prefetch(const void *at) {}
+template <class T>
+inline T read_at_once(const T &from) { return from; }
 inline u64 device_time() { return 1; }
 inline u32 reverse_bits(u32 word) {
     u32 x = word;
@@ -62,6 +89,17 @@ inline f32 rough_reciprocal(f32 x) { return 1.0f / x; }
 inline f32 one_and_byte(u32 word, u32 place) {
     return __uint_as_float(__byte_perm(word, 0x3f7fffffu + blockDim.z, 0x7604u + (place << 4)));
 }
+// Returns byte `place` of a word.
+inline u32 byte_of(u32 word, u32 place) { return __byte_perm(word, 0, 0x4440 + place); }
+// Returns the word, shifted left by the lowest five bits of `by`.
+inline u32 shift_left(u32 word, u32 by) { return __funnelshift_l(0, word, by); }
+// Adds the bits of `mask` to `bits` if `first` is at most `second` and `third`. The compiler's own way takes one more
+// instruction, which selects between the mask and 0.
+inline void add_if_in_order(u32 &bits, u32 mask, f32 first, f32 second, f32 third) {
+    asm("{.reg .pred p, q; setp.le.f32 p, %1, %2; setp.le.and.f32 q, %1, %3, p; @q or.b32 %0, %0, %4;}"
+        : "+r"(bits)
+        : "f"(first), "f"(second), "f"(third), "r"(mask));
+}
 // Returns the maximum of three numbers and 0. As integers, the bits of non-negative floats have the floats' order, and
 // negative floats are negative.
 inline f32 largest_or_zero(f32 a, f32 b, f32 c) {
@@ -74,6 +112,11 @@ inline f32 smallest(f32 a, f32 b, f32 c) {
 #else
 inline f32 one_and_byte(u32 word, u32 place) {
     return bits_to_float(0x3f800000u | ((word >> (8 * place)) & 255) << 8);
+}
+inline u32 byte_of(u32 word, u32 place) { return (word >> (8 * place)) & 255; }
+inline u32 shift_left(u32 word, u32 by) { return word << (by & 31); }
+inline void add_if_in_order(u32 &bits, u32 mask, f32 first, f32 second, f32 third) {
+    if (first <= second && first <= third) bits |= mask;
 }
 inline f32 largest_or_zero(f32 a, f32 b, f32 c) {
     f32 largest = a > b ? a : b;

@@ -131,6 +131,15 @@ impl Buffers {
             let chosen = random.word() as usize % numbers.len();
             let number = NUMBERS[random.word() as usize % NUMBERS.len()];
             *numbers.into_iter().nth(chosen).unwrap() = number;
+            // The kernel relies on two facts: only scattering gives a ray a pdf, and sums that start with 0 never
+            // become -0.
+            let radiance = &mut copy.radiances[path];
+            if copy.rays[path].pdf != 0.0 {
+                radiance.scattered = 1;
+            }
+            if radiance.rgb.x == 0.0 {
+                radiance.rgb.x = 0.0;
+            }
         }
         copy
     }

@@ -180,7 +180,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "first_entry_apart",
         "asks the grid: the stages call it",
     ),
-    ("queue", "count_in_block", "asks the block: shade calls it"),
+    (
+        "queue",
+        "count_in_warp",
+        "belongs to a warp: shade calls it",
+    ),
     (
         "warp_traversal",
         "warp_entries",
@@ -195,6 +199,16 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "warp_traversal",
         "take_entry",
         "belongs to a warp: intersect and shadow call it",
+    ),
+    (
+        "warp_traversal",
+        "save_ray",
+        "belongs to a block: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "saved_ray",
+        "belongs to a block: stages_agree calls it by intersect and shadow",
     ),
     (
         "warp_traversal",
@@ -250,6 +264,26 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "warp_traversal",
         "trace_queue",
         "takes the whole scene: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "words",
+        "sum_over_warp",
+        "belongs to a warp: count_in_warp calls it",
+    ),
+    (
+        "words",
+        "prefetch",
+        "returns nothing: stages_agree calls it by shadow",
+    ),
+    (
+        "words",
+        "read_at_once",
+        "reads memory: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "words",
+        "add_if_in_order",
+        "changes its argument: hit_children calls it",
     ),
     (
         "words",

@@ -58,11 +58,6 @@ pub(super) fn cases() -> Vec<Case> {
             |inputs| (inputs.draw(), inputs.one_of(&[0, 1, 2])),
             |exponents: u32, axis: u32| spacing(exponents, axis)
         ),
-        twin!(
-            ("bvh", "byte", "byte"),
-            |inputs| (inputs.draw(), inputs.below(8) as u32),
-            |bytes: Bytes8, child: u32| u32::from(bytes[child as usize])
-        ),
         twin!("bvh", "first_plane", |corner: f32,
                                      origin: f32,
                                      inverse: f32,

@@ -54,6 +54,7 @@ pub(super) fn cases() -> Vec<Case> {
         twin!("math", "dot", |a: Vec3, b: Vec3| dot(a, b)),
         twin!("math", "cross", |a: Vec3, b: Vec3| cross(a, b)),
         twin!("math", "normalize", |v: Vec3| normalize(v)),
+        twin!("math", "any_nonzero", |v: Vec3| v != Vec3::ZERO),
         twin!("math", "max_component", |v: Vec3| max_component(v)),
         twin!("math", "clamped", |light: Vec3, max: f32| clamped(
             light, max

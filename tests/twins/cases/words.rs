@@ -36,6 +36,13 @@ pub(super) fn cases() -> Vec<Case> {
                 1.0 + f32::from(word.to_le_bytes()[place as usize]) / 32_768.0
             }
         ),
+        twin!(
+            ("words", "byte_of", "byte_of"),
+            |inputs| (inputs.draw(), inputs.below(4) as u32),
+            |word: u32, place: u32| u32::from(word.to_le_bytes()[place as usize])
+        ),
+        twin!("words", "shift_left", |word: u32, by: u32| word
+            .wrapping_shl(by)),
         twin!("words", "largest_or_zero", |a: f32, b: f32, c: f32| {
             max_f32(max_f32(max_f32(a, b), c), 0.0)
         }),
