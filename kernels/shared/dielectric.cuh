@@ -16,6 +16,13 @@ inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bo
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
 }
 
+inline f32 reflected_part(const Bsdf &bsdf, const Fresnel &split) {
+    bool coated = bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
+    if (!coated) return split.reflected;
+    f32 coat = bsdf.coat * (0.04f + 0.96f * schlick(split.cos_out));
+    return split.reflected + (1.0f - split.reflected) * coat;
+}
+
 inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
@@ -31,7 +38,7 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
     f32 seen = 0.0f;
     if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
-        f32 reflected = fresnel(eye_half, bsdf.eta).reflected;
+        f32 reflected = reflected_part(bsdf, fresnel(eye_half, bsdf.eta));
         f32 facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         f32 part = reflects ? reflected : 1.0f - reflected;
         seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
@@ -57,7 +64,7 @@ inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye,
     Vec3 mirrored = reflect(-to_eye, facet);
     if (bsdf.kind != ROUGH_CONDUCTOR) {
         Fresnel split = fresnel(cos_in, bsdf.eta);
-        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * split.reflected) {
+        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * reflected_part(bsdf, split)) {
             if ((bsdf.flags & THIN) != 0) return {mirrored - normal * (2.0f * dot(normal, mirrored)), -1.0f};
             return {refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out), -1.0f};
         }

@@ -77,8 +77,8 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
     bool correlated = (bsdf.flags & CORRELATED) != 0;
-    bool reflects = cos_light > 0.0f;
-    Vec3 color = {0.0f, 0.0f, 0.0f};
+    bool reflects = cos_light > 0.0f, coated = bsdf.coat > 0.0f && bsdf.coat_probability > 0.0f;
+    Vec3 color = {0.0f, 0.0f, 0.0f}, evenly = {0.0f, 0.0f, 0.0f};
     f32 pdf = 0.0f;
     Vec3 half = normalize(to_eye + to_light);
     f32 grazing = schlick(dot(to_eye, half));
@@ -91,7 +91,8 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         f32 at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
         f32 entered = 1.0f - (bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
         f32 spread = cos_light * INV_PI;
-        color = facets * (seen * lit) + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        color = coated ? facets * (seen * lit) : facets * (seen * lit) + evenly;
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +
               (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     }
@@ -101,15 +102,17 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         color = color + tint * (bsdf.glass * glass.scale);
         pdf = pdf + (1.0f - bsdf.diffuse_cumulative) * glass.pdf;
     }
-    if (bsdf.coat > 0.0f) {
+    if (coated) {
         Vec3 over = COAT_NORMAL(bsdf, normal);
         f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
         f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
         f32 other = 1.0f - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
-        if (bsdf.coat_probability <= 0.0f) {
-            if (!reflects) color = color * other;
-        } else if (reflects) {
-            color = color * min_f32(bsdf.coat_transmittance, other);
+        if (reflects) {
+            f32 mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+            f32 mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+            f32 mean = 1.0f - bsdf.coat * (0.04f * (1.0f - mean_lost - mean_grazing) + mean_grazing);
+            color = color * min_f32(bsdf.coat_transmittance, other) +
+                    evenly * (bsdf.coat_transmittance * share(other, mean));
             if (coat_eye > 0.0f && coat_light > 0.0f) {
                 f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
                 f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);

@@ -11,7 +11,7 @@ use crate::{
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{THROUGH_FRONT, directional, hemispherical},
         material::{CORRELATED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
-        microfacet::{sample_visible_normal, shadowing, visible_normal_density},
+        microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
     },
 };
 
@@ -33,6 +33,21 @@ pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, fron
     bsdf.lost_ratio = share(bsdf.lost, here);
     bsdf.lost_ratio_behind = share(bsdf.lost, there);
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
+}
+
+/// Returns the part of the light that a facet of glass reflects. `reflected` is that part without a coat, and `cos_out`
+/// the cosine of the refracted direction with the facet.
+///
+/// From inside, the coat outside the glass reflects some of the light that the facet transmits. It is counted as
+/// reflected, so that no energy is lost between the two.
+#[inline]
+pub fn reflected_part(bsdf: &Bsdf, (reflected, cos_out): (f32, f32)) -> f32 {
+    let coated = bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0;
+    if !coated {
+        return reflected;
+    }
+    let coat = bsdf.coat * (0.04 + 0.96 * schlick(cos_out));
+    reflected + (1.0 - reflected) * coat
 }
 
 /// Evaluates rough glass for `to_light` on either side of the surface.
@@ -70,7 +85,7 @@ pub fn glass_value(
     let (eye_half, light_half) = (dot(to_eye, half), dot(to_light, half));
     let mut seen = 0.0;
     if eye_half > 0.0 && (light_half < 0.0) == bends {
-        let (reflected, _) = fresnel(eye_half, bsdf.eta);
+        let reflected = reflected_part(bsdf, fresnel(eye_half, bsdf.eta));
         let facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         let part = if reflects { reflected } else { 1.0 - reflected };
         seen = if bends {
@@ -130,7 +145,8 @@ pub fn sample_rough(
     let mirrored = reflect(-to_eye, facet);
     if bsdf.kind != ROUGH_CONDUCTOR {
         let (reflected, cos_out) = fresnel(cos_in, bsdf.eta);
-        if choice >= bsdf.lost + (1.0 - bsdf.lost) * reflected {
+        let part = reflected_part(bsdf, (reflected, cos_out));
+        if choice >= bsdf.lost + (1.0 - bsdf.lost) * part {
             if bsdf.flags & THIN != 0 {
                 return (mirrored - normal * (2.0 * dot(normal, mirrored)), -1.0);
             }

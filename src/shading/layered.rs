@@ -156,7 +156,7 @@ pub fn resolve_layers(
 }
 
 /// Evaluates the facets and the diffuse base of a layered material for light on the eye's side. Returns BSDF times
-/// cosine, and the pdf.
+/// cosine of the facets and of the lobes that scatter evenly, and the pdf.
 ///
 /// `half` is the half vector, and `grazing` its Schlick weight. Cosines are those of the eye and of the light, above 0.
 /// Energies are those of the boundary towards the light: the lost fraction and the albedo at grazing angles.
@@ -168,7 +168,7 @@ pub(crate) fn reflected_value(
     grazing: f32,
     (cos_eye, cos_light): (f32, f32),
     (lost, at_grazing): (f32, f32),
-) -> (Vec3, f32) {
+) -> (Vec3, Vec3, f32) {
     let correlated = bsdf.flags & CORRELATED != 0;
     let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
     let lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
@@ -176,11 +176,11 @@ pub(crate) fn reflected_value(
     let entered =
         1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
     let spread = cos_light * INV_PI;
-    let color =
-        facets * (seen * lit) + (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+    let facets = facets * (seen * lit);
+    let evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
     let pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
         + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
-    (color, pdf)
+    (facets, evenly, pdf)
 }
 
 /// Evaluates a layered material without glass and without a coat, as [`layered_value`]. `lost` and `at_grazing` are those
@@ -200,7 +200,9 @@ pub(crate) fn opaque_value(
     let half = normalize(to_eye + to_light);
     let grazing = schlick(dot(to_eye, half));
     let cosines = (cos_eye, cos_light);
-    let (color, pdf) = reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
+    let (facets, evenly, pdf) =
+        reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
+    let color = facets + evenly;
     let reflects = cos_light > 0.0;
     BsdfValue {
         color: if reflects { color } else { Vec3::ZERO },
@@ -224,14 +226,20 @@ pub fn layered_value(
     }
     let correlated = bsdf.flags & CORRELATED != 0;
     let reflects = cos_light > 0.0;
-    let (mut color, mut pdf) = (Vec3::ZERO, 0.0);
+    // The coat is seen only from outside.
+    let coated = bsdf.coat > 0.0 && bsdf.coat_probability > 0.0;
+    let (mut color, mut evenly, mut pdf) = (Vec3::ZERO, Vec3::ZERO, 0.0);
     let half = normalize(to_eye + to_light);
     let grazing = schlick(dot(to_eye, half));
     if reflects {
         let lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
         let at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
         let cosines = (cos_eye, cos_light);
-        (color, pdf) = reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
+        (color, evenly, pdf) =
+            reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
+        if !coated {
+            color += evenly;
+        }
     }
     if bsdf.glass > 0.0 {
         let glass = glass_value(tables, bsdf, normal, to_eye, to_light);
@@ -239,7 +247,7 @@ pub fn layered_value(
         color += tint * (bsdf.glass * glass.scale);
         pdf += (1.0 - bsdf.diffuse_cumulative) * glass.pdf;
     }
-    if bsdf.coat > 0.0 {
+    if coated {
         let (coat_eye, coat_light) = (
             dot(bsdf.coat_normal, to_eye),
             dot(bsdf.coat_normal, to_light),
@@ -247,13 +255,15 @@ pub fn layered_value(
         let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
         let other = 1.0
             - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
-        if bsdf.coat_probability <= 0.0 {
-            // The coat is seen only from outside; from inside it attenuates the light that leaves.
-            if !reflects {
-                color *= other;
-            }
-        } else if reflects {
-            color *= min_f32(bsdf.coat_transmittance, other);
+        if reflects {
+            // Light passes the coat twice. For the lobes that scatter evenly, the mean over all directions to the light
+            // is then what passes towards the eye, so that a white base loses nothing. Facets reflect light into
+            // directions for which the coat transmits as much as towards the eye.
+            let mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+            let mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+            let mean = 1.0 - bsdf.coat * (0.04 * (1.0 - mean_lost - mean_grazing) + mean_grazing);
+            color = color * min_f32(bsdf.coat_transmittance, other)
+                + evenly * (bsdf.coat_transmittance * share(other, mean));
             if coat_eye > 0.0 && coat_light > 0.0 {
                 let seen = 0.25
                     * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);

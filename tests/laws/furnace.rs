@@ -41,6 +41,28 @@ fn a_glass_sphere_in_a_white_furnace_is_invisible() {
     );
 }
 
+/// A coat takes from its base what it reflects itself, and nothing more. The sphere covers two fifths of the picture.
+#[test]
+fn a_coated_white_sphere_in_a_white_furnace_is_invisible() {
+    for base in ["roughness: 0.6", "roughness: 0.15, transmission: 1"] {
+        for coat in [
+            "0.5, clearcoat_roughness: 0.03",
+            "1, clearcoat_roughness: 0.1",
+            "1, clearcoat_roughness: 0.4",
+        ] {
+            let material = format!("Principled(base_color: (1, 1, 1), {base}, clearcoat: {coat})");
+            let (picture, _) = render(&furnace(&material), &on_cpu());
+            let plain = format!("Principled(base_color: (1, 1, 1), {base})");
+            let (without, _) = render(&furnace(&plain), &on_cpu());
+            let (coated, plain) = (mean(&picture), mean(&without));
+            assert!(
+                (coated - plain).abs().max_element() < 0.003 && coated.max_element() < 1.002,
+                "{material}: the mean is {coated} instead of {plain}"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_absorbing_sphere_in_a_furnace_shows_its_albedo() {
     let (picture, _) = render(&furnace("Diffuse(albedo: (0.25, 0.5, 0.75))"), &on_cpu());

@@ -9,7 +9,7 @@ use raysieve::{
             conductor::{
                 compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
             },
-            dielectric::{compensate_dielectric, glass_value, sample_rough},
+            dielectric::{compensate_dielectric, glass_value, reflected_part, sample_rough},
             layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
             specular::{is_specular, sample_specular},
         },
@@ -189,6 +189,17 @@ pub(super) fn cases() -> Vec<Case> {
                 to_eye,
                 to_light
             )
+        ),
+        twin!(
+            (
+                "dielectric",
+                "reflected_part",
+                "+[](Bsdf bsdf, f32 reflected, f32 cos_out) {
+                    return reflected_part(bsdf, Fresnel{reflected, cos_out});
+                }"
+            ),
+            |inputs| (lit_surface(inputs).0, inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, reflected: f32, cos_out: f32| reflected_part(&bsdf, (reflected, cos_out))
         ),
         twin!(
             (
