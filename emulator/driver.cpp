@@ -122,6 +122,21 @@ API cuCtxGetCurrent(void **context)
     return SUCCESS;
 }
 
+API cuCtxGetDevice(int *device)
+{
+    if (!current) return INVALID_CONTEXT;
+    *device = (int)(current - devices);
+    return SUCCESS;
+}
+
+// All contexts are primary ones.
+API cuDevicePrimaryCtxGetState(int, unsigned *flags, int *is_active)
+{
+    *flags = 0;
+    *is_active = 1;
+    return SUCCESS;
+}
+
 API cuCtxSynchronize()
 {
     current->finish();

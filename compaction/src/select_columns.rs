@@ -36,7 +36,7 @@ pub mod cpu;
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Error, Result,
@@ -44,7 +44,7 @@ use crate::{
         ArgumentNames, ItemCount, argument_names, check_len, check_range, check_room,
         check_workspace, count_words, is_wide, read_count, room_for_count,
     },
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{self, Arena, Buffer, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
     look_back::{self, States},
     select::check_item,
@@ -215,11 +215,11 @@ impl<'a> Column<'a> {
 pub struct Workspace {
     states: States,
     /// The number of items selected by each launch of a call that counts by `u64`.
-    kept: CudaSlice<u32>,
+    kept: Buffer<u32>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
-    dummy_count: CudaSlice<u64>,
+    dummy_count: Buffer<u64>,
     /// Dummies for the inputs and the outputs of absent columns. No kernel accesses them.
-    absent: [CudaSlice<u8>; 2],
+    absent: [Buffer<u8>; 2],
     capacity: usize,
 }
 
@@ -238,14 +238,47 @@ impl Workspace {
     ///
     /// Returns [`Error::OutOfMemory`].
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
+        Self::in_arena(&mut Arena::allocating(stream), items)
+    }
+
+    /// Creates a workspace like [`with_capacity`](Self::with_capacity), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, select_columns::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::in_arena(&mut Arena::allocating(&stream), 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(arena: &mut Arena, items: usize) -> Result<Self> {
         let tiles = items.min(u32::MAX as usize).div_ceil(TILE_ITEMS as usize);
         Ok(Self {
-            states: States::new(stream, tiles.max(1))?,
-            kept: cuda::uninitialised(stream, items.div_ceil(PORTION_ITEMS).max(1))?,
-            dummy_count: cuda::zeroed(stream, 1)?,
-            absent: [cuda::zeroed(stream, 1)?, cuda::zeroed(stream, MAX_COLUMNS)?],
+            states: States::new(arena, tiles.max(1))?,
+            kept: arena.uninitialised(items.div_ceil(PORTION_ITEMS).max(1))?,
+            dummy_count: arena.zeroed(1)?,
+            absent: [arena.zeroed(1)?, arena.zeroed(MAX_COLUMNS)?],
             capacity: items,
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select_columns::Workspace};
+    /// let bytes = Workspace::bytes_for(&cuda::open(0)?, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(context: &Arc<CudaContext>, items: usize) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, items))
     }
 
     /// Waits for the stream and reports a device count that was too large in the calls since the last check.
@@ -334,7 +367,7 @@ impl Workspace {
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
-        let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
+        let absent: usize = self.absent.iter().map(Buffer::num_bytes).sum();
         let states = self.states.words.num_bytes() + self.kept.num_bytes();
         states + self.dummy_count.num_bytes() + absent
     }
@@ -548,8 +581,8 @@ impl SelectColumns {
         columns: &'a mut [Column<'_>],
         first: usize,
         items: usize,
-        dummy_input: &'a CudaSlice<u8>,
-        dummy_output: &'a mut CudaSlice<u8>,
+        dummy_input: &'a Buffer<u8>,
+        dummy_output: &'a mut Buffer<u8>,
     ) -> Result<Eight<'a>> {
         let (mut from, mut to): (Vec<_>, Vec<_>) = columns
             .iter_mut()

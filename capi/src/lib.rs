@@ -1,0 +1,38 @@
+//! C interface of the crate [`compaction`].
+//!
+//! `include/compaction.h` is written from this crate by cbindgen, and contains the documentation of each function.
+//!
+//! ```text
+//! context   a GPU or the CPU          compaction_open_current, compaction_open_device, compaction_open_cpu
+//! plan      operation with kernels    compaction_plan_select, compaction_plan_scan, …
+//! workspace scratch memory            compaction_workspace_create
+//! call      work on a stream          compaction_select_indices, compaction_scan, …
+//! ```
+//!
+//! [`context`] and [`workspace`] hold what C holds by pointers. There is one module per operation, with its plan and its
+//! calls. [`memory`] turns addresses into buffers and slices, and [`status`] turns results and panics into codes.
+
+mod status;
+mod memory;
+mod types;
+mod context;
+mod plan;
+mod workspace;
+mod select;
+#[doc(hidden)]
+pub mod shipped;
+
+pub use context::{
+    Context, compaction_close, compaction_open_cpu, compaction_open_current, compaction_open_device,
+};
+pub use memory::{Address, CUstream_st};
+pub use plan::{Plan, compaction_plan_destroy};
+pub use select::{
+    compaction_plan_select, compaction_plan_select_in_place, compaction_select_in_place,
+    compaction_select_indices, compaction_select_items,
+};
+pub use status::{Status, compaction_last_error};
+pub use workspace::{
+    Workspace, compaction_workspace_bytes, compaction_workspace_check, compaction_workspace_create,
+    compaction_workspace_destroy,
+};
