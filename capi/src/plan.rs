@@ -37,6 +37,16 @@ impl Extent {
             )),
         }
     }
+
+    /// Returns the (width, height) of an operation on tables.
+    pub(crate) fn table(self) -> Result<(u32, u32), Failure> {
+        match self {
+            Self::Table(width, height) => Ok((width, height)),
+            Self::Items(_) => Err(Failure::invalid(
+                "plan: one of summed_area has workspaces for tables, by compaction_table_workspace_create",
+            )),
+        }
+    }
 }
 
 /// The operation of a plan. Each call downcasts to the type of its own operation.
@@ -61,7 +71,7 @@ impl Plan {
         })
     }
 
-    /// Returns the GPU of a plan and its stream, or `None` for a plan on the CPU, with a guard that restores the
+    /// Returns the stream of a plan on a GPU, or `None` for a plan on the CPU, with a guard that restores the
     /// current CUDA context.
     ///
     /// # Safety

@@ -179,11 +179,11 @@ struct Flags {
     selected: Address,
 }
 
-/// Returns the plan and the workspace of a call. A plan on the CPU needs no workspace, so null is possible there.
+/// Returns the plan of a call, and its operation.
 ///
 /// # Safety
 ///
-/// The pointers must be null or objects of this library.
+/// `plan` must be null or a plan of this library.
 unsafe fn plan_of<'a>(
     plan: *const Plan,
     called: &str,
@@ -207,7 +207,8 @@ unsafe fn plan_of<'a>(
 ///
 /// `plan` and `workspace` must be objects of this library; null is an error, but a plan on the CPU needs no workspace.
 /// `stream` must be a stream of the plan's context. The buffers must have the lengths above. Nothing else may access
-/// them until the work has finished, unless it is ordered with the stream. On the CPU they must not overlap.
+/// them until the work has finished, unless it is ordered with the stream. A buffer that is written must not overlap
+/// another one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn compaction_select_indices(
     plan: *const Plan,
@@ -231,6 +232,7 @@ pub unsafe extern "C" fn compaction_select_indices(
         };
         // SAFETY: the caller's duty.
         with_word!(select.word, W => unsafe {
+            flags.ranges::<W>()?.writes::<W>("out", out, flags.items)?.check_apart()?;
             match plan.stream(stream) {
                 Some((_keep, stream)) => indices_on_gpu::<W>(select, workspace, &stream, flags, out),
                 None => indices_on_cpu::<W>(select, flags, out),
@@ -262,16 +264,19 @@ unsafe fn indices_on_gpu<W: CountWord>(
             device::<W>(stream, "selected", given.selected, 1)?,
         )
     };
-    workspace.with(|scratch| {
-        Ok(select.indices(
-            stream,
-            &flags.as_view(),
-            count_of(&count),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
-            scratch,
-        )?)
-    })
+    // SAFETY: the caller's duty.
+    unsafe {
+        workspace.with(stream, |scratch| {
+            select.indices(
+                stream,
+                &flags.as_view(),
+                count_of(&count),
+                &mut out.as_view_mut(),
+                &mut selected.as_view_mut(),
+                scratch,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -282,10 +287,6 @@ unsafe fn indices_on_cpu<W: CountWord>(
     given: Flags,
     out: Address,
 ) -> Result<(), Failure> {
-    given
-        .ranges::<W>()?
-        .writes::<W>("out", out, given.items)?
-        .check_apart()?;
     // SAFETY: the caller's duty. No written buffer overlaps another.
     unsafe {
         let items = host_count::<W>(given.count, given.items)?;
@@ -341,6 +342,11 @@ pub unsafe extern "C" fn compaction_select_items(
         let both = (values, out);
         // SAFETY: the caller's duty.
         with_word!(select.word, W => with_item!(item, T => unsafe {
+            flags
+                .ranges::<W>()?
+                .reads::<T>("values", values, flags.items)?
+                .writes::<T>("out", out, flags.items)?
+                .check_apart()?;
             match plan.stream(stream) {
                 Some((_keep, stream)) => items_on_gpu::<T, W>(select, workspace, &stream, flags, both),
                 None => items_on_cpu::<T, W>(select, flags, both),
@@ -373,17 +379,20 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
             device::<W>(stream, "selected", given.selected, 1)?,
         )
     };
-    workspace.with(|scratch| {
-        Ok(select.items(
-            stream,
-            &values.as_view(),
-            &flags.as_view(),
-            count_of(&count),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
-            scratch,
-        )?)
-    })
+    // SAFETY: the caller's duty.
+    unsafe {
+        workspace.with(stream, |scratch| {
+            select.items(
+                stream,
+                &values.as_view(),
+                &flags.as_view(),
+                count_of(&count),
+                &mut out.as_view_mut(),
+                &mut selected.as_view_mut(),
+                scratch,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -394,11 +403,6 @@ unsafe fn items_on_cpu<T: Shared + Send + Sync, W: CountWord>(
     given: Flags,
     (values, out): (Address, Address),
 ) -> Result<(), Failure> {
-    given
-        .ranges::<W>()?
-        .reads::<T>("values", values, given.items)?
-        .writes::<T>("out", out, given.items)?
-        .check_apart()?;
     // SAFETY: the caller's duty. No written buffer overlaps another.
     unsafe {
         let items = host_count::<W>(given.count, given.items)?;
@@ -443,6 +447,7 @@ pub unsafe extern "C" fn compaction_select_in_place(
         };
         // SAFETY: the caller's duty.
         with_word!(select.word, W => with_item!(item, T => unsafe {
+            flags.ranges::<W>()?.writes::<T>("values", values, flags.items)?.check_apart()?;
             match plan.stream(stream) {
                 Some((_keep, stream)) => in_place_on_gpu::<T, W>(select, workspace, &stream, flags, values),
                 None => in_place_on_cpu::<T, W>(select, flags, values),
@@ -474,16 +479,19 @@ unsafe fn in_place_on_gpu<T: Shared, W: CountWord>(
             device::<W>(stream, "selected", given.selected, 1)?,
         )
     };
-    workspace.with(|scratch| {
-        Ok(select.in_place(
-            stream,
-            &mut values.as_view_mut(),
-            &flags.as_view(),
-            count_of(&count),
-            &mut selected.as_view_mut(),
-            scratch,
-        )?)
-    })
+    // SAFETY: the caller's duty.
+    unsafe {
+        workspace.with(stream, |scratch| {
+            select.in_place(
+                stream,
+                &mut values.as_view_mut(),
+                &flags.as_view(),
+                count_of(&count),
+                &mut selected.as_view_mut(),
+                scratch,
+            )
+        })
+    }
 }
 
 /// # Safety
@@ -494,10 +502,6 @@ unsafe fn in_place_on_cpu<T: Shared + Send + Sync, W: CountWord>(
     given: Flags,
     values: Address,
 ) -> Result<(), Failure> {
-    given
-        .ranges::<W>()?
-        .writes::<T>("values", values, given.items)?
-        .check_apart()?;
     // SAFETY: the caller's duty. No written buffer overlaps another.
     unsafe {
         let items = host_count::<W>(given.count, given.items)?;

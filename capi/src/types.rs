@@ -154,3 +154,33 @@ pub(crate) fn unknown_type(name: &str, known: &str) -> Failure {
     let message = format!("no type is named \"{name}\" here; there are {known}");
     Failure::new(Status::CompactionUnknownName, message)
 }
+
+/// Evaluates `$body` with the number type that `$name` names as `$type`: one that can be scanned.
+macro_rules! with_number {
+    ($name:expr, $type:ident => $body:expr) => {
+        $crate::types::with_named!($name, $type, $body; u32 i32 u64 f32 f64)
+    };
+}
+pub(crate) use with_number;
+
+/// Evaluates `$body` with the key type that `$name` names as `$type`: one that can be sorted.
+macro_rules! with_key {
+    ($name:expr, $type:ident => $body:expr) => {
+        $crate::types::with_named!($name, $type, $body; u8 u16 u32 u64 i8 i16 i32 i64 f32 f64)
+    };
+}
+pub(crate) use with_key;
+
+/// Evaluates `$body` with the one of the types whose name is `$name`. Returns a failure if there is none.
+macro_rules! with_named {
+    ($name:expr, $type:ident, $body:expr; $($of:ident)+) => {
+        match $name {
+            $(stringify!($of) => {
+                type $type = $of;
+                $body
+            })+
+            name => Err($crate::types::unknown_type(name, stringify!($($of)+))),
+        }
+    };
+}
+pub(crate) use with_named;

@@ -5,7 +5,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, TryLockError},
 };
 
-use compaction::{cuda::Arena, cudarc::driver::CudaStream, select};
+use compaction::{
+    Error,
+    cuda::{Arena, Handover},
+    cudarc::driver::CudaStream,
+    partition,
+    radix_sort::{self, Key},
+    scan::{self, Item},
+    select, select_columns, summed_area,
+};
 
 use crate::{
     context::Backend,
@@ -24,6 +32,9 @@ pub struct Workspace {
 pub(crate) trait Scratch: Any + Send {
     /// Waits for the stream and reports a device count that was too large.
     fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()>;
+
+    /// Uses the memory on another stream from now on.
+    fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()>;
 }
 
 /// The scratch memory of a plan on the CPU: none.
@@ -33,13 +44,46 @@ impl Scratch for NoScratch {
     fn check(&mut self, _: &Arc<CudaStream>) -> compaction::Result<()> {
         Ok(())
     }
-}
 
-impl Scratch for select::Workspace {
-    fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
-        Self::check(self, stream)
+    fn hand_over(&mut self, _: &Handover) -> compaction::Result<()> {
+        Ok(())
     }
 }
+
+impl<T: Item> Scratch for summed_area::Workspace<T> {
+    fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
+        // A table has no count.
+        stream
+            .synchronize()
+            .map_err(Error::driver("wait for a stream"))
+    }
+
+    fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()> {
+        Self::hand_over(self, handover)
+    }
+}
+
+/// Implements [`Scratch`] by the methods of a workspace.
+macro_rules! scratch {
+    ($([$($generics:tt)*] $workspace:ty),+ $(,)?) => {$(
+        impl<$($generics)*> Scratch for $workspace {
+            fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()> {
+                Self::check(self, stream)
+            }
+
+            fn hand_over(&mut self, handover: &Handover) -> compaction::Result<()> {
+                Self::hand_over(self, handover)
+            }
+        }
+    )+};
+}
+scratch!(
+    [] select::Workspace,
+    [] select_columns::Workspace,
+    [] partition::Workspace,
+    [T: Item + Send] scan::Workspace<T>,
+    [K: Key, V: 'static] radix_sort::Workspace<K, V>,
+);
 
 impl Workspace {
     /// Locks the scratch memory for a call. Returns a failure if another call is using it.
@@ -55,19 +99,26 @@ impl Workspace {
         }
     }
 
-    /// Runs `call` with the scratch memory as the type that the call needs.
-    pub(crate) fn with<S: Scratch>(
+    /// Runs `call` with the scratch memory as the type that the call needs, on a stream.
+    ///
+    /// # Safety
+    ///
+    /// The stream's work must be ordered after earlier calls with this workspace.
+    pub(crate) unsafe fn with<S: Scratch>(
         &self,
-        call: impl FnOnce(&mut S) -> Result<(), Failure>,
+        stream: &Arc<CudaStream>,
+        call: impl FnOnce(&mut S) -> compaction::Result<()>,
     ) -> Result<(), Failure> {
         let mut scratch = self.lock()?;
+        // SAFETY: the caller's duty.
+        scratch.hand_over(&unsafe { Handover::to(stream) })?;
         let scratch: &mut dyn Any = scratch.as_mut();
         let scratch = scratch.downcast_mut().ok_or_else(|| {
             Failure::invalid(
                 "workspace: it was made for a plan of another operation or other types",
             )
         })?;
-        call(scratch)
+        Ok(call(scratch)?)
     }
 }
 
@@ -156,7 +207,8 @@ pub unsafe extern "C" fn compaction_workspace_bytes(
 /// `memory` is the device address of `bytes` bytes that the workspace uses until it is destroyed, a multiple of 256.
 /// With the address 0, the workspace allocates its memory on the stream and frees it when destroyed.
 ///
-/// The workspace serves all plans with the same operation, strategy and types. It never needs clearing.
+/// The workspace serves all plans with the same operation, strategy and types, one call after the other. Calls on
+/// different streams must be ordered by the caller. It never needs clearing.
 ///
 /// # Safety
 ///
@@ -172,6 +224,44 @@ pub unsafe extern "C" fn compaction_workspace_create(
     workspace: *mut *mut Workspace,
 ) -> Status {
     let extent = || Ok(Extent::Items(to_len(items)?));
+    // SAFETY: the caller's duty.
+    unsafe { create(plan, stream, extent, (memory, bytes), workspace) }
+}
+
+/// Writes to `*bytes` the size in bytes of the device memory of a workspace for tables of `width` by `height` items, for
+/// a plan of compaction_plan_summed_area. It is 0 for a plan on the CPU.
+///
+/// # Safety
+///
+/// `plan` must be a plan of this library, and `bytes` must point to a word; null is an error.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn compaction_table_workspace_bytes(
+    plan: *const Plan,
+    width: u32,
+    height: u32,
+    bytes: *mut u64,
+) -> Status {
+    // SAFETY: the caller's duty.
+    unsafe { write_bytes(plan, || Ok(Extent::Table(width, height)), bytes) }
+}
+
+/// Creates a workspace for tables of `width` by `height` items, or of another shape that needs no more memory, for a
+/// plan of compaction_plan_summed_area. Otherwise like compaction_workspace_create.
+///
+/// # Safety
+///
+/// As for compaction_workspace_create.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn compaction_table_workspace_create(
+    plan: *const Plan,
+    stream: *mut CUstream_st,
+    width: u32,
+    height: u32,
+    memory: Address,
+    bytes: u64,
+    workspace: *mut *mut Workspace,
+) -> Status {
+    let extent = || Ok(Extent::Table(width, height));
     // SAFETY: the caller's duty.
     unsafe { create(plan, stream, extent, (memory, bytes), workspace) }
 }
@@ -195,8 +285,10 @@ pub unsafe extern "C" fn compaction_workspace_check(
         };
         let _keep = workspace.backend.keeper();
         // SAFETY: the caller's duty.
-        let stream = unsafe { gpu.stream(stream) };
-        Ok(workspace.lock()?.check(&stream)?)
+        let (stream, mut scratch) = (unsafe { gpu.stream(stream) }, workspace.lock()?);
+        // SAFETY: the caller's duty.
+        scratch.hand_over(&unsafe { Handover::to(&stream) })?;
+        Ok(scratch.check(&stream)?)
     })
 }
 

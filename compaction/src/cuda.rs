@@ -14,7 +14,7 @@
 //! machines with a driver but no compiler.
 //!
 //! Memory, streams and contexts of other libraries can be used too: a [`Buffer`] borrows device memory, an [`Arena`]
-//! places workspaces in it, [`current_context`] opens the context of the calling thread, and
+//! places workspaces in it, a [`Handover`] moves them to another stream, [`current_context`] opens the context of the calling thread, and
 //! [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream) wraps a stream.
 //!
 //! ```no_run
@@ -74,7 +74,7 @@ mod call_register;
 
 pub use archive::Archive;
 pub use arena::Arena;
-pub use buffer::Buffer;
+pub use buffer::{Buffer, Handover};
 pub use cache::Cache;
 pub use call_register::{CallRegister, HangDetector};
 pub use compiler::Compiler;

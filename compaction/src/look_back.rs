@@ -6,7 +6,7 @@ use cudarc::driver::CudaStream;
 
 use crate::{
     CountWord, Error, Result,
-    cuda::{self, Arena, Buffer, Source},
+    cuda::{self, Arena, Buffer, Handover, Source},
 };
 
 /// The last epoch before the epochs start again at 1. Each launch has an epoch, which a tile state stores in 30 bits,
@@ -62,6 +62,11 @@ impl States {
             states.set_epoch(arena.stream(), 1)?;
         }
         Ok(states)
+    }
+
+    /// Uses the buffer on another stream from now on.
+    pub(crate) fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.words.hand_over(handover)
     }
 
     /// Returns the number of 8-byte words of tile states, without the header.

@@ -10,16 +10,22 @@ use std::{
 use compaction::cuda;
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// The programs in `tests/c` that run on both backends.
-const PROGRAMS: [&str; 1] = ["select"];
+/// The programs in `tests/c`, and the backends on which each runs.
+const PROGRAMS: [(&str, &[&str]); 5] = [
+    ("select", &["cpu", "cuda"]),
+    ("operations", &["cpu", "cuda"]),
+    ("errors", &["cpu", "cuda"]),
+    ("threads", &["cpu", "cuda"]),
+    ("graph", &["cuda"]),
+];
 
 fn main() {
     let arguments = Arguments::from_args();
     let has_gpu = cuda::open(0).is_ok();
     let mut trials = Vec::new();
-    for program in PROGRAMS {
+    for (program, backends) in PROGRAMS {
         let source = format!("tests/c/{program}.c");
-        for backend in ["cpu", "cuda"] {
+        for &backend in backends {
             let source = source.clone();
             let name = format!("{backend}_{program}");
             let run = move || run(&name, "cc", &["-std=c11"], &source, &[backend]);

@@ -1,9 +1,13 @@
 //! Device buffers that own their memory or borrow it from another library.
 
-use std::{mem::ManuallyDrop, sync::Arc};
+use std::{
+    mem::{ManuallyDrop, replace},
+    sync::Arc,
+};
 
 use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
 
+use super::memory::address;
 use crate::{
     error::{Error, Result},
     layout::Shared,
@@ -145,6 +149,71 @@ impl<T> Buffer<T> {
     /// ```
     pub fn num_bytes(&self) -> usize {
         self.slice.num_bytes()
+    }
+}
+
+impl<T> Buffer<T> {
+    /// Uses the buffer on another stream from now on, where memory that it owns is also freed. Makes no call of the
+    /// driver.
+    ///
+    /// Returns [`Error::ForeignContext`] if the stream belongs to another context.
+    pub(crate) fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        let (now, next) = (self.slice.stream(), &handover.stream);
+        if now == next {
+            return Ok(());
+        }
+        if now.context() != next.context() {
+            return Err(Error::ForeignContext {
+                what: "a workspace".to_owned(),
+            });
+        }
+        let (address, len) = (address(&self.slice.as_view()), self.slice.len());
+        // SAFETY: the memory and its owner stay the same, and the slice of the former stream is leaked.
+        let slice = unsafe { next.upgrade_device_ptr(address, len) };
+        let former = replace(&mut self.slice, ManuallyDrop::new(slice));
+        let _ = ManuallyDrop::into_inner(former).leak();
+        Ok(())
+    }
+}
+
+/// A promise that work on one stream is ordered after earlier work on another one, which allows a workspace to move to
+/// that stream.
+///
+/// ```no_run
+/// use compaction::{cuda::{self, Handover}, cudarc::driver::DriverError, select::Workspace};
+///
+/// let context = cuda::open(0)?;
+/// let mut workspace = Workspace::with_capacity(&context.default_stream(), 1000)?;
+/// context.synchronize()?;
+/// let other = context.new_stream()?;
+/// // SAFETY: all earlier work has finished.
+/// workspace.hand_over(&unsafe { Handover::to(&other) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Handover {
+    stream: Arc<CudaStream>,
+}
+
+impl Handover {
+    /// Creates a promise for work on `stream`.
+    ///
+    /// ```no_run
+    /// # use compaction::cuda::{self, Handover};
+    /// let stream = cuda::open(0)?.default_stream();
+    /// // SAFETY: there is no earlier work.
+    /// let handover = unsafe { Handover::to(&stream) };
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    ///
+    /// When a workspace is handed over, all work that was enqueued with it must be ordered before what is enqueued on
+    /// `stream` afterwards, for example by an event or because it has finished.
+    pub unsafe fn to(stream: &Arc<CudaStream>) -> Self {
+        Self {
+            stream: stream.clone(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{self, Arena, Buffer, multiprocessors},
+    cuda::{self, Arena, Buffer, Handover, multiprocessors},
     look_back::States,
 };
 
@@ -225,6 +225,29 @@ impl Workspace {
     ) -> Result<Vec<W>> {
         self.check(stream)?;
         cuda::download(stream, starts)
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, partition::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.flags.hand_over(handover)?;
+        self.flag_counts.hand_over(handover)?;
+        self.classes.hand_over(handover)?;
+        self.class_counts.hand_over(handover)?;
+        self.dummy_count.hand_over(handover)
     }
 
     /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.

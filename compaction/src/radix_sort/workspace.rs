@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Result,
-    cuda::{Arena, Buffer, multiprocessors},
+    cuda::{Arena, Buffer, Handover, multiprocessors},
     look_back::States,
 };
 
@@ -215,6 +215,25 @@ impl<K: Key, V> Workspace<K, V> {
         self.memory.bytes()
     }
 
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, radix_sort::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.memory.hand_over(handover)
+    }
+
     /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
@@ -251,6 +270,30 @@ impl Memory {
             },
             capacity: items,
         })
+    }
+
+    fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        for bytes in self
+            .absent
+            .iter_mut()
+            .chain([&mut self.keys, &mut self.values])
+        {
+            bytes.hand_over(handover)?;
+        }
+        let tables = &mut self.tables;
+        for table in [
+            &mut self.dummy_count,
+            &mut tables.counts,
+            &mut tables.starts,
+            &mut tables.next_starts,
+            &mut tables.zeros,
+        ] {
+            table.hand_over(handover)?;
+        }
+        tables.finished.hand_over(handover)?;
+        tables.portion_zeros.hand_over(handover)?;
+        tables.onesweep.hand_over(handover)?;
+        tables.split.hand_over(handover)
     }
 
     fn bytes(&self) -> usize {

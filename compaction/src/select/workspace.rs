@@ -11,7 +11,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{Arena, Buffer},
+    cuda::{Arena, Buffer, Handover},
     look_back::States,
 };
 
@@ -137,6 +137,27 @@ impl Workspace {
         items: usize,
     ) -> Result<usize> {
         Arena::measure(context, |arena| Self::in_arena(arena, strategy, items))
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, select::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.states.hand_over(handover)?;
+        self.scratch.hand_over(handover)?;
+        self.dummy_count.hand_over(handover)
     }
 
     /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.

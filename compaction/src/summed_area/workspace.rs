@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{Strategy, TILE_ROWS, tile_columns, tiles};
 use crate::{
     Result,
-    cuda::{Arena, Buffer},
+    cuda::{Arena, Buffer, Handover},
     look_back::States,
     monoid::Item,
 };
@@ -120,6 +120,26 @@ impl<T: Item> Workspace<T> {
         size: (u32, u32),
     ) -> Result<usize> {
         Arena::measure(context, |arena| Self::in_arena(arena, strategy, size))
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, summed_area::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&context.default_stream(), (64, 64))?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.states.hand_over(handover)?;
+        self.scratch.hand_over(handover)
     }
 
     /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
