@@ -9,8 +9,9 @@
 //! call      work on a stream          compaction_select_indices, compaction_scan, …
 //! ```
 //!
-//! [`context`] and [`workspace`] hold what C holds by pointers. There is one module per operation, with its plan and its
-//! calls. [`memory`] turns addresses into buffers and slices, and [`status`] turns results and panics into codes.
+//! A program holds a [`Context`], [`Plan`]s and [`Workspace`]s by pointers. There is one module per operation, with its
+//! plans and its calls. The module `memory` turns addresses into buffers and slices, and `status` turns results and
+//! panics into a [`Status`].
 
 mod status;
 mod memory;

@@ -182,7 +182,7 @@ impl<K: Key, V> Workspace<K, V> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
-    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         let tables = &mut self.memory.tables;
         tables.onesweep.check_overrun(stream, "radix_sort")?;

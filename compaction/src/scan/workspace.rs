@@ -173,7 +173,7 @@ impl<T: Item> Workspace<T> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "scan")
     }

@@ -197,7 +197,7 @@ impl Workspace {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select")
     }
