@@ -2,7 +2,7 @@
 //! reported as ignored.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -52,10 +52,14 @@ fn main() {
                     move || run(&name, language, source, backend)
                 };
                 let trial = Trial::test(name, run);
-                trials.push(trial.with_ignored_flag(backend == "cuda" && !has_gpu));
+                trials.push(match backend {
+                    "cuda" if !has_gpu => trial.with_kind("no GPU").with_ignored_flag(true),
+                    _ => trial,
+                });
             }
         }
     }
+    trials.push(Trial::test("installation_is_found", installation_is_found));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -100,6 +104,49 @@ fn run(
         true => Ok(()),
         false => Err(format!("{name} printed:\n{output}").into()),
     }
+}
+
+/// Installs the library and compiles a program with the flags of its file for pkg-config, shared and static.
+fn installation_is_found() -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let prefix = folder.join("prefix");
+    expect(
+        Command::new(root.join("install"))
+            .arg(&prefix)
+            .arg(library_folder()),
+    )?;
+    let package = fs::read_to_string(prefix.join("lib/pkgconfig/compaction.pc"))?;
+    let field = |name: &str| {
+        let value = package.lines().find_map(|line| line.strip_prefix(name));
+        let value = value.expect("the file for pkg-config has the field");
+        let prefix = prefix.to_string_lossy();
+        value
+            .replace("${includedir}", "${prefix}/include")
+            .replace("${libdir}", "${prefix}/lib")
+            .replace("${prefix}", &prefix)
+    };
+    let shared = [field("Cflags:"), field("Libs:")].join(" ");
+    let library = prefix.join("lib/libcompaction.a");
+    let linked = [
+        field("Cflags:"),
+        library.display().to_string(),
+        field("Libs.private:"),
+    ]
+    .join(" ");
+    for (name, flags) in [("shared", shared), ("static", linked)] {
+        let program = folder.join(format!("installed_{name}"));
+        let mut compile = Command::new("cc");
+        compile
+            .current_dir(root)
+            .args(["-DNO_DRIVER", "-Itests/driver", "tests/c/select.c", "-o"])
+            .arg(&program)
+            .args(flags.split_whitespace());
+        expect(&mut compile)?;
+        let mut run = Command::new(&program);
+        expect(run.arg("cpu").env("LD_LIBRARY_PATH", prefix.join("lib")))?;
+    }
+    Ok(())
 }
 
 /// Returns the folder that contains the library under test, next to this program.
