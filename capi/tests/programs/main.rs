@@ -1,4 +1,4 @@
-//! Programs in C and C++ that use the library through its headers. On a machine without a GPU, those that need one are
+//! Programs in C, C++ and Python that use the library through its headers and its module. On a machine without a GPU, those that need one are
 //! reported as ignored.
 
 use std::{
@@ -59,6 +59,14 @@ fn main() {
             }
         }
     }
+    for backend in ["cpu", "cuda"] {
+        let name = format!("{backend}_arrays_python");
+        let trial = Trial::test(name, move || run_python(backend));
+        trials.push(match backend {
+            "cuda" if !has_gpu => trial.with_kind("no GPU").with_ignored_flag(true),
+            _ => trial.with_ignored_flag(Command::new("python3").arg("-V").output().is_err()),
+        });
+    }
     trials.push(Trial::test("installation_is_found", installation_is_found));
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -103,6 +111,25 @@ fn run(
     match output.ends_with("done\n") {
         true => Ok(()),
         false => Err(format!("{name} printed:\n{output}").into()),
+    }
+}
+
+/// Runs the test of the Python module.
+fn run_python(backend: &str) -> Result<(), Failed> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut python = Command::new("python3");
+    python
+        .args(["-B", "-W", "error"])
+        .arg(root.join("tests/python/arrays.py"))
+        .arg(backend)
+        .env("PYTHONPATH", root.join("python"))
+        .env(
+            "COMPACTION_LIBRARY",
+            library_folder().join("libcompaction_capi.so"),
+        );
+    match expect(&mut python)?.ends_with("done\n") {
+        true => Ok(()),
+        false => Err("the test of the Python module did not finish".into()),
     }
 }
 
