@@ -162,14 +162,21 @@ pub unsafe extern "C" fn compaction_close(context: *mut Context) {
     guard_destruction(|| {
         // SAFETY: it comes from `Box::into_raw`, and the caller gives it up.
         let context = unsafe { Box::from_raw(context) };
-        let _keep = context.backend.keeper();
+        let _keep = context.backend.enter();
         drop(context);
     });
 }
 
 impl Backend {
-    /// Returns a guard that restores the current CUDA context, for a scope that uses or drops parts of this backend.
-    pub(crate) fn keeper(&self) -> Option<KeepCurrent> {
-        matches!(self, Self::Cuda(_)).then(KeepCurrent::new)
+    /// Makes the CUDA context current, for a scope that uses or drops parts of this backend. Returns a guard that
+    /// restores the one before.
+    pub(crate) fn enter(&self) -> Option<KeepCurrent> {
+        let Self::Cuda(gpu) = self else {
+            return None;
+        };
+        let keep = KeepCurrent::new();
+        // If this fails, what follows fails too and reports it.
+        let _ = gpu.context.bind_to_thread();
+        Some(keep)
     }
 }

@@ -81,11 +81,12 @@ impl Plan {
         &self,
         stream: *mut crate::CUstream_st,
     ) -> Option<(KeepCurrent, Arc<CudaStream>)> {
-        match &self.backend {
-            Backend::Cpu => None,
-            // SAFETY: the caller's duty.
-            Backend::Cuda(gpu) => Some((KeepCurrent::new(), unsafe { gpu.stream(stream) })),
-        }
+        let Backend::Cuda(gpu) = &self.backend else {
+            return None;
+        };
+        // SAFETY: the caller's duty.
+        let stream = unsafe { gpu.stream(stream) };
+        Some((self.backend.enter()?, stream))
     }
 }
 
@@ -104,12 +105,10 @@ pub(crate) unsafe fn make_plan<T: Operation>(
         let context = unsafe { borrow("context", context) }?;
         check_pointer("plan", plan)?;
         let backend = context.backend.clone();
+        let _keep = backend.enter();
         let operation = match &backend {
             Backend::Cpu => make(None),
-            Backend::Cuda(gpu) => {
-                let _keep = KeepCurrent::new();
-                make(Some(gpu))
-            }
+            Backend::Cuda(gpu) => make(Some(gpu)),
         }?;
         let made = Box::new(Plan {
             backend,
@@ -135,7 +134,7 @@ pub unsafe extern "C" fn compaction_plan_destroy(plan: *mut Plan) {
     guard_destruction(|| {
         // SAFETY: it comes from `Box::into_raw`, and the caller gives it up.
         let plan = unsafe { Box::from_raw(plan) };
-        let _keep = plan.backend.keeper();
+        let _keep = plan.backend.enter();
         drop(plan);
     });
 }

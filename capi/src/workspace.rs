@@ -136,7 +136,7 @@ unsafe fn write_bytes(
         // SAFETY: the caller's duty.
         let plan = unsafe { borrow("plan", plan) }?;
         check_pointer("bytes", bytes)?;
-        let _keep = plan.backend.keeper();
+        let _keep = plan.backend.enter();
         let needed = match &plan.backend {
             Backend::Cpu => 0,
             Backend::Cuda(gpu) => plan.operation.scratch_bytes(&gpu.context, extent()?)?,
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn compaction_workspace_check(
         let Backend::Cuda(gpu) = &workspace.backend else {
             return Ok(());
         };
-        let _keep = workspace.backend.keeper();
+        let _keep = workspace.backend.enter();
         // SAFETY: the caller's duty.
         let (stream, mut scratch) = (unsafe { gpu.stream(stream) }, workspace.lock()?);
         // SAFETY: the caller's duty.
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn compaction_workspace_destroy(workspace: *mut Workspace)
     guard_destruction(|| {
         // SAFETY: it comes from `Box::into_raw`, and the caller gives it up.
         let workspace = unsafe { Box::from_raw(workspace) };
-        let _keep = workspace.backend.keeper();
+        let _keep = workspace.backend.enter();
         drop(workspace);
     });
 }

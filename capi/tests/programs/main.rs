@@ -24,12 +24,13 @@ const NO_EXCEPTIONS: Language = (
 
 /// The programs of the tests and the examples, the backends on which each runs, and its languages. A program receives
 /// the name of its backend.
-const PROGRAMS: [(&str, &[&str], &[Language]); 7] = [
+const PROGRAMS: [(&str, &[&str], &[Language]); 8] = [
     ("tests/c/select.c", &["cpu", "cuda"], &[C]),
     ("tests/c/operations.c", &["cpu", "cuda"], &[C]),
     ("tests/c/errors.c", &["cpu", "cuda"], &[C]),
     ("tests/c/threads.c", &["cpu", "cuda"], &[C]),
     ("tests/c/graph.c", &["cuda"], &[C]),
+    ("tests/c/devices.c", &["cuda"], &[C]),
     (
         "tests/c/wrapper.cpp",
         &["cpu", "cuda"],
@@ -107,7 +108,11 @@ fn run(
         None => "-DNO_DRIVER",
     });
     expect(&mut compile)?;
-    let output = expect(Command::new(&program).arg(backend))?;
+    let output = expect(
+        Command::new(&program)
+            .arg(backend)
+            .env("EMULATED_DEVICES", "2"),
+    )?;
     match output.ends_with("done\n") {
         true => Ok(()),
         false => Err(format!("{name} printed:\n{output}").into()),
