@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::Path};
 
-use compaction::cuda::Archive;
+use compaction::cuda::{Archive, Cache, Compiler, Origin};
 use compaction_capi::shipped;
 
 #[test]
@@ -39,4 +39,15 @@ fn shipped_kernels_are_up_to_date() {
         archive.len(),
         sources.len()
     );
+    // Turing to Blackwell: the last one takes PTX.
+    let compiler = Compiler::new()
+        .nvrtc(None)
+        .cache(Cache::off())
+        .shipped(shipped::ARCHIVE);
+    for capability in [75, 80, 86, 89, 90, 100] {
+        for source in &sources {
+            let (image, origin) = compiler.image(source, capability).unwrap();
+            assert!(origin == Origin::Shipped && !image.bytes.is_empty());
+        }
+    }
 }

@@ -1,4 +1,4 @@
-// Two threads share a plan, each with its own workspace and stream. Each has its own last error.
+// Two threads share a plan, each with its own workspace and stream, and then a workspace. Each has its own last error.
 #include "check.h"
 
 #include <pthread.h>
@@ -6,6 +6,7 @@
 enum { ITEMS = 5000, CALLS = 20 };
 
 static compaction_plan *plan;
+static compaction_workspace *shared;
 
 static void *use_plan(void *number)
 {
@@ -37,6 +38,15 @@ static void *use_plan(void *number)
         compaction_plan *none;
         FAILS(COMPACTION_INVALID_ARGUMENT, expected, compaction_plan_select(context, NULL, 0, (uint32_t)every, &none));
     }
+    // The workspace that both threads use, on one stream, serves one of them at a time.
+    for (int call = 0; call < CALLS; call++) {
+        const compaction_status status =
+            compaction_select_indices(plan, shared, stream, on_flags, ITEMS, 0, out, selected);
+        if (status == COMPACTION_SUCCESS) continue;
+        REQUIRE(status == COMPACTION_BUSY && strstr(compaction_last_error(), "another thread"));
+        call--;
+    }
+    REQUIRE(word_at(selected, 32) == (ITEMS + every - 1) / every);
     compaction_workspace_destroy(workspace);
     release(on_flags), release(out), release(selected);
     if (on_gpu) {
@@ -52,12 +62,13 @@ int main(int arguments, char **argument)
 {
     open_backend(arguments, argument);
     OK(compaction_plan_select(context, NULL, 0, 32, &plan));
-    // The plan keeps what it needs of its context.
+    OK(compaction_workspace_create(plan, stream, ITEMS, 0, 0, &shared));
     pthread_t threads[2];
     for (size_t number = 0; number < 2; number++)
         REQUIRE(pthread_create(&threads[number], NULL, use_plan, (void *)(uintptr_t)(number + 2)) == 0);
     for (size_t number = 0; number < 2; number++) REQUIRE(pthread_join(threads[number], NULL) == 0);
     REQUIRE(strcmp(compaction_last_error(), "") == 0);
+    compaction_workspace_destroy(shared);
     compaction_plan_destroy(plan);
     close_backend();
     puts("done");
