@@ -1,16 +1,39 @@
-// Columns, partitions, scans, sorts and summed-area tables, next to plain loops.
+// Columns, partitions, scans, sorts and summed-area tables, next to plain loops. Workspaces are in the memory of this
+// program, which has exactly as many bytes as they need.
 #include "check.h"
 
 static compaction_plan *plan;
 static compaction_workspace *workspace;
+static compaction_address memory;
 
-static void make_workspace(size_t items) { OK(compaction_workspace_create(plan, stream, items, 0, 0, &workspace)); }
+static void make_workspace(size_t items)
+{
+    uint64_t bytes;
+    OK(compaction_workspace_bytes(plan, items, &bytes));
+    memory = room(bytes);
+    if (on_gpu)
+        FAILS(COMPACTION_WORKSPACE_TOO_SMALL, "the memory for a workspace",
+              compaction_workspace_create(plan, stream, items, memory, bytes - 1, &workspace));
+    OK(compaction_workspace_create(plan, stream, items, memory, bytes, &workspace));
+}
+
+static void make_table_workspace(uint32_t width, uint32_t height)
+{
+    uint64_t bytes;
+    OK(compaction_table_workspace_bytes(plan, width, height, &bytes));
+    memory = room(bytes);
+    if (on_gpu)
+        FAILS(COMPACTION_WORKSPACE_TOO_SMALL, "the memory for a workspace",
+              compaction_table_workspace_create(plan, stream, width, height, memory, bytes - 1, &workspace));
+    OK(compaction_table_workspace_create(plan, stream, width, height, memory, bytes, &workspace));
+}
 
 static void finish_plan(void)
 {
     OK(compaction_workspace_check(workspace, stream));
     compaction_workspace_destroy(workspace);
     compaction_plan_destroy(plan);
+    release(memory);
 }
 
 static void columns(size_t items, uint32_t bits)
@@ -161,7 +184,7 @@ static void summed_area(uint32_t width, uint32_t height)
 {
     const size_t items = (size_t)width * height;
     OK(compaction_plan_summed_area(context, NULL, "u32", &plan));
-    OK(compaction_table_workspace_create(plan, stream, width, height, 0, 0, &workspace));
+    make_table_workspace(width, height);
     uint32_t *values = (uint32_t *)malloc(items * 4 + 1), *got = (uint32_t *)malloc(items * 4 + 1);
     fill_random(values, items * 4);
     const compaction_address from = put(values, items * 4), to = room(items * 4);
