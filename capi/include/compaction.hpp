@@ -37,7 +37,7 @@ namespace compaction {
 using status = compaction_status;
 using address = compaction_address;
 // A CUDA stream: CUstream or cudaStream_t. Null is the default stream. The CPU ignores it.
-using stream = CUstream_st *;
+using stream_handle = CUstream_st *;
 
 #ifndef COMPACTION_NO_EXCEPTIONS
 // The failure of a call: its status, and a message of one line.
@@ -157,11 +157,11 @@ public:
     compaction_workspace *get() const noexcept { return workspace_.get(); }
 
     // Waits for the stream and reports a count in device memory that was too large.
-    status check(compaction::stream stream) { return detail::check(compaction_workspace_check(get(), stream)); }
+    status check(stream_handle stream) { return detail::check(compaction_workspace_check(get(), stream)); }
 
 private:
     friend class plan;
-    explicit workspace(compaction_workspace *workspace) : workspace_(workspace) {}
+    explicit workspace(compaction_workspace *made) : workspace_(made) {}
 
     detail::owner<compaction_workspace> workspace_;
 };
@@ -181,7 +181,7 @@ public:
     }
 
     // Creates a workspace for `items` items that allocates its memory, or uses `memory`, aligned to 256 bytes.
-    workspace make_workspace(compaction::stream stream, std::size_t items, view<std::uint8_t> memory = {}) const
+    workspace make_workspace(stream_handle stream, std::size_t items, view<std::uint8_t> memory = {}) const
     {
         compaction_workspace *made = nullptr;
         detail::check(compaction_workspace_create(get(), stream, items, memory.begin(), memory.size(), &made));
@@ -199,7 +199,7 @@ protected:
 
     // Creates a workspace for a table.
     workspace make_table_workspace(
-        compaction::stream stream, std::uint32_t width, std::uint32_t height, view<std::uint8_t> memory) const
+        stream_handle stream, std::uint32_t width, std::uint32_t height, view<std::uint8_t> memory) const
     {
         compaction_workspace *made = nullptr;
         detail::check(compaction_table_workspace_create(
@@ -237,7 +237,7 @@ public:
     }
 
     status indices(
-        workspace &scratch, compaction::stream stream, view<const std::uint8_t> flags, view<W> out, view<W> selected,
+        workspace &scratch, stream_handle stream, view<const std::uint8_t> flags, view<W> out, view<W> selected,
         view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {}, {out.size()}, selected.size())) return wrong;
@@ -246,7 +246,7 @@ public:
     }
 
     status items(
-        workspace &scratch, compaction::stream stream, view<const T> values, view<const std::uint8_t> flags, view<T> out,
+        workspace &scratch, stream_handle stream, view<const T> values, view<const std::uint8_t> flags, view<T> out,
         view<W> selected, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {values.size()}, {out.size()}, selected.size())) return wrong;
@@ -270,7 +270,7 @@ public:
     }
 
     status operator()(
-        workspace &scratch, compaction::stream stream, view<T> values, view<const std::uint8_t> flags, view<W> selected,
+        workspace &scratch, stream_handle stream, view<T> values, view<const std::uint8_t> flags, view<W> selected,
         view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {values.size()}, {}, selected.size())) return wrong;
@@ -295,7 +295,7 @@ public:
 
     // The columns must have room for as many items as there are flags.
     status operator()(
-        workspace &scratch, compaction::stream stream, view<const std::uint8_t> flags,
+        workspace &scratch, stream_handle stream, view<const std::uint8_t> flags,
         const std::vector<compaction_column> &columns, view<W> selected, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {}, {}, selected.size())) return wrong;
@@ -317,7 +317,7 @@ public:
     }
 
     status indices(
-        workspace &scratch, compaction::stream stream, view<const std::uint8_t> flags, view<W> out, view<W> selected,
+        workspace &scratch, stream_handle stream, view<const std::uint8_t> flags, view<W> out, view<W> selected,
         view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {}, {out.size()}, selected.size())) return wrong;
@@ -326,7 +326,7 @@ public:
     }
 
     status items(
-        workspace &scratch, compaction::stream stream, view<const T> values, view<const std::uint8_t> flags, view<T> out,
+        workspace &scratch, stream_handle stream, view<const T> values, view<const std::uint8_t> flags, view<T> out,
         view<W> selected, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(flags.size(), {values.size()}, {out.size()}, selected.size())) return wrong;
@@ -349,7 +349,7 @@ public:
     }
 
     status operator()(
-        workspace &scratch, compaction::stream stream, view<const std::uint8_t> keys, view<W> out, view<W> starts,
+        workspace &scratch, stream_handle stream, view<const std::uint8_t> keys, view<W> out, view<W> starts,
         view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(keys.size(), {}, {out.size()})) return wrong;
@@ -376,7 +376,7 @@ public:
     }
 
     status exclusive(
-        workspace &scratch, compaction::stream stream, view<const T> values, view<T> out, view<const W> count = {}) const
+        workspace &scratch, stream_handle stream, view<const T> values, view<T> out, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(values.size(), {}, {out.size()})) return wrong;
         return detail::check(compaction_scan_exclusive(
@@ -384,7 +384,7 @@ public:
     }
 
     status inclusive(
-        workspace &scratch, compaction::stream stream, view<const T> values, view<T> out, view<const W> count = {}) const
+        workspace &scratch, stream_handle stream, view<const T> values, view<T> out, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(values.size(), {}, {out.size()})) return wrong;
         return detail::check(compaction_scan_inclusive(
@@ -415,7 +415,7 @@ public:
     }
 
     status keys(
-        workspace &scratch, compaction::stream stream, view<const K> keys, view<K> out, view<const W> count = {}) const
+        workspace &scratch, stream_handle stream, view<const K> keys, view<K> out, view<const W> count = {}) const
     {
         if (const status wrong = check_lengths(keys.size(), {}, {out.size()})) return wrong;
         return detail::check(compaction_radix_sort_keys(
@@ -423,7 +423,7 @@ public:
     }
 
     status pairs(
-        workspace &scratch, compaction::stream stream, view<const K> keys, view<const value> values, view<K> keys_out,
+        workspace &scratch, stream_handle stream, view<const K> keys, view<const value> values, view<K> keys_out,
         view<value> values_out, view<const W> count = {}) const
     {
         static_assert(!std::is_void_v<V>, "the plan is for keys alone");
@@ -455,13 +455,13 @@ public:
 
     // Creates a workspace for tables of `width` by `height` items.
     workspace make_workspace(
-        compaction::stream stream, std::uint32_t width, std::uint32_t height, view<std::uint8_t> memory = {}) const
+        stream_handle stream, std::uint32_t width, std::uint32_t height, view<std::uint8_t> memory = {}) const
     {
         return make_table_workspace(stream, width, height, memory);
     }
 
     status operator()(
-        workspace &scratch, compaction::stream stream, view<const T> values, std::uint32_t width, std::uint32_t height,
+        workspace &scratch, stream_handle stream, view<const T> values, std::uint32_t width, std::uint32_t height,
         view<T> out) const
     {
         const std::size_t items = static_cast<std::size_t>(width) * height;

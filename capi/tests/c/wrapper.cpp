@@ -12,8 +12,8 @@ namespace {
 // A buffer in memory of the backend.
 template <class T>
 struct buffer {
-    explicit buffer(std::size_t size) : begin(room(size * sizeof(T))), size(size) {}
-    explicit buffer(const std::vector<T> &items) : begin(put(items.data(), items.size() * sizeof(T))), size(items.size()) {}
+    explicit buffer(std::size_t length) : begin(room(length * sizeof(T))), size(length) {}
+    explicit buffer(const std::vector<T> &from) : begin(put(from.data(), from.size() * sizeof(T))), size(from.size()) {}
     buffer(const buffer &) = delete;
     buffer &operator=(const buffer &) = delete;
     ~buffer() { release(begin); }
@@ -22,9 +22,9 @@ struct buffer {
 
     std::vector<T> items() const
     {
-        std::vector<T> items(size);
-        get(items.data(), begin, size * sizeof(T));
-        return items;
+        std::vector<T> got(size);
+        get(got.data(), begin, size * sizeof(T));
+        return got;
     }
 
     compaction_address begin;

@@ -14,8 +14,30 @@ use libtest_mimic::{Arguments, Failed, Trial};
 type Language = (&'static str, &'static str, &'static [&'static str]);
 
 const C: Language = ("c", "cc", &["-std=c11", "-D_POSIX_C_SOURCE=200809L"]);
-const CPP_17: Language = ("cpp17", "c++", &["-x", "c++", "-std=c++17", "-Wconversion"]);
-const CPP_20: Language = ("cpp20", "c++", &["-x", "c++", "-std=c++20", "-Wconversion"]);
+const CPP_17: Language = (
+    "cpp17",
+    "c++",
+    &[
+        "-x",
+        "c++",
+        "-std=c++17",
+        "-Wpedantic",
+        "-Wshadow",
+        "-Wconversion",
+    ],
+);
+const CPP_20: Language = (
+    "cpp20",
+    "c++",
+    &[
+        "-x",
+        "c++",
+        "-std=c++20",
+        "-Wpedantic",
+        "-Wshadow",
+        "-Wconversion",
+    ],
+);
 const NO_EXCEPTIONS: Language = (
     "no_exceptions",
     "c++",
