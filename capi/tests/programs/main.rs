@@ -49,13 +49,14 @@ const KERNELS: &str = "tests/c/kernels.c";
 
 /// The programs of the tests and the examples, the backends on which each runs, and its languages. A program receives
 /// the name of its backend.
-const PROGRAMS: [(&str, &[&str], &[Language]); 9] = [
+const PROGRAMS: [(&str, &[&str], &[Language]); 10] = [
     ("tests/c/select.c", &["cpu", "cuda"], &[C]),
     ("tests/c/operations.c", &["cpu", "cuda"], &[C]),
     ("tests/c/errors.c", &["cpu", "cuda"], &[C]),
     ("tests/c/threads.c", &["cpu", "cuda"], &[C]),
     ("tests/c/graph.c", &["cuda"], &[C]),
     ("tests/c/devices.c", &["cuda"], &[C]),
+    ("tests/c/contexts.c", &["cuda"], &[C]),
     (KERNELS, &["cuda"], &[C]),
     (
         "tests/c/wrapper.cpp",
