@@ -37,7 +37,23 @@ struct Device {
 };
 
 Device devices[8];
+// The current device, and the handle of its current context. Handles of primary contexts are addresses of devices.
 thread_local Device *current = &devices[0];
+thread_local void *current_context = &devices[0];
+
+// A context that cuCtxCreate made. It shares everything with the primary one, except its handle and its end.
+struct Created {
+    Device *device;
+    std::atomic<bool> is_destroyed{false};
+};
+
+// Returns the device of a context, or null if the context was destroyed.
+Device *device_of(void *context)
+{
+    if ((Device *)context >= devices && (Device *)context < std::end(devices)) return (Device *)context;
+    const Created *created = (Created *)context;
+    return created->is_destroyed ? nullptr : created->device;
+}
 
 size_t memory_of(int device)
 {

@@ -112,13 +112,43 @@ API cuDevicePrimaryCtxRelease_v2(int device)
 
 API cuCtxSetCurrent(void *context)
 {
-    current = (Device *)context;
-    return context ? SUCCESS : INVALID_CONTEXT;
+    Device *device = context ? device_of(context) : nullptr;
+    if (context && !device) return INVALID_CONTEXT;
+    current = device;
+    current_context = context;
+    return SUCCESS;
 }
 
 API cuCtxGetCurrent(void **context)
 {
-    *context = current;
+    *context = current_context;
+    return SUCCESS;
+}
+
+API cuCtxCreate_v2(void **context, unsigned, int device)
+{
+    *context = new Created{&devices[device]};
+    return cuCtxSetCurrent(*context);
+}
+
+// Keeps the handle, so that its later use is detected.
+API cuCtxDestroy_v2(void *context)
+{
+    ((Created *)context)->is_destroyed = true;
+    return context == current_context ? cuCtxSetCurrent(nullptr) : SUCCESS;
+}
+
+API cuCtxGetDevice(int *device)
+{
+    if (!current) return INVALID_CONTEXT;
+    *device = (int)(current - devices);
+    return SUCCESS;
+}
+
+API cuDevicePrimaryCtxGetState(int, unsigned *flags, int *is_active)
+{
+    *flags = 0;
+    *is_active = 1;
     return SUCCESS;
 }
 
@@ -306,13 +336,13 @@ API cuDeviceCanAccessPeer(int *can, int from, int to)
     return SUCCESS;
 }
 
-API cuCtxEnablePeerAccess(void *peer, unsigned) { return peer == current ? INVALID_DEVICE : SUCCESS; }
+API cuCtxEnablePeerAccess(void *peer, unsigned) { return device_of(peer) == current ? INVALID_DEVICE : SUCCESS; }
 
 API cuMemcpyPeerAsync(uint64_t to, void *to_device, uint64_t from, void *from_device, size_t bytes, void *stream)
 {
     return submit(stream, [=] {
         for (const void *end : {to_device, from_device})
-            if (((Device *)end)->state != SUCCESS) return ((Device *)end)->state.load();
+            if (device_of((void *)end)->state != SUCCESS) return device_of((void *)end)->state.load();
         memmove((void *)to, (void *)from, bytes);
         return SUCCESS;
     });

@@ -7,8 +7,9 @@
 use std::{fs, path::Path};
 
 /// Folder and package name of each crate of the workspace. A crate depends only on those before it.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("compaction", "compaction"),
+    ("capi", "compaction-capi"),
     ("scene", "raysieve-scene"),
     (".", "raysieve"),
     ("viewer", "raysieve-viewer"),

@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaStream, CudaView, CudaViewMut};
 
-use crate::{Count, CountWord, Error, Result, count::to_word, cuda, layout::Shared};
+use crate::{
+    Count, CountWord, Error, Result,
+    count::to_word,
+    cuda::{self, Buffer},
+    layout::Shared,
+};
 
 /// The item count of a GPU call, checked against the length of the input buffer.
 pub(crate) struct ItemCount<'a> {
@@ -56,7 +61,7 @@ impl<'a> ItemCount<'a> {
         names: &ArgumentNames,
         len: usize,
         count: Count<'a, W>,
-        dummy_count: &'a CudaSlice<u64>,
+        dummy_count: &'a Buffer<u64>,
     ) -> Result<Self> {
         let capacity = match count {
             Count::Given(items) => items.to_len(),

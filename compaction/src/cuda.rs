@@ -13,6 +13,10 @@
 //! GPU times, and a [`Graph`] launches many kernels at once. An [`Archive`] ships compiled kernels with a program, for
 //! machines with a driver but no compiler.
 //!
+//! Memory, streams and contexts of other libraries can be used too: a [`Buffer`] borrows device memory, an [`Arena`]
+//! places workspaces in it, a [`Handover`] moves them to another stream, [`current_context`] opens the context of the calling thread, and
+//! [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream) wraps a stream.
+//!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, InOut, Launch, Source};
 //!
@@ -47,8 +51,11 @@
 )]
 
 mod archive;
+mod arena;
+mod buffer;
 mod cache;
 mod compiler;
+mod current;
 mod peer_copy;
 mod device;
 mod graph;
@@ -66,9 +73,12 @@ mod timeline;
 mod call_register;
 
 pub use archive::Archive;
+pub use arena::Arena;
+pub use buffer::{Buffer, Handover};
 pub use cache::Cache;
 pub use call_register::{CallRegister, HangDetector};
 pub use compiler::Compiler;
+pub use current::current_context;
 pub(crate) use device::multiprocessors;
 pub use device::{DeviceInfo, devices, driver_version, open};
 pub use graph::Graph;

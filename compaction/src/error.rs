@@ -132,6 +132,24 @@ pub enum Error {
         /// Name of the requested item type.
         item: &'static str,
     },
+    /// A device address is not a multiple of the alignment of what is there.
+    #[error("{what}: device address {address:#x} is not a multiple of {align} bytes")]
+    Misaligned {
+        /// Name of the buffer or of its item type: `u32`.
+        what: &'static str,
+        /// The device address.
+        address: u64,
+        /// The required alignment in bytes.
+        align: usize,
+    },
+    /// The memory that the caller gave for a workspace is too small.
+    #[error("the memory for a workspace: {got} bytes, where at least {needed} are needed")]
+    MemoryTooSmall {
+        /// A lower bound of the bytes needed.
+        needed: usize,
+        /// The number of bytes given.
+        got: usize,
+    },
     /// The GPU has less free memory than an allocation needs.
     #[error("the GPU has no {asked} bytes left: {free} of its {total} are free")]
     OutOfMemory {

@@ -93,7 +93,8 @@
 //! * `Workspace::with_capacity(stream, capacity)` creates the scratch memory for the default strategy, and
 //!   `Workspace::for_strategy(stream, strategy, capacity)` for another one. `capacity()` and `bytes()` return its size.
 //!   `check(stream)` reports errors of earlier calls, and `read(stream, count)` returns a count after such a check;
-//!   both wait for the stream.
+//!   both wait for the stream. `in_arena(arena, …)` takes its memory from an [`Arena`](cuda::Arena), of which
+//!   `bytes_for(context, …)` bytes are needed, and `hand_over` moves it to another stream.
 //! * A GPU method takes the stream, its inputs, a [`Count`], its outputs, and the workspace. A function of a module's
 //!   `cpu` submodule takes its parameters, its inputs, and its outputs.
 //! * A [`Count`] is `u32`, for fewer than 2³² items, or `u64`. If a call writes a count, the type of that buffer

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::CudaStream;
 
 use crate::{
     CountWord, Error, Result,
-    cuda::{self, Source},
+    cuda::{self, Arena, Buffer, Handover, Source},
 };
 
 /// The last epoch before the epochs start again at 1. Each launch has an epoch, which a tile state stores in 30 bits,
@@ -42,28 +42,31 @@ pub(crate) fn declare(source: Source) -> Source {
 /// The header ([`Control`]) and the tile states of a workspace, in one device buffer of 8-byte words.
 #[derive(Debug)]
 pub(crate) struct States {
-    pub(crate) words: CudaSlice<u64>,
+    pub(crate) words: Buffer<u64>,
     last_epoch: u32,
 }
 
 impl States {
     /// Allocates a header and `words` 8-byte words of tile states, with epochs up to [`LAST_EPOCH`].
-    pub(crate) fn new(stream: &Arc<CudaStream>, words: usize) -> Result<Self> {
-        Self::with_epochs(stream, words, LAST_EPOCH)
+    pub(crate) fn new(arena: &mut Arena, words: usize) -> Result<Self> {
+        Self::with_epochs(arena, words, LAST_EPOCH)
     }
 
     /// Allocates a header and `words` 8-byte words of tile states, with epochs from 1 to `last_epoch`.
-    pub(crate) fn with_epochs(
-        stream: &Arc<CudaStream>,
-        words: usize,
-        last_epoch: u32,
-    ) -> Result<Self> {
+    pub(crate) fn with_epochs(arena: &mut Arena, words: usize, last_epoch: u32) -> Result<Self> {
         let mut states = Self {
-            words: cuda::zeroed(stream, CONTROL_WORDS.saturating_add(words))?,
+            words: arena.zeroed(CONTROL_WORDS.saturating_add(words))?,
             last_epoch,
         };
-        states.set_epoch(stream, 1)?;
+        if arena.has_memory() {
+            states.set_epoch(arena.stream(), 1)?;
+        }
         Ok(states)
+    }
+
+    /// Uses the buffer on another stream from now on.
+    pub(crate) fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.words.hand_over(handover)
     }
 
     /// Returns the number of 8-byte words of tile states, without the header.
@@ -86,7 +89,7 @@ impl States {
         stream: &Arc<CudaStream>,
         what: &'static str,
     ) -> Result<()> {
-        let words = cuda::download(stream, &self.words.slice(..CONTROL_WORDS))?;
+        let words = cuda::download(stream, &self.words.as_view().slice(..CONTROL_WORDS))?;
         let control: Control = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words));
         if control.overrun == 0 {
             return Ok(());
@@ -116,7 +119,10 @@ impl States {
     fn set_control(&mut self, stream: &Arc<CudaStream>, control: Control) -> Result<()> {
         let control: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&control));
         stream
-            .memcpy_htod(control, &mut self.words.slice_mut(..control.len()))
+            .memcpy_htod(
+                control,
+                &mut self.words.as_view_mut().slice_mut(..control.len()),
+            )
             .map_err(Error::driver("set up a workspace"))
     }
 }

@@ -33,22 +33,25 @@
 //! ```
 
 pub mod cpu;
+mod workspace;
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use crate::{
     Count, CountWord, Error, Result,
     arguments::{
         ArgumentNames, ItemCount, argument_names, check_len, check_range, check_room,
-        check_workspace, count_words, is_wide, read_count, room_for_count,
+        check_workspace, count_words, is_wide, room_for_count,
     },
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{self, Buffer, Compiler, In, InOut, Kernel, Launch, Source},
     layout::Shared,
-    look_back::{self, States},
+    look_back,
     select::check_item,
 };
+
+pub use workspace::Workspace;
 
 /// Threads per block of the kernels `select_columns` and `select_columns_portion`.
 const BLOCK_THREADS: u32 = 256;
@@ -191,152 +194,50 @@ impl<'a> Column<'a> {
         })
     }
 
+    /// Creates a column of items of `bytes` bytes, 1 to 64, from views of all its bytes. Otherwise like
+    /// [`new`](Self::new).
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select_columns::Column};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let items = cuda::upload(&stream, b"abcdef")?;
+    /// let mut out = cuda::zeroed::<u8>(&stream, 6)?;
+    /// let mut out = out.as_view_mut();
+    /// let column = Column::of_bytes(3, items.as_view(), &mut out)?; // two items
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfRange`] for another size; [`Error::LengthMismatch`] if the bytes of the items are not a
+    /// multiple of `bytes`; and [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the buffers
+    /// is not aligned to 4 bytes.
+    pub fn of_bytes(
+        bytes: usize,
+        items: CudaView<'a, u8>,
+        out: &'a mut CudaViewMut<'_, u8>,
+    ) -> Result<Self> {
+        check_range("the bytes of a column's item", bytes, 1, MAX_BYTES)?;
+        let len = items.len() / bytes;
+        check_len("the bytes of a column", items.len(), len * bytes)?;
+        let room = out.len() / bytes;
+        if bytes.is_multiple_of(4) {
+            cuda::reinterpret::<u8, u32>(items.slice(..))?;
+            cuda::reinterpret_mut::<u8, u32>(&mut out.slice_mut(..room * bytes))?;
+        }
+        Ok(Self {
+            bytes,
+            len,
+            room,
+            items,
+            out: out.slice_mut(..),
+        })
+    }
+
     /// Returns the input items `first..first + items` and the whole output, as bytes.
     fn portion(&mut self, first: usize, items: usize) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
         let part = first * self.bytes..(first + items) * self.bytes;
         (self.items.slice(part), self.out.slice_mut(..))
-    }
-}
-
-/// Scratch device memory for [`SelectColumns`]: 8 bytes for every 4,096 items.
-///
-/// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
-/// clearing. A larger capacity never takes fewer bytes.
-///
-/// ```no_run
-/// use compaction::{cuda, select_columns::Workspace};
-///
-/// let context = cuda::open(0)?;
-/// let workspace = Workspace::with_capacity(&context.default_stream(), 5_000_000_000)?;
-/// assert_eq!(workspace.capacity(), 5_000_000_000);
-/// # Ok::<(), compaction::Error>(())
-/// ```
-#[derive(Debug)]
-pub struct Workspace {
-    states: States,
-    /// The number of items selected by each launch of a call that counts by `u64`.
-    kept: CudaSlice<u32>,
-    /// A dummy for the device count if the host gives the count. No kernel reads it.
-    dummy_count: CudaSlice<u64>,
-    /// Dummies for the inputs and the outputs of absent columns. No kernel accesses them.
-    absent: [CudaSlice<u8>; 2],
-    capacity: usize,
-}
-
-impl Workspace {
-    /// Creates a workspace for calls on up to `items` items.
-    ///
-    /// ```no_run
-    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
-    /// # let context = cuda::open(0)?;
-    /// # let stream = context.default_stream();
-    /// let workspace = Workspace::with_capacity(&stream, 1 << 20)?;
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::OutOfMemory`].
-    pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
-        let tiles = items.min(u32::MAX as usize).div_ceil(TILE_ITEMS as usize);
-        Ok(Self {
-            states: States::new(stream, tiles.max(1))?,
-            kept: cuda::uninitialised(stream, items.div_ceil(PORTION_ITEMS).max(1))?,
-            dummy_count: cuda::zeroed(stream, 1)?,
-            absent: [cuda::zeroed(stream, 1)?, cuda::zeroed(stream, MAX_COLUMNS)?],
-            capacity: items,
-        })
-    }
-
-    /// Waits for the stream and reports a device count that was too large in the calls since the last check.
-    ///
-    /// ```no_run
-    /// # use compaction::{cuda, select_columns::Workspace};
-    /// # let stream = cuda::open(0)?.default_stream();
-    /// # let mut workspace = Workspace::with_capacity(&stream, 8)?;
-    /// workspace.check(&stream)?; // after some calls whose count nobody has to know
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::CountTooLarge`] if a device count exceeded the number of items; the call then processed all
-    /// items of the buffer. Otherwise returns the errors of [`cuda::download`].
-    pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
-        self.states.check_overrun(stream, "select_columns")
-    }
-
-    /// Runs [`check`](Self::check), which waits for the stream, and returns the count in `selected[0]`.
-    ///
-    /// ```no_run
-    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
-    /// # let context = cuda::open(0)?;
-    /// # let stream = context.default_stream();
-    /// # let select = SelectColumns::new(&Compiler::new(), &context, &[4, 8])?;
-    /// # let mut workspace = Workspace::with_capacity(&stream, 3)?;
-    /// # let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
-    /// # let (pixels, seeds) = (cuda::upload(&stream, &[7_u32, 8, 9])?, cuda::upload(&stream, &[70_u64, 80, 90])?);
-    /// # let (mut pixels_out, mut seeds_out) = (cuda::zeroed::<u32>(&stream, 3)?, cuda::zeroed::<u64>(&stream, 3)?);
-    /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// select.columns(
-    ///     &stream,
-    ///     &flags.as_view(),
-    ///     Count::All,
-    ///     &mut [
-    ///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
-    ///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
-    ///     ],
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
-    /// assert_eq!(workspace.read(&stream, &selected.as_view())?, 2);
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`check`](Self::check), after which the next `read` returns the count for the clamped
-    /// input; and [`Error::LengthMismatch`] for an empty view.
-    pub fn read<W: CountWord>(
-        &mut self,
-        stream: &Arc<CudaStream>,
-        selected: &CudaView<'_, W>,
-    ) -> Result<usize> {
-        self.check(stream)?;
-        read_count(&NAMES, stream, selected)
-    }
-
-    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
-    #[doc(hidden)]
-    pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
-        self.states.age(stream, epochs_left)
-    }
-
-    /// Returns the number of items that was passed at creation: the longest possible input.
-    ///
-    /// ```no_run
-    /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};
-    /// # let context = cuda::open(0)?;
-    /// # let stream = context.default_stream();
-    /// assert_eq!(Workspace::with_capacity(&stream, 1000)?.capacity(), 1000);
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    pub fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Returns the size of the workspace in bytes of device memory.
-    ///
-    /// ```no_run
-    /// # use compaction::{cuda, select_columns::Workspace};
-    /// # let stream = cuda::open(0)?.default_stream();
-    /// assert!(Workspace::with_capacity(&stream, 1 << 20)?.bytes() < 1 << 12);
-    /// # Ok::<(), compaction::Error>(())
-    /// ```
-    pub fn bytes(&self) -> usize {
-        let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
-        let states = self.states.words.num_bytes() + self.kept.num_bytes();
-        states + self.dummy_count.num_bytes() + absent
     }
 }
 
@@ -548,8 +449,8 @@ impl SelectColumns {
         columns: &'a mut [Column<'_>],
         first: usize,
         items: usize,
-        dummy_input: &'a CudaSlice<u8>,
-        dummy_output: &'a mut CudaSlice<u8>,
+        dummy_input: &'a Buffer<u8>,
+        dummy_output: &'a mut Buffer<u8>,
     ) -> Result<Eight<'a>> {
         let (mut from, mut to): (Vec<_>, Vec<_>) = columns
             .iter_mut()

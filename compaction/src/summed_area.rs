@@ -249,7 +249,8 @@ impl<T: Item> SummedArea<T> {
                 self.single_pass.launch(stream, launch, args)
             }
             Strategy::ScanTranspose => {
-                let mut scratch = workspace.scratch.slice_mut(..len);
+                let mut scratch = workspace.scratch.as_view_mut();
+                let mut scratch = scratch.slice_mut(..len);
                 self.scan_rows(stream, items, (width, height), &mut scratch)?;
                 self.transpose(stream, &scratch.as_view(), (width, height), &mut out)?;
                 self.scan_rows(stream, &out.as_view(), (height, width), &mut scratch)?;

@@ -120,7 +120,7 @@ pub fn driver_version() -> Option<(i32, i32)> {
 
 /// Initialises the driver and returns the number of GPUs, at least one. Returns [`Error::NoDevice`] if the library is
 /// missing, where cudarc would panic.
-fn init_driver() -> Result<usize> {
+pub(super) fn init_driver() -> Result<usize> {
     let no_device = |reason: String| Error::NoDevice { reason };
     let version = driver_version()
         .ok_or_else(|| no_device("no NVIDIA driver (libcuda) was found".to_owned()))?;

@@ -250,7 +250,7 @@ fn whole_items(bytes: usize, address: u64, layout: Layout, item: &'static str) -
 }
 
 /// Returns the device address at which a buffer begins.
-fn address<T>(view: &impl DevicePtr<T>) -> u64 {
+pub(super) fn address<T>(view: &impl DevicePtr<T>) -> u64 {
     view.device_ptr(view.stream()).0
 }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView};
+use cudarc::driver::{CudaContext, CudaStream, CudaView};
 
 use super::{CLASS_TILE_ITEMS, NAMES, TILE_ITEMS};
 use crate::{
     CountWord, Result,
     arguments::read_count,
-    cuda::{self, multiprocessors},
+    cuda::{self, Arena, Buffer, Handover, multiprocessors},
     look_back::States,
 };
 
@@ -73,13 +73,13 @@ pub struct Workspace {
     /// For partitions by flags in one launch: the look-back state of each chunk.
     pub(super) flags: States,
     /// For partitions by flags in two launches: the number of selected items that each block counted.
-    pub(super) flag_counts: CudaSlice<u32>,
+    pub(super) flag_counts: Buffer<u32>,
     /// For partitions into classes in one launch: the table of counts, two 4-byte words per state word.
     pub(super) classes: States,
     /// For partitions into classes in two launches: the number of keys of each class that each block counted.
-    pub(super) class_counts: CudaSlice<u32>,
+    pub(super) class_counts: Buffer<u32>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
-    pub(super) dummy_count: CudaSlice<u64>,
+    pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
 }
 
@@ -98,7 +98,24 @@ impl Workspace {
     ///
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
-        let multiprocessors = multiprocessors(stream.context())?;
+        Self::in_arena(&mut Arena::allocating(stream), items)
+    }
+
+    /// Creates a workspace like [`with_capacity`](Self::with_capacity), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, partition::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::in_arena(&mut Arena::allocating(&stream), 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(arena: &mut Arena, items: usize) -> Result<Self> {
+        let multiprocessors = multiprocessors(arena.stream().context())?;
         let short = u32::try_from(items).unwrap_or(u32::MAX);
         let chunks = two_way_chunks(short, multiprocessors) as usize;
         let rows = class_chunks(short, multiprocessors) as usize;
@@ -106,13 +123,29 @@ impl Workspace {
         let counts = portions(items, TILE_ITEMS, max_blocks);
         let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors);
         Ok(Self {
-            flags: States::new(stream, chunks)?,
-            classes: States::with_epochs(stream, rows * MAX_BINS / 2, LAST_CLASS_EPOCH)?,
-            flag_counts: cuda::uninitialised(stream, counts)?,
-            class_counts: cuda::uninitialised(stream, count_rows.saturating_mul(MAX_BINS))?,
-            dummy_count: cuda::zeroed(stream, 1)?,
+            flags: States::new(arena, chunks)?,
+            classes: States::with_epochs(arena, rows * MAX_BINS / 2, LAST_CLASS_EPOCH)?,
+            flag_counts: arena.uninitialised(counts)?,
+            class_counts: arena.uninitialised(count_rows.saturating_mul(MAX_BINS))?,
+            dummy_count: arena.zeroed(1)?,
             capacity: items,
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, partition::Workspace};
+    /// let bytes = Workspace::bytes_for(&cuda::open(0)?, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(context: &Arc<CudaContext>, items: usize) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, items))
     }
 
     /// Waits for the stream and reports a device count that was too large in the calls since the last check.
@@ -192,6 +225,29 @@ impl Workspace {
     ) -> Result<Vec<W>> {
         self.check(stream)?;
         cuda::download(stream, starts)
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, partition::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.flags.hand_over(handover)?;
+        self.flag_counts.hand_over(handover)?;
+        self.classes.hand_over(handover)?;
+        self.class_counts.hand_over(handover)?;
+        self.dummy_count.hand_over(handover)
     }
 
     /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.

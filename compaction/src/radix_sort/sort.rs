@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     Key, NAMES, Order, SortTypes, Strategy, Workspace, check_bits, check_values, key_bits,
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace},
-    cuda::{self, Compiler, Source},
+    cuda::{self, Buffer, Compiler, Source},
     layout::Shared,
 };
 
@@ -87,7 +87,7 @@ impl<'a> SortBuffers<'a> {
     fn new<T: Shared>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
-        between: &'a mut CudaSlice<u8>,
+        between: &'a mut Buffer<u8>,
     ) -> Result<Self> {
         Ok(Self {
             input: cuda::reinterpret(input.slice(..))?,

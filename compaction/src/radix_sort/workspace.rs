@@ -2,7 +2,7 @@
 
 use std::{marker::PhantomData, sync::Arc};
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaViewMut};
 
 use super::{
     Key,
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Result,
-    cuda::{self, multiprocessors},
+    cuda::{Arena, Buffer, Handover, multiprocessors},
     look_back::States,
 };
 
@@ -43,13 +43,13 @@ pub struct Workspace<K, V = ()> {
 struct Memory {
     /// The scratch buffer of the keys, as bytes. The last pass writes the output, the one before it this buffer, and so
     /// on.
-    keys: CudaSlice<u8>,
+    keys: Buffer<u8>,
     /// The scratch buffer of the values, as bytes. Empty for keys alone.
-    values: CudaSlice<u8>,
+    values: Buffer<u8>,
     /// Dummies for the input, output and scratch buffer of the values, for keys alone. No kernel accesses them.
-    absent: [CudaSlice<u8>; 3],
+    absent: [Buffer<u8>; 3],
     /// A dummy for the device count if the host gives the count. No kernel reads it.
-    dummy_count: CudaSlice<u64>,
+    dummy_count: Buffer<u64>,
     tables: Tables,
     capacity: usize,
 }
@@ -60,20 +60,20 @@ struct Tables {
     /// Onesweep: a look-back state for each bin and tile of a launch.
     onesweep: States,
     /// Onesweep: the number of keys in each bin of each pass. All are zero between calls.
-    counts: CudaSlice<u64>,
+    counts: Buffer<u64>,
     /// Onesweep: the output index at which each bin of each pass starts.
-    starts: CudaSlice<u64>,
+    starts: Buffer<u64>,
     /// Onesweep: the output index at which each bin starts in the next launch of a pass. Launches alternate between two
     /// halves.
-    next_starts: CudaSlice<u64>,
+    next_starts: Buffer<u64>,
     /// Onesweep: the number of blocks that have finished counting. Zero between calls.
-    finished: CudaSlice<u32>,
+    finished: Buffer<u32>,
     /// Split: a look-back state for each chunk of a launch.
     split: States,
     /// Split: for each bit, the number of keys in which it is zero.
-    zeros: CudaSlice<u64>,
+    zeros: Buffer<u64>,
     /// Split: the number of keys with a zero in the current bit, for each launch of the pass.
-    portion_zeros: CudaSlice<u32>,
+    portion_zeros: Buffer<u32>,
 }
 
 /// Mutable views of all [`Tables`], to be passed to kernels.
@@ -91,10 +91,10 @@ pub(super) struct Views<'a> {
 /// The parts of a [`Workspace`] that a call uses.
 pub(super) struct Parts<'a> {
     pub(super) capacity: usize,
-    pub(super) keys: &'a mut CudaSlice<u8>,
-    pub(super) values: &'a mut CudaSlice<u8>,
-    pub(super) absent: [&'a mut CudaSlice<u8>; 3],
-    pub(super) dummy_count: &'a CudaSlice<u64>,
+    pub(super) keys: &'a mut Buffer<u8>,
+    pub(super) values: &'a mut Buffer<u8>,
+    pub(super) absent: [&'a mut Buffer<u8>; 3],
+    pub(super) dummy_count: &'a Buffer<u64>,
     pub(super) tables: Views<'a>,
 }
 
@@ -114,6 +114,23 @@ impl<K: Key, V> Workspace<K, V> {
     ///
     /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn with_capacity(stream: &Arc<CudaStream>, items: usize) -> Result<Self> {
+        Self::in_arena(&mut Arena::allocating(stream), items)
+    }
+
+    /// Creates a workspace like [`with_capacity`](Self::with_capacity), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, radix_sort::Workspace};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<u32, f32>::in_arena(&mut Arena::allocating(&stream), 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(arena: &mut Arena, items: usize) -> Result<Self> {
         const {
             assert!(
                 matches!(size_of::<V>(), 0 | 4 | 8),
@@ -121,9 +138,25 @@ impl<K: Key, V> Workspace<K, V> {
             )
         };
         Ok(Self {
-            memory: Memory::new(stream, items, size_of::<K>(), size_of::<V>())?,
+            memory: Memory::new(arena, items, size_of::<K>(), size_of::<V>())?,
             types: PhantomData,
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, radix_sort::Workspace};
+    /// let bytes = Workspace::<u32, f32>::bytes_for(&cuda::open(0)?, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(context: &Arc<CudaContext>, items: usize) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, items))
     }
 
     /// Waits for the stream and reports a device count that was too large in the sorts since the last check.
@@ -149,7 +182,7 @@ impl<K: Key, V> Workspace<K, V> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
-    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         let tables = &mut self.memory.tables;
         tables.onesweep.check_overrun(stream, "radix_sort")?;
@@ -182,6 +215,25 @@ impl<K: Key, V> Workspace<K, V> {
         self.memory.bytes()
     }
 
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, radix_sort::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.memory.hand_over(handover)
+    }
+
     /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
@@ -197,38 +249,55 @@ impl<K: Key, V> Workspace<K, V> {
 }
 
 impl Memory {
-    fn new(
-        stream: &Arc<CudaStream>,
-        items: usize,
-        key_bytes: usize,
-        value_bytes: usize,
-    ) -> Result<Self> {
-        let bytes = |each: usize| cuda::uninitialised(stream, items.saturating_mul(each));
-        let byte = || cuda::zeroed(stream, 1);
+    fn new(arena: &mut Arena, items: usize, key_bytes: usize, value_bytes: usize) -> Result<Self> {
         let states = onesweep::states(items, key_bytes as u32, value_bytes as u32);
         let bins = onesweep::bins(key_bytes);
-        let chunks = split::chunks(items, multiprocessors(stream.context())?);
+        let chunks = split::chunks(items, multiprocessors(arena.stream().context())?);
         Ok(Self {
-            keys: bytes(key_bytes)?,
-            values: bytes(value_bytes)?,
-            absent: [byte()?, byte()?, byte()?],
-            dummy_count: cuda::zeroed(stream, 1)?,
+            keys: arena.uninitialised(items.saturating_mul(key_bytes))?,
+            values: arena.uninitialised(items.saturating_mul(value_bytes))?,
+            absent: [arena.zeroed(1)?, arena.zeroed(1)?, arena.zeroed(1)?],
+            dummy_count: arena.zeroed(1)?,
             tables: Tables {
-                onesweep: States::new(stream, states)?,
-                counts: cuda::zeroed(stream, bins)?,
-                starts: cuda::zeroed(stream, bins)?,
-                next_starts: cuda::zeroed(stream, NEXT_BINS)?,
-                finished: cuda::zeroed(stream, 1)?,
-                split: States::new(stream, chunks as usize)?,
-                zeros: cuda::zeroed(stream, split::BITS)?,
-                portion_zeros: cuda::zeroed(stream, split::portions(items))?,
+                onesweep: States::new(arena, states)?,
+                counts: arena.zeroed(bins)?,
+                starts: arena.zeroed(bins)?,
+                next_starts: arena.zeroed(NEXT_BINS)?,
+                finished: arena.zeroed(1)?,
+                split: States::new(arena, chunks as usize)?,
+                zeros: arena.zeroed(split::BITS)?,
+                portion_zeros: arena.zeroed(split::portions(items))?,
             },
             capacity: items,
         })
     }
 
+    fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        for bytes in self
+            .absent
+            .iter_mut()
+            .chain([&mut self.keys, &mut self.values])
+        {
+            bytes.hand_over(handover)?;
+        }
+        let tables = &mut self.tables;
+        for table in [
+            &mut self.dummy_count,
+            &mut tables.counts,
+            &mut tables.starts,
+            &mut tables.next_starts,
+            &mut tables.zeros,
+        ] {
+            table.hand_over(handover)?;
+        }
+        tables.finished.hand_over(handover)?;
+        tables.portion_zeros.hand_over(handover)?;
+        tables.onesweep.hand_over(handover)?;
+        tables.split.hand_over(handover)
+    }
+
     fn bytes(&self) -> usize {
-        let absent: usize = self.absent.iter().map(CudaSlice::num_bytes).sum();
+        let absent: usize = self.absent.iter().map(Buffer::num_bytes).sum();
         let tables = &self.tables;
         let counts = [
             &tables.counts,

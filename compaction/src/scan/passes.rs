@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaSlice, CudaStream, CudaView, CudaViewMut};
+use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
     BLOCK_THREADS, Operator, Strategy,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     CountWord, Result,
     arguments::ItemCount,
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{Buffer, Compiler, In, InOut, Kernel, Launch, Source},
     monoid::Item,
 };
 
@@ -109,8 +109,8 @@ impl<T: Item> Passes<T> {
         &self,
         call: &ScanCall<'_, T>,
         out: &mut CudaViewMut<'_, T>,
-        scratch: &mut CudaSlice<T>,
-        states: &mut CudaSlice<u64>,
+        scratch: &mut Buffer<T>,
+        states: &mut Buffer<u64>,
     ) -> Result<()> {
         let is_empty = call.item_count.capacity == 0;
         let checks_itself = matches!(self.method, ScanMethod::LookBack(..)) && !is_empty;

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{Strategy, level_tile_items, look_back_tile_items};
-use crate::{Result, cuda, look_back::States, monoid::Item};
+use crate::{
+    Result,
+    cuda::{Arena, Buffer, Handover},
+    look_back::States,
+    monoid::Item,
+};
 
 /// Scratch device memory for scans of items of type `T`.
 ///
@@ -34,9 +39,9 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 pub struct Workspace<T> {
     pub(super) states: States,
     /// Intermediate items that strategies of several launches pass from one launch to the next.
-    pub(super) scratch: CudaSlice<T>,
+    pub(super) scratch: Buffer<T>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
-    pub(super) dummy_count: CudaSlice<u64>,
+    pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
 }
 
@@ -76,13 +81,71 @@ impl<T: Item> Workspace<T> {
         strategy: Strategy,
         items: usize,
     ) -> Result<Self> {
+        Self::in_arena(&mut Arena::allocating(stream), strategy, items)
+    }
+
+    /// Creates a workspace like [`for_strategy`](Self::for_strategy), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, scan::{Strategy, Workspace}};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<u32>::in_arena(&mut Arena::allocating(&stream), Strategy::LookBack, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(arena: &mut Arena, strategy: Strategy, items: usize) -> Result<Self> {
         let (states, scratch) = needs::<T>(strategy, items);
         Ok(Self {
-            states: States::new(stream, states)?,
-            scratch: cuda::uninitialised(stream, scratch)?,
-            dummy_count: cuda::zeroed(stream, 1)?,
+            states: States::new(arena, states)?,
+            scratch: arena.uninitialised(scratch)?,
+            dummy_count: arena.zeroed(1)?,
             capacity: items,
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, scan::{Strategy, Workspace}};
+    /// let bytes = Workspace::<u32>::bytes_for(&cuda::open(0)?, Strategy::LookBack, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(
+        context: &Arc<CudaContext>,
+        strategy: Strategy,
+        items: usize,
+    ) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, strategy, items))
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, scan::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.states.hand_over(handover)?;
+        self.scratch.hand_over(handover)?;
+        self.dummy_count.hand_over(handover)
     }
 
     /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
@@ -110,7 +173,7 @@ impl<T: Item> Workspace<T> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "scan")
     }

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView};
+use cudarc::driver::{CudaContext, CudaStream, CudaView};
 
 use super::{
     BLOCK_THREADS, IN_PLACE_MIN_TILE_ITEMS, MAX_SEQUENCES, NAMES, SECTION_ITEMS, Strategy,
     TILE_ITEMS,
 };
-use crate::{CountWord, Result, arguments::read_count, cuda, look_back::States};
+use crate::{
+    CountWord, Result,
+    arguments::read_count,
+    cuda::{Arena, Buffer, Handover},
+    look_back::States,
+};
 
 /// The largest number of items per launch of a call that counts by `u64`.
 const PORTION_ITEMS: u32 = 1 << 31;
@@ -42,9 +47,9 @@ const PORTION_ITEMS: u32 = 1 << 31;
 pub struct Workspace {
     pub(super) states: States,
     /// Data that strategies of several launches pass from one launch to the next.
-    pub(super) scratch: CudaSlice<u64>,
+    pub(super) scratch: Buffer<u64>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
-    pub(super) dummy_count: CudaSlice<u64>,
+    pub(super) dummy_count: Buffer<u64>,
     capacity: usize,
     portion: u32,
 }
@@ -86,15 +91,73 @@ impl Workspace {
         strategy: Strategy,
         items: usize,
     ) -> Result<Self> {
+        Self::in_arena(&mut Arena::allocating(stream), strategy, items)
+    }
+
+    /// Creates a workspace like [`for_strategy`](Self::for_strategy), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, select::{Strategy, Workspace}};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::in_arena(&mut Arena::allocating(&stream), Strategy::LookBack, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(arena: &mut Arena, strategy: Strategy, items: usize) -> Result<Self> {
         // A call without items still has one tile, which writes the count 0.
         let states = launch_items(items).div_ceil(IN_PLACE_MIN_TILE_ITEMS as usize);
         Ok(Self {
-            states: States::new(stream, states.max(1))?,
-            scratch: cuda::uninitialised(stream, scratch_words(strategy, items))?,
-            dummy_count: cuda::zeroed(stream, 1)?,
+            states: States::new(arena, states.max(1))?,
+            scratch: arena.uninitialised(scratch_words(strategy, items))?,
+            dummy_count: arena.zeroed(1)?,
             capacity: items,
             portion: PORTION_ITEMS,
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, select::{Strategy, Workspace}};
+    /// let bytes = Workspace::bytes_for(&cuda::open(0)?, Strategy::LookBack, 1 << 20)?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(
+        context: &Arc<CudaContext>,
+        strategy: Strategy,
+        items: usize,
+    ) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, strategy, items))
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, select::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::with_capacity(&context.default_stream(), 1000)?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.states.hand_over(handover)?;
+        self.scratch.hand_over(handover)?;
+        self.dummy_count.hand_over(handover)
     }
 
     /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
@@ -134,7 +197,7 @@ impl Workspace {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`].
+    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select")
     }

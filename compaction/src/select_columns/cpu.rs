@@ -1,9 +1,9 @@
 //! Stream compaction of several columns on the CPU.
 
-use super::check_columns;
+use super::{MAX_BYTES, check_columns};
 use crate::{
     Result,
-    arguments::{check_len, check_room},
+    arguments::{check_len, check_range, check_room},
     layout::Shared,
     parallel,
     select::{self, check_item},
@@ -48,6 +48,28 @@ impl<'a> Column<'a> {
             items: bytemuck::cast_slice(items),
             out: bytemuck::cast_slice_mut(out),
         }
+    }
+
+    /// Creates a column of items of `bytes` bytes, 1 to 64, from all its bytes.
+    ///
+    /// ```
+    /// use compaction::select_columns::cpu::{Column, columns};
+    ///
+    /// let mut out = [0; 6];
+    /// columns(&[0, 1], &mut [Column::of_bytes(3, b"abcdef", &mut out)?])?;
+    /// assert_eq!(out[..3], *b"def");
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for another size, and
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the bytes of the items are not a multiple of `bytes`.
+    pub fn of_bytes(bytes: usize, items: &'a [u8], out: &'a mut [u8]) -> Result<Self> {
+        check_range("the bytes of a column's item", bytes, 1, MAX_BYTES)?;
+        let whole = items.len() / bytes * bytes;
+        check_len("the bytes of a column", items.len(), whole)?;
+        Ok(Self { bytes, items, out })
     }
 }
 

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream};
+use cudarc::driver::{CudaContext, CudaStream};
 
 use super::{Strategy, TILE_ROWS, tile_columns, tiles};
-use crate::{Result, cuda, look_back::States, monoid::Item};
+use crate::{
+    Result,
+    cuda::{Arena, Buffer, Handover},
+    look_back::States,
+    monoid::Item,
+};
 
 /// Scratch device memory for summed-area tables of items of type `T`.
 ///
@@ -27,7 +32,7 @@ use crate::{Result, cuda, look_back::States, monoid::Item};
 pub struct Workspace<T> {
     pub(super) states: States,
     /// The intermediate table between the launches of `scan-transpose`.
-    pub(super) scratch: CudaSlice<T>,
+    pub(super) scratch: Buffer<T>,
     capacity: (u32, u32),
 }
 
@@ -66,14 +71,75 @@ impl<T: Item> Workspace<T> {
     pub fn for_strategy(
         stream: &Arc<CudaStream>,
         strategy: Strategy,
+        size: (u32, u32),
+    ) -> Result<Self> {
+        Self::in_arena(&mut Arena::allocating(stream), strategy, size)
+    }
+
+    /// Creates a workspace like [`for_strategy`](Self::for_strategy), with its memory from an [`Arena`].
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Arena}, summed_area::{Strategy, Workspace}};
+    /// # let stream = cuda::open(0)?.default_stream();
+    /// let workspace = Workspace::<u32>::in_arena(&mut Arena::allocating(&stream), Strategy::SinglePass, (640, 480))?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::OutOfMemory`](crate::Error::OutOfMemory), or
+    /// [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the arena has too little memory.
+    pub fn in_arena(
+        arena: &mut Arena,
+        strategy: Strategy,
         (width, height): (u32, u32),
     ) -> Result<Self> {
         let (states, scratch) = needs::<T>(strategy, width, height);
         Ok(Self {
-            states: States::new(stream, states)?,
-            scratch: cuda::uninitialised(stream, scratch)?,
+            states: States::new(arena, states)?,
+            scratch: arena.uninitialised(scratch)?,
             capacity: (width, height),
         })
+    }
+
+    /// Returns the number of bytes that an [`Arena`] needs for a workspace. Allocates nothing.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda, summed_area::{Strategy, Workspace}};
+    /// let bytes = Workspace::<u32>::bytes_for(&cuda::open(0)?, Strategy::SinglePass, (640, 480))?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::MemoryTooSmall`](crate::Error::MemoryTooSmall) if the bytes exceed the address space, and
+    /// [`Error::Driver`](crate::Error::Driver) if the GPU cannot be queried.
+    pub fn bytes_for(
+        context: &Arc<CudaContext>,
+        strategy: Strategy,
+        size: (u32, u32),
+    ) -> Result<usize> {
+        Arena::measure(context, |arena| Self::in_arena(arena, strategy, size))
+    }
+
+    /// Uses the workspace on another stream from now on. Does nothing if it is used there already.
+    ///
+    /// ```no_run
+    /// # use compaction::{cuda::{self, Handover}, summed_area::Workspace};
+    /// # let context = cuda::open(0)?;
+    /// # let mut workspace = Workspace::<u32>::with_capacity(&context.default_stream(), (64, 64))?;
+    /// # let stream = context.new_stream().map_err(compaction::Error::driver("make a stream"))?;
+    /// // SAFETY: no work was enqueued yet.
+    /// workspace.hand_over(&unsafe { Handover::to(&stream) })?;
+    /// # Ok::<(), compaction::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::ForeignContext`](crate::Error::ForeignContext) if the stream belongs to another context.
+    pub fn hand_over(&mut self, handover: &Handover) -> Result<()> {
+        self.states.hand_over(handover)?;
+        self.scratch.hand_over(handover)
     }
 
     /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.

@@ -1,0 +1,584 @@
+// C interface of the crate compaction: scan, stream compaction, partition, radix sort and summed-area tables.
+//
+// A context stands for a GPU or for the CPU. A plan is one operation with its strategy, types and loaded kernels. A
+// workspace is the scratch memory of a plan. The calls of a plan put work on the caller's stream and return at once:
+//
+//     compaction_open_current(&context);
+//     compaction_plan_select(context, NULL, 0, 32, &plan);
+//     compaction_workspace_create(plan, stream, 1000, 0, 0, &workspace);
+//     compaction_select_indices(plan, workspace, stream, flags, 1000, 0, out, selected);
+//
+// Errors. Every function that can fail returns a status, and compaction_last_error() describes the last failure of
+// the calling thread in one line. A call that fails has written nothing, unless the driver fails. No call aborts.
+//
+// Threads. Any number of threads may use a context or a plan at once. A workspace serves one call at a time; a call
+// that finds it in use by another thread fails with COMPACTION_BUSY. An object must not be destroyed during a call
+// that uses it. Each object keeps what it was made from alive, so objects may be destroyed in any order.
+//
+// Streams and graphs. The calls that run an operation neither allocate device memory, load kernels, nor wait, so they
+// can be captured into a CUDA graph. The workspace must then live as long as the graph. Creating contexts, plans and
+// workspaces must not be captured. The calls leave the current CUDA context of the thread as it was.
+//
+// Memory. Addresses of a plan on a GPU are device addresses (CUdeviceptr) that the stream's GPU can access. Addresses
+// of a plan on the CPU are those of host memory. Buffers need the alignment of their items only: that of the type,
+// or for items of 8 or more bytes 4 bytes. An empty buffer may have the address 0.
+
+#ifndef COMPACTION_H
+#define COMPACTION_H
+
+/* Written by cbindgen from capi/src. Do not edit. */
+
+#include <stdint.h>
+
+// The result of a call. `compaction_last_error()` has the details of a failure.
+enum compaction_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    // The call succeeded.
+    COMPACTION_SUCCESS = 0,
+    // A pointer or an address is null, where it must not be.
+    COMPACTION_NULL_POINTER = 1,
+    // An address is not a multiple of the alignment that its items need.
+    COMPACTION_MISALIGNED = 2,
+    // A strategy, a type or an operator has a name that does not exist.
+    COMPACTION_UNKNOWN_NAME = 3,
+    // A number, a size or a combination of arguments is not possible.
+    COMPACTION_INVALID_ARGUMENT = 4,
+    // The workspace is for fewer items, or the memory given for it is too small.
+    COMPACTION_WORKSPACE_TOO_SMALL = 5,
+    // The workspace is in use by a call of another thread.
+    COMPACTION_BUSY = 6,
+    // A count in memory was larger than the number of items that the call allowed.
+    COMPACTION_COUNT_TOO_LARGE = 7,
+    // The GPU has too little free memory.
+    COMPACTION_OUT_OF_MEMORY = 8,
+    // There is no usable driver, no GPU of this number, or no current context.
+    COMPACTION_NO_DEVICE = 9,
+    // The kernels are not shipped for these types, and NVRTC is missing or cannot compile them.
+    COMPACTION_NO_KERNEL = 10,
+    // A call of the CUDA driver failed.
+    COMPACTION_DRIVER = 11,
+    // The library has a defect: a panic was caught.
+    COMPACTION_PANIC = 12,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum compaction_status compaction_status;
+#else
+typedef int32_t compaction_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// A stream of the CUDA driver: `CUstream` and `cudaStream_t` are pointers to it. Null is the default stream.
+typedef struct CUstream_st CUstream_st;
+
+// A GPU with its CUDA context, or the CPU. Plans are made on a context.
+typedef struct compaction_context compaction_context;
+
+// An operation with its strategy and types, and with its kernels loaded on a GPU.
+typedef struct compaction_plan compaction_plan;
+
+// Scratch memory for the calls of plans with the same operation, strategy and types, one call after the other.
+typedef struct compaction_workspace compaction_workspace;
+
+// An address of device memory (`CUdeviceptr`), or of host memory for a plan on the CPU.
+typedef uint64_t compaction_address;
+
+// A column of compaction_select_columns: its items, and the buffer for its selected items.
+typedef struct compaction_column {
+    // The address of the items.
+    compaction_address values;
+    // The address of the output, which must have room for as many items.
+    compaction_address out;
+} compaction_column;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Returns the message of the last call that failed on this thread, or an empty text. A call that succeeds keeps it.
+//
+// The text is UTF-8. It is valid until the next call that fails on this thread, and until the thread ends.
+const char *compaction_last_error(void);
+
+// Opens the CUDA context that is current on the calling thread. A primary context is retained. Another context must
+// stay alive until everything made from this one is destroyed.
+//
+// Fails with COMPACTION_NO_DEVICE if no context is current.
+//
+// # Safety
+//
+// `context` must point to memory for a pointer, or be null, which is an error.
+compaction_status compaction_open_current(struct compaction_context **context);
+
+// Opens the primary context of the GPU with this number, counted from 0, as the CUDA runtime does.
+//
+// Fails with COMPACTION_NO_DEVICE if there is no such GPU, or no NVIDIA driver of version 535 or later.
+//
+// # Safety
+//
+// `context` must point to memory for a pointer, or be null, which is an error.
+compaction_status compaction_open_device(int32_t ordinal, struct compaction_context **context);
+
+// Opens the CPU. Its plans take addresses of host memory, ignore the stream, and have finished when a call returns.
+// The results are equal to those of a GPU.
+//
+// # Safety
+//
+// `context` must point to memory for a pointer, or be null, which is an error.
+compaction_status compaction_open_cpu(struct compaction_context **context);
+
+// Closes a context. Plans that were made on it stay valid. Null is ignored.
+//
+// # Safety
+//
+// `context` must come from one of the functions that open one, must not have been closed, and must not be in use.
+void compaction_close(struct compaction_context *context);
+
+// Destroys a plan and unloads its kernels. Work that it enqueued must have finished, and graphs that captured it must
+// not be launched again. Null is ignored.
+//
+// # Safety
+//
+// `plan` must come from one of the functions that make one, must not have been destroyed, and must not be in use.
+void compaction_plan_destroy(struct compaction_plan *plan);
+
+// Writes to `*bytes` the size in bytes of the device memory of a workspace for calls on up to `items` items. It is 0
+// for a plan on the CPU.
+//
+// # Safety
+//
+// `plan` must be a plan of this library, and `bytes` must point to a word; null is an error.
+compaction_status compaction_workspace_bytes(const struct compaction_plan *plan, uint64_t items, uint64_t *bytes);
+
+// Creates a workspace for calls on up to `items` items, and prepares it on `stream`.
+//
+// `memory` is the device address of `bytes` bytes that the workspace uses until it is destroyed, a multiple of 256.
+// With the address 0, the workspace allocates its memory on the stream and frees it when destroyed.
+//
+// The workspace serves all plans with the same operation, strategy and types, one call after the other. Calls on
+// different streams must be ordered by the caller. It never needs clearing.
+//
+// # Safety
+//
+// `plan` must be a plan of this library, `stream` a stream of its context, and `workspace` must point to memory for a
+// pointer. Null is an error for `plan` and `workspace`. Nothing else may access the memory while the workspace exists.
+compaction_status compaction_workspace_create(const struct compaction_plan *plan,
+                                              struct CUstream_st *stream,
+                                              uint64_t items,
+                                              compaction_address memory,
+                                              uint64_t bytes,
+                                              struct compaction_workspace **workspace);
+
+// Writes to `*bytes` the size in bytes of the device memory of a workspace for tables of `width` by `height` items, for
+// a plan of compaction_plan_summed_area. It is 0 for a plan on the CPU.
+//
+// # Safety
+//
+// `plan` must be a plan of this library, and `bytes` must point to a word; null is an error.
+compaction_status compaction_table_workspace_bytes(const struct compaction_plan *plan,
+                                                   uint32_t width,
+                                                   uint32_t height,
+                                                   uint64_t *bytes);
+
+// Creates a workspace for tables of `width` by `height` items, or of another shape that needs no more memory, for a
+// plan of compaction_plan_summed_area. Otherwise like compaction_workspace_create.
+//
+// # Safety
+//
+// As for compaction_workspace_create.
+compaction_status compaction_table_workspace_create(const struct compaction_plan *plan,
+                                                    struct CUstream_st *stream,
+                                                    uint32_t width,
+                                                    uint32_t height,
+                                                    compaction_address memory,
+                                                    uint64_t bytes,
+                                                    struct compaction_workspace **workspace);
+
+// Waits for the stream. Fails with COMPACTION_COUNT_TOO_LARGE if a call since the last check read a count from device
+// memory that was larger than its `items`; the call then processed `items` items.
+//
+// # Safety
+//
+// `workspace` must be a workspace of this library or null, which is an error, and `stream` a stream of its context.
+compaction_status compaction_workspace_check(struct compaction_workspace *workspace, struct CUstream_st *stream);
+
+// Destroys a workspace. Memory that it allocated is freed in the order of the stream of its last call, which must
+// still exist. Null is ignored.
+//
+// # Safety
+//
+// `workspace` must come from a function that creates one, must not have been destroyed, and must not be in use.
+void compaction_workspace_destroy(struct compaction_workspace *workspace);
+
+// Plans selections of flagged items, or of their indices: compaction_select_indices and compaction_select_items.
+//
+// `strategy` is look-back, count-scan-scatter, sequences, scan-scatter, hole-filling, atomic or off. Null stands for
+// look-back, the fastest that keeps the order. `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices
+// alone. Indices and counts are unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// The library contains the kernels of look-back for items of 4, 8 and 16 bytes. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, `strategy` null or a text that ends with a zero byte, and `plan` must
+// point to memory for a pointer. Null is an error for `context` and `plan`.
+compaction_status compaction_plan_select(const struct compaction_context *context,
+                                         const char *strategy,
+                                         uint32_t item_bytes,
+                                         uint32_t word_bits,
+                                         struct compaction_plan **plan);
+
+// Plans selections of flagged items that move to the front of their own buffer: compaction_select_in_place.
+//
+// On a GPU, `strategy` is look-back, hole-filling or off; null stands for look-back. `item_bytes` is 1, 2 or a
+// multiple of 4 up to 64. Counts are unsigned words of `word_bits` bits: 32 or 64.
+//
+// The library contains the kernels of look-back for items of 4, 8 and 16 bytes. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, `strategy` null or a text that ends with a zero byte, and `plan` must
+// point to memory for a pointer. Null is an error for `context` and `plan`.
+compaction_status compaction_plan_select_in_place(const struct compaction_context *context,
+                                                  const char *strategy,
+                                                  uint32_t item_bytes,
+                                                  uint32_t word_bits,
+                                                  struct compaction_plan **plan);
+
+// Selects the indices of the nonzero flags.
+//
+// Reads `items` flags of one byte, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. Writes the
+// indices to `out`, which must have room for `items` words, and their number to the word at `selected`. The plan
+// determines the size of all words. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// `plan` and `workspace` must be objects of this library; null is an error, but a plan on the CPU needs no workspace.
+// `stream` must be a stream of the plan's context. The buffers must have the lengths above. Nothing else may access
+// them until the work has finished, unless it is ordered with the stream. A buffer that is written must not overlap
+// another one.
+compaction_status compaction_select_indices(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address flags,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            compaction_address out,
+                                            compaction_address selected);
+
+// Selects the items whose flag is nonzero. Otherwise like compaction_select_indices.
+//
+// Reads `items` items of the plan's size from `values`. Writes the selected ones to `out`, which must have room for
+// `items` items.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_select_items(const struct compaction_plan *plan,
+                                          struct compaction_workspace *workspace,
+                                          struct CUstream_st *stream,
+                                          compaction_address values,
+                                          compaction_address flags,
+                                          uint64_t items,
+                                          compaction_address count,
+                                          compaction_address out,
+                                          compaction_address selected);
+
+// Moves the items whose flag is nonzero to the front of `values`. Otherwise like compaction_select_indices.
+//
+// The items behind them are unspecified items of the input. The strategy off overwrites rejected items with ones.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_select_in_place(const struct compaction_plan *plan,
+                                             struct compaction_workspace *workspace,
+                                             struct CUstream_st *stream,
+                                             compaction_address values,
+                                             compaction_address flags,
+                                             uint64_t items,
+                                             compaction_address count,
+                                             compaction_address selected);
+
+// Plans selections from a struct of arrays: compaction_select_columns.
+//
+// There are `columns` columns, 1 to 8, and the items of column c have `item_bytes[c]` bytes, 1 to 64. Counts are
+// unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64. The order of the items is kept.
+//
+// The kernels need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, `item_bytes` must point to `columns` numbers, and `plan` must point to
+// memory for a pointer; null is an error.
+compaction_status compaction_plan_select_columns(const struct compaction_context *context,
+                                                 const uint32_t *item_bytes,
+                                                 uint32_t columns,
+                                                 uint32_t word_bits,
+                                                 struct compaction_plan **plan);
+
+// Selects the items of each column whose flag is nonzero.
+//
+// Reads `items` flags of one byte, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. Writes the
+// selected items of each column to its output, and their number to the word at `selected`. There must be as many
+// columns as in the plan. Items of a multiple of 4 bytes must be aligned to 4 bytes. Memory behind the results keeps
+// its values.
+//
+// # Safety
+//
+// As for compaction_select_indices. `columns` must point to `column_count` columns; null is an error.
+compaction_status compaction_select_columns(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address flags,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            const struct compaction_column *columns,
+                                            uint32_t column_count,
+                                            compaction_address selected);
+
+// Plans partitions by flags: compaction_partition_indices and compaction_partition_items.
+//
+// `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices alone. Indices and counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// The library contains the kernels for items of 4, 8 and 16 bytes. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_partition(const struct compaction_context *context,
+                                            uint32_t item_bytes,
+                                            uint32_t word_bits,
+                                            struct compaction_plan **plan);
+
+// Plans partitions into classes by keys of one byte: compaction_partition_classes.
+//
+// There are `classes` classes, 1 to 256. Indices and counts are unsigned words of `word_bits` bits: 32, for fewer than
+// 2^32 items, or 64.
+//
+// The library contains the kernels for 2, 4, 8, 16, 32, 64, 128 and 256 classes. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, and `plan` must point to memory for a pointer; null is an error.
+compaction_status compaction_plan_partition_classes(const struct compaction_context *context,
+                                                    uint32_t classes,
+                                                    uint32_t word_bits,
+                                                    struct compaction_plan **plan);
+
+// Partitions indices: writes those of the nonzero flags to `out`, and those of the zero flags behind them.
+//
+// Reads `items` flags of one byte, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have
+// room for `items` words. Writes the number of nonzero flags to the word at `selected`. Both parts keep their order.
+// The plan determines the size of all words. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_partition_indices(const struct compaction_plan *plan,
+                                               struct compaction_workspace *workspace,
+                                               struct CUstream_st *stream,
+                                               compaction_address flags,
+                                               uint64_t items,
+                                               compaction_address count,
+                                               compaction_address out,
+                                               compaction_address selected);
+
+// Partitions the items at `values`: writes those whose flag is nonzero to `out`, and the others behind them. Otherwise
+// like compaction_partition_indices.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_partition_items(const struct compaction_plan *plan,
+                                             struct compaction_workspace *workspace,
+                                             struct CUstream_st *stream,
+                                             compaction_address values,
+                                             compaction_address flags,
+                                             uint64_t items,
+                                             compaction_address count,
+                                             compaction_address out,
+                                             compaction_address selected);
+
+// Groups indices by class: writes the indices of all keys to `out`, ordered by key. Equal keys keep their order.
+//
+// Reads `items` keys of one byte, or as many as the word at the address `count` says, if that is not 0. A word larger
+// than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out` must have
+// room for `items` words. `starts` must have room for one more word than there are classes: the start of each class in
+// `out`, and the end of the last. Indices of keys that are no class follow, in their order. The plan determines the
+// size of all words. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_partition_classes(const struct compaction_plan *plan,
+                                               struct compaction_workspace *workspace,
+                                               struct CUstream_st *stream,
+                                               compaction_address keys,
+                                               uint64_t items,
+                                               compaction_address count,
+                                               compaction_address out,
+                                               compaction_address starts);
+
+// Plans scans: compaction_scan_exclusive and compaction_scan_inclusive.
+//
+// `strategy` is look-back, raking, block-sums, blelloch-compact, blelloch or hillis-steele. Null stands for look-back,
+// the fastest. `op` is sum, min or max; null stands for sum. `type` is u32, i32, u64, f32 or f64. Counts are unsigned
+// words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+//
+// Sums of floats by raking and block-sums have the bits of the CPU. Other strategies add in an order of their own, and
+// give the same bits in every run.
+//
+// The library contains the kernels of sums with counts of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library. The names must be texts that end with a zero byte, or null except for
+// `type`. `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_scan(const struct compaction_context *context,
+                                       const char *strategy,
+                                       const char *op,
+                                       const char *type,
+                                       uint32_t word_bits,
+                                       struct compaction_plan **plan);
+
+// Writes to `out`, for each item, the combination of all items before it. The first result is the identity of the
+// operator: 0 for sum, the largest value for min, the smallest for max.
+//
+// Reads `items` items from `values`, or as many as the word at the address `count` says, if that is not 0. A word
+// larger than `items` counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `out`
+// must have room for `items` items. It may be `values`, and must not overlap it otherwise. Memory behind the results
+// keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_scan_exclusive(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address values,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            compaction_address out);
+
+// Writes to `out`, for each item, the combination of all items up to and including it. Otherwise like
+// compaction_scan_exclusive.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_scan_inclusive(const struct compaction_plan *plan,
+                                            struct compaction_workspace *workspace,
+                                            struct CUstream_st *stream,
+                                            compaction_address values,
+                                            uint64_t items,
+                                            compaction_address count,
+                                            compaction_address out);
+
+// Plans sorts of keys, or of keys with values: compaction_radix_sort_keys and compaction_radix_sort_pairs.
+//
+// `strategy` is onesweep or split; null stands for onesweep, the faster one. `type` is the type of the keys: u8, u16,
+// u32, u64, i8, i16, i32, i64, f32 or f64. `value_bytes` is the size of a value, 4 or 8, or 0 for keys alone. The order
+// is ascending if `descending` is 0. Counts are unsigned words of `word_bits` bits: 32, for fewer than 2^32 keys, or
+// 64.
+//
+// The sort is stable, and compares the bits from `first_bit` up to but not including `end_bit`, counted from the
+// lowest. If both are 0, it compares all. Floats are in the order of IEEE 754 totalOrder.
+//
+// The library contains the kernels of onesweep for ascending keys of u32, u64, i32 and f32, alone and with values of 4
+// bytes, with counts of 32 bits. Others need NVRTC on the first use.
+//
+// # Safety
+//
+// `context` must be a context of this library, `strategy` null or a text that ends with a zero byte, and `type` such a
+// text. `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_radix_sort(const struct compaction_context *context,
+                                             const char *strategy,
+                                             const char *type,
+                                             uint32_t value_bytes,
+                                             int32_t descending,
+                                             uint32_t first_bit,
+                                             uint32_t end_bit,
+                                             uint32_t word_bits,
+                                             struct compaction_plan **plan);
+
+// Writes the sorted keys to `keys_out`.
+//
+// Reads `items` keys, or as many as the word at the address `count` says, if that is not 0. A word larger than `items`
+// counts as `items`, and compaction_workspace_check reports it; on the CPU it is an error. `keys_out` must have room for
+// `items` keys. Memory behind the results keeps its values.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_radix_sort_keys(const struct compaction_plan *plan,
+                                             struct compaction_workspace *workspace,
+                                             struct CUstream_st *stream,
+                                             compaction_address keys,
+                                             uint64_t items,
+                                             compaction_address count,
+                                             compaction_address keys_out);
+
+// Writes the sorted keys to `keys_out`, and the value of each key to the same index of `values_out`. Otherwise like
+// compaction_radix_sort_keys.
+//
+// `values_out` must have room for `items` values. Values must be aligned to their size.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_radix_sort_pairs(const struct compaction_plan *plan,
+                                              struct compaction_workspace *workspace,
+                                              struct CUstream_st *stream,
+                                              compaction_address keys,
+                                              compaction_address values,
+                                              uint64_t items,
+                                              compaction_address count,
+                                              compaction_address keys_out,
+                                              compaction_address values_out);
+
+// Plans summed-area tables: compaction_summed_area. Workspaces come from compaction_table_workspace_create.
+//
+// `strategy` is single-pass or scan-transpose; null stands for single-pass, the faster one. `type` is u32, i32, u64,
+// f32 or f64. Sums of integers wrap around on overflow. Sums of floats have an order of additions that the strategy
+// determines, and the same bits in every run.
+//
+// The library contains the kernels of all types.
+//
+// # Safety
+//
+// `context` must be a context of this library, `strategy` null or a text that ends with a zero byte, and `type` such a
+// text. `plan` must point to memory for a pointer. Null is an error for `context`, `type` and `plan`.
+compaction_status compaction_plan_summed_area(const struct compaction_context *context,
+                                              const char *strategy,
+                                              const char *type,
+                                              struct compaction_plan **plan);
+
+// Writes to `out`, for each item, the sum of the rectangle of items from the first item to it, inclusive.
+//
+// The table has `width` by `height` items, stored row by row without gaps. `out` must have room for as many and must
+// not overlap `values`.
+//
+// # Safety
+//
+// As for compaction_select_indices.
+compaction_status compaction_summed_area(const struct compaction_plan *plan,
+                                         struct compaction_workspace *workspace,
+                                         struct CUstream_st *stream,
+                                         compaction_address values,
+                                         uint32_t width,
+                                         uint32_t height,
+                                         compaction_address out);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* COMPACTION_H */

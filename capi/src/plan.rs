@@ -1,0 +1,140 @@
+//! Plans: one operation with its strategy, its types and its loaded kernels.
+
+use std::{any::Any, sync::Arc};
+
+use compaction::{
+    cuda::Arena,
+    cudarc::driver::{CudaContext, CudaStream},
+};
+
+use crate::{
+    context::{Backend, Context, Gpu, KeepCurrent},
+    memory::{borrow, check_pointer},
+    status::{Failure, Status, guard, guard_destruction},
+    workspace::Scratch,
+};
+
+/// An operation with its strategy and types, and with its kernels loaded on a GPU.
+pub struct Plan {
+    pub(crate) backend: Backend,
+    pub(crate) operation: Box<dyn Operation>,
+}
+
+/// The number of items that a workspace is for: a length, or the (width, height) of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Extent {
+    Items(usize),
+    Table(u32, u32),
+}
+
+impl Extent {
+    /// Returns the number of items of an operation on sequences.
+    pub(crate) fn items(self) -> Result<usize, Failure> {
+        match self {
+            Self::Items(items) => Ok(items),
+            Self::Table(..) => Err(Failure::invalid(
+                "plan: only one of summed_area has workspaces for tables",
+            )),
+        }
+    }
+
+    /// Returns the (width, height) of an operation on tables.
+    pub(crate) fn table(self) -> Result<(u32, u32), Failure> {
+        match self {
+            Self::Table(width, height) => Ok((width, height)),
+            Self::Items(_) => Err(Failure::invalid(
+                "plan: one of summed_area has workspaces for tables, by compaction_table_workspace_create",
+            )),
+        }
+    }
+}
+
+/// The operation of a plan. Each call downcasts to the type of its own operation.
+pub(crate) trait Operation: Any + Send + Sync {
+    /// The name in messages: `select`.
+    fn name(&self) -> &'static str;
+
+    /// Returns the size in bytes of the scratch memory for this many items on a GPU.
+    fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure>;
+
+    /// Creates the scratch memory for this many items on a GPU.
+    fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure>;
+}
+
+impl Plan {
+    /// Returns the operation of a plan as the type of the call, whose name is `called`.
+    pub(crate) fn operation<T: Operation>(&self, called: &str) -> Result<&T, Failure> {
+        let operation: &dyn Any = self.operation.as_ref();
+        operation.downcast_ref().ok_or_else(|| {
+            let name = self.operation.name();
+            Failure::invalid(format!("plan: one of {name} cannot run {called}"))
+        })
+    }
+
+    /// Returns the stream of a plan on a GPU, or `None` for a plan on the CPU, with a guard that restores the
+    /// current CUDA context.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Gpu::stream`].
+    pub(crate) unsafe fn stream(
+        &self,
+        stream: *mut crate::CUstream_st,
+    ) -> Option<(KeepCurrent, Arc<CudaStream>)> {
+        let Backend::Cuda(gpu) = &self.backend else {
+            return None;
+        };
+        // SAFETY: the caller's duty.
+        let stream = unsafe { gpu.stream(stream) };
+        Some((self.backend.enter()?, stream))
+    }
+}
+
+/// Writes a plan to `*plan`, unless `make` fails. `make` gets the GPU, or `None` for the CPU.
+///
+/// # Safety
+///
+/// `context` must be null or a context of this library, and `plan` null or point to memory for a pointer.
+pub(crate) unsafe fn make_plan<T: Operation>(
+    context: *const Context,
+    plan: *mut *mut Plan,
+    make: impl FnOnce(Option<&Gpu>) -> Result<T, Failure>,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's duty.
+        let context = unsafe { borrow("context", context) }?;
+        check_pointer("plan", plan)?;
+        let backend = context.backend.clone();
+        let _keep = backend.enter();
+        let operation = match &backend {
+            Backend::Cpu => make(None),
+            Backend::Cuda(gpu) => make(Some(gpu)),
+        }?;
+        let made = Box::new(Plan {
+            backend,
+            operation: Box::new(operation),
+        });
+        // SAFETY: not null, so it points to memory for a pointer.
+        unsafe { plan.write(Box::into_raw(made)) };
+        Ok(())
+    })
+}
+
+/// Destroys a plan and unloads its kernels. Work that it enqueued must have finished, and graphs that captured it must
+/// not be launched again. Null is ignored.
+///
+/// # Safety
+///
+/// `plan` must come from one of the functions that make one, must not have been destroyed, and must not be in use.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn compaction_plan_destroy(plan: *mut Plan) {
+    if plan.is_null() {
+        return;
+    }
+    guard_destruction(|| {
+        // SAFETY: it comes from `Box::into_raw`, and the caller gives it up.
+        let plan = unsafe { Box::from_raw(plan) };
+        let _keep = plan.backend.enter();
+        drop(plan);
+    });
+}
