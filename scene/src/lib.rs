@@ -256,8 +256,9 @@
 //! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
 
-// Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics, limits,
-// atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file, default_scene, ron.
+// Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
+// load_options, limits, atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file,
+// default_scene, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -269,6 +270,8 @@ mod files;
 mod gltf;
 mod image;
 pub mod limits;
+mod load_options;
+mod loader;
 pub mod memory;
 mod model;
 mod model_file;
@@ -282,6 +285,8 @@ use std::path::Path;
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
+    load_options::LoadOptions,
+    loader::SceneLoader,
     ron::{
         edit::{materials_to_ron, save_camera, save_view},
         materials,
@@ -289,8 +294,8 @@ pub use self::{
     scene::{
         Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
         Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
-        Metal, Parameter, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides,
-        Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
+        Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
+        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
     },
 };
 
@@ -302,22 +307,26 @@ impl Scene {
     /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
     /// position of the first problem, if a scene file or a file that it names is invalid.
     pub fn load(path: &Path) -> Result<Scene, Error> {
-        let (scene, files) = Scene::load_with_files(path);
-        Ok(Scene { files, ..scene? })
+        Scene::load_with(path, &LoadOptions::default())
     }
 
-    /// Loads a scene like [`Scene::load`], and also returns the files that were looked for, even if loading fails.
-    /// [`Scene::files`] of the result is empty.
-    pub fn load_with_files(path: &Path) -> (Result<Scene, Error>, Vec<SceneFile>) {
-        files::record::recording(|| Scene::read(path))
+    /// Reads a scene like [`Scene::load`], with the variant, the camera, the time and so on that `options` selects.
+    ///
+    /// # Errors
+    /// Those of [`SceneLoader::load`].
+    pub fn load_with(path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
+        SceneLoader::new(path).load(options)
     }
 
-    fn read(path: &Path) -> Result<Scene, Error> {
-        if model_file::MODEL_TYPES.contains(&files::file_type(path).as_str()) {
-            return default_scene::scene(path);
-        }
-        let text = ron::source::read_scene_file(path)?;
-        ron::scene(path, &text)
+    /// Loads a scene like [`Scene::load_with`], and also returns the files that were looked for, even if loading fails.
+    /// [`Scene::files`] of the result contains them too.
+    pub fn load_with_files(
+        path: &Path,
+        options: &LoadOptions,
+    ) -> (Result<Scene, Error>, Vec<SceneFile>) {
+        let mut loader = SceneLoader::new(path);
+        let scene = loader.load(options);
+        (scene, loader.into_files())
     }
 
     /// Checks that the file's extension is that of a scene or a model, like [`Scene::is_named`].

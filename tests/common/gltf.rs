@@ -80,6 +80,31 @@ impl Gltf {
         self.accessor(5126, kind, elements.len(), &bytes)
     }
 
+    /// Appends a channel to the first animation, which plays a property (`path`) of a node: keyframes at `times` in
+    /// seconds, with values of glTF's type `kind`.
+    pub(crate) fn animate<const N: usize>(
+        &mut self,
+        node: usize,
+        path: &str,
+        interpolation: &str,
+        times: &[f32],
+        kind: &str,
+        values: &[[f32; N]],
+    ) {
+        let times: Vec<[f32; 1]> = times.iter().map(|&time| [time]).collect();
+        let input = self.floats("SCALAR", &times);
+        let output = self.floats(kind, values);
+        if self.json["animations"].is_null() {
+            self.json["animations"] = json!([{ "channels": [], "samplers": [] }]);
+        }
+        let animation = &mut self.json["animations"][0];
+        let samplers = animation["samplers"].as_array_mut().unwrap();
+        samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
+        let sampler = samplers.len() - 1;
+        let channels = animation["channels"].as_array_mut().unwrap();
+        channels.push(json!({ "sampler": sampler, "target": { "node": node, "path": path } }));
+    }
+
     /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&mut self) -> &mut Value {
         &mut self.json["meshes"][0]["primitives"][0]
