@@ -173,6 +173,10 @@
 //! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply` file, relative to the scene's folder, see below | required |
 //! | | `material` | replaces all materials of the model | the model's own |
 //! | | `lights` | whether the lights in the file are used | `true` |
+//! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
+//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes | all |
+//! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
+//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
@@ -204,11 +208,20 @@
 //!
 //! # Models
 //!
-//! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Animations do
-//! not play: nodes, instances, morph targets and skins are in their rest pose. Meshes may be compressed
-//! (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie in its
-//! folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not shown.
-//! A glTF file that lists an unknown extension as required is an error.
+//! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Meshes may be
+//! compressed (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie
+//! in its folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not
+//! shown. A glTF file that lists an unknown extension as required is an error.
+//!
+//! **Animations of glTF** move nodes, and with them cameras, lights and the joints of skins, and set the weights of
+//! morph targets. [`LoadOptions::time`] selects the time. Without one, the model is in its rest pose. A property keeps
+//! the value of its first keyframe before it, and that of its last keyframe after it. If several animations set one
+//! property, the last of them wins, and [`Scene::notes`] says so. [`LoadOptions::animation`] selects one of them.
+//! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
+//! shown.
+//!
+//! **Points and lines of glTF** become spheres and tubes with round ends, of triangles. Their width is in metres of the
+//! model, whatever the transforms of its nodes.
 //!
 //! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
 //! - Many meshes that are each used once are merged into one.
@@ -228,7 +241,8 @@
 //!   `unlit`.
 //! - The textures of a material may use up to two sets of texture coordinates.
 //! - An image that cannot be read is left out. [`Scene::notes`] names it and the materials that are shown without it.
-//! - Of a file with material variants, the default materials are shown.
+//! - [`LoadOptions::variant`] selects a material variant (`KHR_materials_variants`). Without one, the default materials
+//!   are shown.
 //!
 //! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else its
 //! face colours. If its header names images
@@ -247,7 +261,7 @@
 //! more, all lights are divided by 683, the lumens per watt.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
-//! camera if it has one. Otherwise the whole model is shown, from 35° to the right of +z and 20° above, at any image
+//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any the whole model is shown, from 35° to the right of +z and 20° above, at any image
 //! size. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
 //! curve `Neutral`.
 //!
