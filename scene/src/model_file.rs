@@ -35,7 +35,7 @@ pub(crate) fn read_mesh(path: &Path, mesh: &mut MeshBuilder) -> Result<(), Strin
 /// A model file, from which several models can be read, such as the frames of an animation.
 pub(crate) enum ModelFile {
     /// An opened glTF file.
-    Gltf(GltfFile),
+    Gltf(Box<GltfFile>),
     /// Path of an OBJ or PLY file, which is read anew for each model.
     Plain(PathBuf),
 }
@@ -49,7 +49,7 @@ impl ModelFile {
         open_regular_file(path, &MODEL_TYPES)?;
         Ok(match file_type(path).as_str() {
             "ply" | "obj" => ModelFile::Plain(path.to_owned()),
-            _ => ModelFile::Gltf(GltfFile::open(path)?),
+            _ => ModelFile::Gltf(Box::new(GltfFile::open(path)?)),
         })
     }
 

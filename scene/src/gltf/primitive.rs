@@ -257,6 +257,9 @@ fn normalize(mesh: &mut ModelMesh, model: &mut Model) {
     }
 }
 
+/// The vertices of a primitive, as a mesh without triangles, and its indices if it has any.
+type Vertices = (ModelMesh, Option<Vec<u32>>);
+
 /// Reads the vertices of a primitive, with morph targets and skin applied, and its indices if it has any. The mesh has
 /// no triangles yet.
 ///
@@ -266,7 +269,7 @@ fn vertices(
     primitive: &Primitive,
     deformation: &Deformation,
     [uv_set, second_set]: [Option<u32>; 2],
-) -> Result<Option<(ModelMesh, Option<Vec<u32>>)>, String> {
+) -> Result<Option<Vertices>, String> {
     let Some(attributes) = Attributes::of(file, primitive)? else {
         return Ok(None);
     };

@@ -401,20 +401,22 @@ fn invalid_animations_are_refused_on_one_line() {
         assert!(problem.starts_with("animation 0: channel 0: "), "{problem}");
         assert!(problem.contains(expected), "{pointer}: {problem}");
     }
-    let numbers: &[(&[f32], [[f32; 3]; 2], &str)] = &[
-        (&[0.0, f32::NAN], [[0.0; 3]; 2], "keyframe 1 is at NaN s"),
+    /// Times and values of two keyframes, and a part of the error.
+    type Keyframes = ([f32; 2], [[f32; 3]; 2], &'static str);
+    let numbers: &[Keyframes] = &[
+        ([0.0, f32::NAN], [[0.0; 3]; 2], "keyframe 1 is at NaN s"),
         (
-            &[f32::INFINITY, 1.0],
+            [f32::INFINITY, 1.0],
             [[0.0; 3]; 2],
             "keyframe 0 is at inf s",
         ),
         (
-            &[2.0, 1.0],
+            [2.0, 1.0],
             [[0.0; 3]; 2],
             "keyframe 1 is at 1 s, expected finite times that increase",
         ),
         (
-            &[0.0, 1.0],
+            [0.0, 1.0],
             [[0.0; 3], [0.0, f32::NAN, 0.0]],
             "number 4 is NaN, expected finite",
         ),
