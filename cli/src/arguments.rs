@@ -8,6 +8,7 @@ mod farm;
 mod inspect;
 mod machine;
 mod merge;
+mod model;
 mod output;
 mod scene;
 mod values;
@@ -19,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{check_output, error::Error};
+use crate::{check_output, error::Error, headless::with_reading_line};
 use clap::{
     Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
     error::{ContextKind, ContextValue, ErrorKind},
@@ -35,7 +36,7 @@ use raysieve::{
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::{Scene, memory};
+use raysieve_scene::{LoadOptions, Scene, SceneLoader, memory};
 use raysieve_viewer::{
     Address,
     session::{self, ViewOptions},
@@ -46,11 +47,13 @@ pub(crate) use self::{
     farm::{Engine, Farm},
     inspect::Inspect,
     merge::Merge,
+    model::Frame,
     output::Outputs,
     verify::Verify,
 };
 use self::{
     machine::Machine,
+    model::{FrameArguments, ModelArguments},
     output::LookArguments,
     scene::{SampleRange, SceneArguments, check_hash},
     values::{
@@ -99,6 +102,12 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     settings: SceneArguments,
+
+    #[command(flatten)]
+    model: ModelArguments,
+
+    #[command(flatten)]
+    pub(crate) frames: FrameArguments,
 
     /// Render only samples A to B-1 of each pixel, counted from 0, to be merged with other parts; implies --headless
     /// [default: 0..SPP]
@@ -190,6 +199,10 @@ Examples:
           renders in a window or, without a display, into cornell.png
   raysieve model.glb
           renders a model, with a camera and lights chosen automatically
+  raysieve shoe.glb --variant street --camera 2 -o shoe.png
+          shows a glTF model in another material variant, from its second camera
+  raysieve fox.glb --animation Walk --frames 0..48 --fps 30 -o fox.png
+          renders the frames fox.0000.png to fox.0047.png of an animation
   raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
           writes an image in linear color, and its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
@@ -330,13 +343,14 @@ impl Arguments {
         }
     }
 
-    /// Returns whether the options allow a window: no `--headless`, `--output` or `--checkpoint`, in a build with
-    /// windows. Ignores `--serve`, which the caller must check.
+    /// Returns whether the options allow a window: no `--headless`, `--output`, `--checkpoint` or `--frames`, in a
+    /// build with windows. Ignores `--serve`, which the caller must check.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
             && self.output.is_none()
             && self.checkpoint.is_none()
+            && !self.frames.is_sequence()
     }
 
     /// Returns whether the run writes an image according to the options: if `--output` is given, or if there is neither
@@ -356,7 +370,7 @@ impl Arguments {
     /// If the scene cannot be read, is invalid, or does not have the hash of `--scene-hash`. Also if a setting is out
     /// of range, or if the range of samples is empty or out of range.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<(Scene, Samples), Error> {
-        let mut scene = self.settings.load(path, self.spp)?;
+        let mut scene = self.settings.load(path, &self.model.options(), self.spp)?;
         if let Some(expected) = &self.scene_hash {
             check_hash(&scene, expected)?;
         }
@@ -371,6 +385,38 @@ impl Arguments {
             }
         };
         Ok((scene, samples))
+    }
+
+    /// Fixes camera and light of the loader of the scene at `path` for all `frames`; see [`SceneLoader::stage`].
+    ///
+    /// # Errors
+    /// If the scene cannot be read, is invalid, or has no animation.
+    pub(crate) fn stage(
+        &self,
+        loader: &mut SceneLoader,
+        path: &Path,
+        frames: &[Frame],
+    ) -> Result<(), Error> {
+        let times: Vec<f64> = frames.iter().map(|frame| frame.time).collect();
+        let options = self.model.options();
+        Ok(with_reading_line(path, || loader.stage(&options, &times))?)
+    }
+
+    /// Loads a frame of the scene at `path` and applies the options of the command line.
+    ///
+    /// # Errors
+    /// If the scene cannot be read, is invalid or has no animation, or if a setting is out of range.
+    pub(crate) fn load_frame(
+        &self,
+        loader: &mut SceneLoader,
+        path: &Path,
+        frame: Frame,
+    ) -> Result<Scene, Error> {
+        let options = LoadOptions {
+            time: Some(frame.time),
+            ..self.model.options()
+        };
+        self.settings.load_frame(loader, path, &options, self.spp)
     }
 
     /// Returns the path of `--checkpoint`, and the minimum time between two checkpoints during the render from
@@ -440,6 +486,7 @@ impl Arguments {
             strategy: self.machine.compaction,
             keep_size: self.settings.size.is_some(),
             changes: self.settings.changes(self.spp),
+            load: self.model.options(),
             noise: self.noise,
             // A reload after an edit would show a scene with another hash.
             watches: self.scene_hash.is_none(),
@@ -475,6 +522,7 @@ impl Arguments {
             stats: self.stats.clone(),
             look: self.look.look(Look::default()),
             debug_view: self.debug_view,
+            prints_table: !self.frames.is_sequence(),
         }
     }
 }

@@ -62,6 +62,14 @@ pub(crate) enum Error {
     /// system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
+    /// A frame of an animation could not be rendered.
+    #[error("frame {number}: {error}")]
+    Frame {
+        /// Number of the frame.
+        number: u32,
+        /// The reason.
+        error: Box<Error>,
+    },
     /// The scene cannot be read or saved or is invalid, a render setting such as its size is out of range, or an output
     /// file cannot be written or has an unusable path.
     #[error(transparent)]
@@ -91,6 +99,7 @@ impl Error {
         match self {
             Error::Render(error) => error.line(),
             Error::Viewer(error) => error.line(),
+            Error::Frame { number, error } => format!("frame {number}: {}", error.line()),
             error => escaped(&error.to_string()),
         }
     }
@@ -107,6 +116,7 @@ impl Error {
             | Error::Write { .. }
             | Error::Farm { .. }
             | Error::Signals(_) => 1,
+            Error::Frame { error, .. } => error.exit_code(),
             Error::Render(error) => error.exit_code(),
             Error::Viewer(error) => error.exit_code(),
         }

@@ -260,8 +260,8 @@ pub(crate) fn finish(
     Ok(part.header.stats)
 }
 
-/// Writes the image and the statistics. Prints the table to standard output in any case, even if a file cannot be
-/// written.
+/// Writes the image and the statistics. Prints the table to standard output, even if a file cannot be written, unless
+/// the image is a frame of a sequence.
 ///
 /// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`.
 pub(crate) fn write_files(
@@ -285,7 +285,9 @@ pub(crate) fn write_files(
         }),
     };
     let stats_written = write_stats(stats, outputs);
-    print_result(&table::final_table(stats))?;
+    if outputs.prints_table {
+        print_result(&table::final_table(stats))?;
+    }
     picture_written?;
     print_result(&format!("image        {}\n", outputs.picture.display()))?;
     stats_written

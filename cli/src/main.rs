@@ -6,6 +6,7 @@ mod arguments;
 mod error;
 mod failure;
 mod farm;
+mod frames;
 mod headless;
 mod inspect;
 mod merge;
@@ -81,7 +82,10 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
         (Some(Command::Farm(arguments)), _) => farm::farm(arguments),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
-        (None, Some(scene)) if !arguments.list_devices => render(arguments, scene),
+        (None, Some(scene)) if !arguments.list_devices => match arguments.frames.frames() {
+            Some(frames) => frames::render(arguments, scene, &frames),
+            None => render(arguments, scene),
+        },
         _ => print_result(&devices::list()).map(|()| Ending::Done),
     }
 }

@@ -125,7 +125,8 @@ fn scene(arguments: &Verify, header: &PartHeader) -> Result<Scene, Error> {
             path
         }
     };
-    let mut scene = with_reading_line(&path, || Scene::load(&path))?;
+    let mut scene =
+        with_reading_line(&path, || Scene::load_with(&path, &arguments.load_options()))?;
     scene.set_size(header.identity.size);
     let hash = scene.hash();
     if hash != header.identity.scene_hash {
@@ -146,7 +147,7 @@ fn another_scene(scene: &Path, picture: &Path) -> Error {
         file: scene.display().to_string(),
         problem: format!(
             "is not the scene of {picture}, or it or one of its files has changed; use raysieve verify {picture} SCENE \
-             with the original scene"
+             with the original scene, and with the same --variant, --camera, --animation, --time and --line-width"
         ),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, panic, sync::OnceLock};
 
-use raysieve::{render::part::PartFile, scene::Scene};
+use raysieve::{render::part::PartFile, scene::{LoadOptions, Scene}};
 use tempfile::TempDir;
 
 /// An MTL file that uses `IMAGE` as a texture and as a bump map.
@@ -50,6 +50,14 @@ pub fn read(kind: &str, bytes: &[u8]) {
         _ => case.clone(),
     };
     let mut refusals = vec![Scene::load(&scene).err().map(|error| error.to_string())];
+    if ["glb", "gltf"].contains(&kind) {
+        let options = LoadOptions {
+            time: Some(0.4),
+            ..LoadOptions::default()
+        };
+        let refusal = Scene::load_with(&scene, &options).err();
+        refusals.push(refusal.map(|error| error.to_string()));
+    }
     if kind == "exr" {
         refusals.push(PartFile::read(&case).err().map(|error| error.to_string()));
     }

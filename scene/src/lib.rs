@@ -173,6 +173,10 @@
 //! | `Model` | `file` | a `.glb`, `.gltf`, `.obj` or `.ply` file, relative to the scene's folder, see below | required |
 //! | | `material` | replaces all materials of the model | the model's own |
 //! | | `lights` | whether the lights in the file are used | `true` |
+//! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
+//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes | all |
+//! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
+//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
@@ -204,11 +208,20 @@
 //!
 //! # Models
 //!
-//! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Animations do
-//! not play: nodes, instances, morph targets and skins are in their rest pose. Meshes may be compressed
-//! (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie in its
-//! folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not shown.
-//! A glTF file that lists an unknown extension as required is an error.
+//! A `Model` has its own materials, textures and lights. The formats are glTF 2.0, OBJ with MTL, and PLY. Meshes may be
+//! compressed (`KHR_draco_mesh_compression`, `EXT_meshopt_compression`) or quantised. Files that a model names must lie
+//! in its folder or below it. Reading is lenient: [`Scene::notes`] names each feature that a file uses and that is not
+//! shown. A glTF file that lists an unknown extension as required is an error.
+//!
+//! **Animations of glTF** move nodes, and with them cameras, lights and the joints of skins, and set the weights of
+//! morph targets. [`LoadOptions::time`] selects the time. Without one, the model is in its rest pose. A property keeps
+//! the value of its first keyframe before it, and that of its last keyframe after it. If several animations set one
+//! property, the last of them wins, and [`Scene::notes`] says so. [`LoadOptions::animation`] selects one of them.
+//! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
+//! shown.
+//!
+//! **Points and lines of glTF** become spheres and tubes with round ends, of triangles. Their width is in metres of the
+//! model, whatever the transforms of its nodes.
 //!
 //! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
 //! - Many meshes that are each used once are merged into one.
@@ -228,7 +241,8 @@
 //!   `unlit`.
 //! - The textures of a material may use up to two sets of texture coordinates.
 //! - An image that cannot be read is left out. [`Scene::notes`] names it and the materials that are shown without it.
-//! - Of a file with material variants, the default materials are shown.
+//! - [`LoadOptions::variant`] selects a material variant (`KHR_materials_variants`). Without one, the default materials
+//!   are shown.
 //!
 //! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else its
 //! face colours. If its header names images
@@ -247,7 +261,7 @@
 //! more, all lights are divided by 683, the lumens per watt.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
-//! camera if it has one. Otherwise the whole model is shown, from 35° to the right of +z and 20° above, at any image
+//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any the whole model is shown, from 35° to the right of +z and 20° above, at any image
 //! size. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
 //! curve `Neutral`.
 //!
@@ -256,8 +270,9 @@
 //! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
 
-// Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics, limits,
-// atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file, default_scene, ron.
+// Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
+// load_options, limits, atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file,
+// default_scene, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -269,6 +284,8 @@ mod files;
 mod gltf;
 mod image;
 pub mod limits;
+mod load_options;
+mod loader;
 pub mod memory;
 mod model;
 mod model_file;
@@ -282,6 +299,8 @@ use std::path::Path;
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
+    load_options::LoadOptions,
+    loader::SceneLoader,
     ron::{
         edit::{materials_to_ron, save_camera, save_view},
         materials,
@@ -289,8 +308,8 @@ pub use self::{
     scene::{
         Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
         Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
-        Metal, Parameter, PixelFilter, Principled, Projection, Roughness, Scene, SettingOverrides,
-        Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
+        Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
+        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
     },
 };
 
@@ -302,22 +321,26 @@ impl Scene {
     /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
     /// position of the first problem, if a scene file or a file that it names is invalid.
     pub fn load(path: &Path) -> Result<Scene, Error> {
-        let (scene, files) = Scene::load_with_files(path);
-        Ok(Scene { files, ..scene? })
+        Scene::load_with(path, &LoadOptions::default())
     }
 
-    /// Loads a scene like [`Scene::load`], and also returns the files that were looked for, even if loading fails.
-    /// [`Scene::files`] of the result is empty.
-    pub fn load_with_files(path: &Path) -> (Result<Scene, Error>, Vec<SceneFile>) {
-        files::record::recording(|| Scene::read(path))
+    /// Reads a scene like [`Scene::load`], with the variant, the camera, the time and so on that `options` selects.
+    ///
+    /// # Errors
+    /// Those of [`SceneLoader::load`].
+    pub fn load_with(path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
+        SceneLoader::new(path).load(options)
     }
 
-    fn read(path: &Path) -> Result<Scene, Error> {
-        if model_file::MODEL_TYPES.contains(&files::file_type(path).as_str()) {
-            return default_scene::scene(path);
-        }
-        let text = ron::source::read_scene_file(path)?;
-        ron::scene(path, &text)
+    /// Loads a scene like [`Scene::load_with`], and also returns the files that were looked for, even if loading fails.
+    /// [`Scene::files`] of the result contains them too.
+    pub fn load_with_files(
+        path: &Path,
+        options: &LoadOptions,
+    ) -> (Result<Scene, Error>, Vec<SceneFile>) {
+        let mut loader = SceneLoader::new(path);
+        let scene = loader.load(options);
+        (scene, loader.into_files())
     }
 
     /// Checks that the file's extension is that of a scene or a model, like [`Scene::is_named`].

@@ -4,13 +4,14 @@
 
 use std::{
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
+    LoadOptions,
     builder::geometry::MeshBuilder,
     files::{file_type, open_regular_file, progress::WatchedFile},
-    gltf,
+    gltf::GltfFile,
     model::Model,
     obj, ply,
 };
@@ -31,26 +32,60 @@ pub(crate) fn read_mesh(path: &Path, mesh: &mut MeshBuilder) -> Result<(), Strin
     }
 }
 
-/// Reads a glTF, OBJ or PLY model and the files that it refers to, and merges meshes that are used once, to speed up
-/// tracing.
-///
-/// # Errors
-/// A one-line message without the model's file name.
-pub(crate) fn read_model(path: &Path) -> Result<Model, String> {
-    open_regular_file(path, &MODEL_TYPES)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let mut model = match file_type(path).as_str() {
-        "ply" => {
-            let reader = open(path)?;
-            let bytes = reader.get_ref().bytes;
-            ply::read(reader, bytes, folder)
-        }
-        "obj" => obj::read(&mut open(path)?, folder),
-        _ => gltf::read(path),
-    }?;
-    model.finish_notes();
-    model.merge_meshes()?;
-    Ok(model)
+/// A model file, from which several models can be read, such as the frames of an animation.
+pub(crate) enum ModelFile {
+    /// An opened glTF file.
+    Gltf(Box<GltfFile>),
+    /// Path of an OBJ or PLY file, which is read anew for each model.
+    Plain(PathBuf),
+}
+
+impl ModelFile {
+    /// Opens a glTF file and reads its buffers, or checks the name of an OBJ or PLY file.
+    ///
+    /// # Errors
+    /// A one-line message without the model's file name.
+    pub(crate) fn open(path: &Path) -> Result<ModelFile, String> {
+        open_regular_file(path, &MODEL_TYPES)?;
+        Ok(match file_type(path).as_str() {
+            "ply" | "obj" => ModelFile::Plain(path.to_owned()),
+            _ => ModelFile::Gltf(Box::new(GltfFile::open(path)?)),
+        })
+    }
+
+    /// Returns whether the file has animations.
+    pub(crate) fn is_animated(&self) -> bool {
+        matches!(self, ModelFile::Gltf(file) if file.is_animated())
+    }
+
+    /// Reads the model and the files that it refers to, and merges meshes that are used once, to speed up tracing.
+    ///
+    /// # Errors
+    /// A one-line message without the model's file name. Also if an option is set that the file cannot follow.
+    pub(crate) fn read(&mut self, options: &LoadOptions) -> Result<Model, String> {
+        let mut model = match self {
+            ModelFile::Gltf(file) => file.read(options)?,
+            ModelFile::Plain(path) => {
+                if let Some(option) = options.first_set() {
+                    return Err(format!(
+                        "has no {option} to choose, because it is not a glTF file; omit that choice"
+                    ));
+                }
+                let folder = path.parent().unwrap_or(Path::new(""));
+                let mut reader = open(path)?;
+                match file_type(path).as_str() {
+                    "ply" => {
+                        let bytes = reader.get_ref().bytes;
+                        ply::read(reader, bytes, folder)?
+                    }
+                    _ => obj::read(&mut reader, folder)?,
+                }
+            }
+        };
+        model.finish_notes();
+        model.merge_meshes()?;
+        Ok(model)
+    }
 }
 
 /// Opens a PLY or OBJ file for buffered reading.

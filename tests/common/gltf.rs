@@ -80,6 +80,31 @@ impl Gltf {
         self.accessor(5126, kind, elements.len(), &bytes)
     }
 
+    /// Appends a channel to the first animation, which plays a property (`path`) of a node: keyframes at `times` in
+    /// seconds, with values of glTF's type `kind`.
+    pub(crate) fn animate<const N: usize>(
+        &mut self,
+        node: usize,
+        path: &str,
+        interpolation: &str,
+        times: &[f32],
+        kind: &str,
+        values: &[[f32; N]],
+    ) {
+        let times: Vec<[f32; 1]> = times.iter().map(|&time| [time]).collect();
+        let input = self.floats("SCALAR", &times);
+        let output = self.floats(kind, values);
+        if self.json["animations"].is_null() {
+            self.json["animations"] = json!([{ "channels": [], "samplers": [] }]);
+        }
+        let animation = &mut self.json["animations"][0];
+        let samplers = animation["samplers"].as_array_mut().unwrap();
+        samplers.push(json!({ "input": input, "output": output, "interpolation": interpolation }));
+        let sampler = samplers.len() - 1;
+        let channels = animation["channels"].as_array_mut().unwrap();
+        channels.push(json!({ "sampler": sampler, "target": { "node": node, "path": path } }));
+    }
+
     /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&mut self) -> &mut Value {
         &mut self.json["meshes"][0]["primitives"][0]
@@ -120,7 +145,7 @@ impl Gltf {
     ///
     /// It contains instances, a skin, a morph target, sparse and normalised accessors, cameras, a light, vertex
     /// colours, textures with two sets of coordinates, a clear coat, and enough equal meshes to be instanced
-    /// automatically.
+    /// automatically. It also contains lines, the material variant `red`, and animations of all interpolations.
     pub(crate) fn everything() -> Gltf {
         let mut gltf = Gltf::triangle();
         let indices = gltf.accessor(5121, "SCALAR", 4, &[0, 1, 2, 1]);
@@ -190,7 +215,7 @@ impl Gltf {
             let meshes = gltf.json["meshes"].as_array_mut().unwrap();
             let mode = [4, 5, 6, 4][number];
             meshes.push(
-                json!({ "name": number, "primitives": [{ "attributes": attributes, "material": 2,
+                json!({ "name": number.to_string(), "primitives": [{ "attributes": attributes, "material": 2,
                 "mode": mode, "targets": [{ "POSITION": moves }] }], "weights": [number] }),
             );
             let mesh = meshes.len() - 1;
@@ -205,6 +230,27 @@ impl Gltf {
                 .unwrap()
                 .push(json!(node));
         }
+        let mut lines = gltf.json["meshes"][1]["primitives"][0].clone();
+        lines["mode"] = json!(2);
+        lines["extensions"] = json!({ "KHR_materials_variants": {
+            "mappings": [{ "material": 0, "variants": [0] }]
+        } });
+        let primitives = gltf.json["meshes"][1]["primitives"].as_array_mut();
+        primitives.unwrap().push(lines);
+        gltf.json["extensions"]["KHR_materials_variants"] =
+            json!({ "variants": [{ "name": "red" }] });
+        let turns = [[0.0, 0.0, 0.6, 0.8], [0.6, 0.0, 0.0, 0.8]];
+        gltf.animate(2, "rotation", "LINEAR", &[0.0, 1.0], "VEC4", &turns);
+        let spline = [0.0, 1.0, 2.0, 2.0, 4.0, 0.0].map(|x| [x, 0.0, 0.0]);
+        gltf.animate(
+            3,
+            "translation",
+            "CUBICSPLINE",
+            &[0.0, 1.0],
+            "VEC3",
+            &spline,
+        );
+        gltf.animate(1, "weights", "STEP", &[0.0, 1.0], "SCALAR", &[[0.5], [1.0]]);
         gltf
     }
 

@@ -47,10 +47,10 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::SettingOverrides;
+use raysieve_scene::{LoadOptions, SettingOverrides};
 
 /// The settings with which an interactive render begins, in the window or on the web page.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
     /// Exposure, tone curve and denoising with which the picture is displayed at first. The field `overlay` is ignored.
     pub look: Look,
@@ -62,6 +62,9 @@ pub struct ViewOptions {
     /// Command-line overrides of the scene's settings. They are applied to each scene that is reloaded or opened; the
     /// first scene must contain them already.
     pub changes: SettingOverrides,
+    /// Choices among what the scene's file offers, such as a material variant, for each reload of that file. The first
+    /// scene must have been loaded with them.
+    pub load: LoadOptions,
     /// Target error of adaptive sampling (see `Renderer::set_noise`) for the renderers of scenes that are loaded later;
     /// `None` gives every pixel the scene's sample count. The first renderer must have this target already.
     pub noise: Option<f32>,

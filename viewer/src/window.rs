@@ -150,7 +150,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     event_loop,
                     renderer,
                     self.scene,
-                    self.options,
+                    self.options.clone(),
                     self.wake.clone(),
                 ) {
                     Ok(viewer) => WindowState::Open(Box::new(viewer)),

@@ -7,7 +7,7 @@ use std::{
 
 use crate::error::Error;
 use clap::{Args, ValueEnum};
-use raysieve_scene::Scene;
+use raysieve_scene::{LoadOptions, Scene};
 
 use super::{
     machine::Machine,
@@ -174,7 +174,7 @@ impl Farm {
     /// Loads the scene at `path`. Overrides the settings that the command line gives: size, samples per pixel, maximum
     /// number of bounces, clamping and seed.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
-        self.settings.load(path, self.spp)
+        self.settings.load(path, &LoadOptions::default(), self.spp)
     }
 
     /// Returns [`Error::Usage`] for options that do not apply.

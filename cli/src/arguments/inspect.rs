@@ -7,6 +7,7 @@ use clap::Args;
 use raysieve_scene::Scene;
 
 use super::{
+    model::ModelArguments,
     scene::SceneArguments,
     values::{path_record_path, pixel, scene_path},
 };
@@ -42,6 +43,9 @@ pub(crate) struct Inspect {
     #[command(flatten)]
     settings: SceneArguments,
 
+    #[command(flatten)]
+    model: ModelArguments,
+
     /// Write the path record to this .json file too [default: no file]
     #[arg(long, value_name = "FILE", value_parser = path_record_path(), help_heading = "Output")]
     pub(crate) json: Option<PathBuf>,
@@ -53,6 +57,6 @@ impl Inspect {
     /// # Errors
     /// If the scene cannot be read or is invalid, or if a setting is out of range.
     pub(crate) fn load_scene(&self) -> Result<Scene, Error> {
-        self.settings.load(&self.scene, None)
+        self.settings.load(&self.scene, &self.model.options(), None)
     }
 }

@@ -76,9 +76,29 @@ pub(crate) struct Outputs {
     pub(crate) look: Look,
     /// The debug view to write to a PNG instead of the rendered image. [`DebugView::Light`] selects the rendered image.
     pub(crate) debug_view: DebugView,
+    /// Whether a render prints its table to the standard output. The frames of a sequence do not.
+    pub(crate) prints_table: bool,
 }
 
 impl Outputs {
+    /// Returns the files of a frame of an animation: the same with the number of the frame before the extension, such as
+    /// `fox.0012.png`. The number has at least four digits.
+    pub(crate) fn of_frame(&self, number: u32) -> Outputs {
+        let numbered = |path: &Path| {
+            let extension = path.extension().unwrap_or_default().to_owned();
+            let stem = path.with_extension("");
+            let mut name = stem.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{number:04}."));
+            name.push(extension);
+            path.with_file_name(name)
+        };
+        Outputs {
+            picture: numbered(&self.picture),
+            stats: self.stats.as_deref().map(numbered),
+            ..self.clone()
+        }
+    }
+
     /// Returns an error if no file could be written at the image's path, for example because the folder does not exist.
     ///
     /// A long render should call this before its start. The file's extension is not checked here, but when the command

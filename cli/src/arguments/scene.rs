@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::Error;
 use clap::Args;
 use raysieve::render::part::{SamplePosition, Samples};
-use raysieve_scene::{Scene, SettingOverrides};
+use raysieve_scene::{LoadOptions, Scene, SceneLoader, SettingOverrides};
 
 use super::values::{clamp, max_bounces, size};
 use crate::headless::with_reading_line;
@@ -34,13 +34,29 @@ pub(super) struct SceneArguments {
 }
 
 impl SceneArguments {
-    /// Loads the scene at `path` and applies the options that the command line gives. `spp` is the number of samples
-    /// per pixel; `None` keeps the scene's number.
+    /// Loads the scene at `path` as `options` selects it, and applies the options that the command line gives. `spp` is
+    /// the number of samples per pixel; `None` keeps the scene's number.
     ///
     /// # Errors
-    /// If the scene cannot be read or is invalid, or if a setting is out of range.
-    pub(super) fn load(&self, path: &Path, spp: Option<u32>) -> Result<Scene, Error> {
-        let mut scene = with_reading_line(path, || Scene::load(path))?;
+    /// If the scene cannot be read or is invalid, lacks what `options` selects, or if a setting is out of range.
+    pub(super) fn load(
+        &self,
+        path: &Path,
+        options: &LoadOptions,
+        spp: Option<u32>,
+    ) -> Result<Scene, Error> {
+        self.load_frame(&mut SceneLoader::new(path), path, options, spp)
+    }
+
+    /// Loads the scene at `path` like [`SceneArguments::load`], by a loader that has perhaps loaded other frames of it.
+    pub(super) fn load_frame(
+        &self,
+        loader: &mut SceneLoader,
+        path: &Path,
+        options: &LoadOptions,
+        spp: Option<u32>,
+    ) -> Result<Scene, Error> {
+        let mut scene = with_reading_line(path, || loader.load(options))?;
         scene.apply_overrides(&self.changes(spp))?;
         Ok(scene)
     }

@@ -279,3 +279,48 @@ pub(super) fn exposure(text: &str) -> Result<f32, String> {
         _ => Err("expected a number of stops from -32 to 32".to_owned()),
     }
 }
+
+/// Maximum of `--time`, and of the time of a frame, in seconds.
+const MAX_SECONDS: f64 = 1e6;
+/// Maximum end of `--frames`.
+const MAX_FRAME: u32 = 1_000_000;
+
+/// Parses a time in seconds, from 0 to 10⁶, such as `1.5` or `1.5s`.
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('s').unwrap_or(text).parse();
+    match number {
+        Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
+        _ => Err("expected seconds from 0 to 1000000, such as 1.5".to_owned()),
+    }
+}
+
+/// Parses the width of lines in metres, above 0 and up to 10⁸.
+pub(super) fn line_width(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(width) if width > 0.0 && width <= 1e8 => Ok(width),
+        _ => Err("expected metres above 0 and up to 1e8, such as 0.01".to_owned()),
+    }
+}
+
+/// Parses a range of frames such as `0..48`, start inclusive and end exclusive. It is not empty and ends at 10⁶ at the
+/// latest.
+pub(super) fn frame_range(text: &str) -> Result<(u32, u32), String> {
+    let range = text
+        .split_once("..")
+        .and_then(|(first, end)| Some((first.parse().ok()?, end.parse().ok()?)));
+    match range {
+        Some((first, end)) if first < end && end <= MAX_FRAME => Ok((first, end)),
+        _ => Err(
+            "expected two frame numbers up to 1000000, the first below the second, such as 0..48"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Parses a number of frames per second, from 0.001 to 1000.
+pub(super) fn frame_rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if (0.001..=1000.0).contains(&rate) => Ok(rate),
+        _ => Err("expected frames per second from 0.001 to 1000, such as 24".to_owned()),
+    }
+}

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use raysieve_scene::LoadOptions;
 
 use super::{
     machine::Machine,
+    model::ModelArguments,
     values::{part_path, percentage, scene_path},
 };
 
@@ -44,5 +46,16 @@ pub(crate) struct Verify {
     pub(crate) pick: Option<u32>,
 
     #[command(flatten)]
+    model: ModelArguments,
+
+    #[command(flatten)]
     pub(crate) machine: Machine,
+}
+
+impl Verify {
+    /// Returns the choices among what the scene's file offers, such as a material variant. They must be those with which
+    /// the image was rendered.
+    pub(crate) fn load_options(&self) -> LoadOptions {
+        self.model.options()
+    }
 }

@@ -5,10 +5,13 @@ mod bench_reference;
 mod checkpoint;
 mod denoise;
 mod files;
+#[path = "../../../tests/common/gltf.rs"]
+mod gltf;
 mod gpus;
 mod inspect;
 mod interrupt;
 mod memory;
+mod models;
 mod noise;
 mod noise_on_gpus;
 mod opening;
@@ -38,6 +41,7 @@ fn main() {
     denoise::add(&mut trials);
     inspect::add(&mut trials);
     memory::add(&mut trials);
+    models::add(&mut trials);
     gpus::add(&mut trials);
     noise_on_gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()

@@ -31,7 +31,10 @@ const DISPLAYED_WHITE: f64 = 0.9;
 const FILM_RANGE: [f64; 2] = [1.0 / 4096.0, 16384.0];
 
 /// The brightness of a model in the light of its own file, and the exposure that fits it.
+#[derive(Clone, Copy)]
 pub(super) struct Balance {
+    /// Factor by which the lights of the file are scaled; 1 unless they are too bright or too dim for the film.
+    pub(super) light_scale: f32,
     /// Radiance of a white surface in the lights after scaling, W·sr⁻¹·m⁻², within [`FILM_RANGE`].
     pub(super) white: f32,
     /// Exposure in stops that displays such a surface with the value [`DISPLAYED_WHITE`].
@@ -46,13 +49,13 @@ struct SurfacePoint {
     reflects: bool,
 }
 
-/// Returns the brightness of the model in `lights`, as seen by `camera` in an image of `size` pixels. Lights that are
-/// too bright or too dim for the film are all scaled by one factor.
+/// Returns the brightness of the model in `lights`, as seen by `camera` in an image of `size` pixels. If the lights are
+/// too bright or too dim for the film, the result has a factor by which all of them must be scaled.
 ///
 /// Returns `None` if no light reaches the visible points, or more than half of them are on unlit materials.
 pub(super) fn balance(
     model: &Model,
-    lights: &mut [Light],
+    lights: &[Light],
     camera: &Camera,
     size: (u32, u32),
 ) -> Option<Balance> {
@@ -74,11 +77,8 @@ pub(super) fn balance(
     // A white surface reflects the irradiance evenly into all directions.
     let unscaled = typical / PI;
     let white = unscaled.clamp(FILM_RANGE[0], FILM_RANGE[1]);
-    if white != unscaled {
-        let factor = (white / unscaled) as f32;
-        lights.iter_mut().for_each(|light| scale(light, factor));
-    }
     Some(Balance {
+        light_scale: (white / unscaled) as f32,
         white: white as f32,
         exposure_stops: libm::log2(DISPLAYED_WHITE / white) as f32,
     })
@@ -230,7 +230,7 @@ fn irradiance(light: &Light, point: &SurfacePoint) -> f64 {
 }
 
 /// Multiplies the brightness of a light by `factor`. An environment is unchanged.
-fn scale(light: &mut Light, factor: f32) {
+pub(super) fn scale(light: &mut Light, factor: f32) {
     match light {
         Light::Point { intensity, .. } | Light::Spot { intensity, .. } => *intensity *= factor,
         Light::Directional { irradiance, .. } => *irradiance *= factor,

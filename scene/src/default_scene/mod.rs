@@ -2,7 +2,7 @@
 //!
 //! The camera is the model's own if it has one, and otherwise shows the whole model from the front right, slightly from
 //! above. The lights are those of the model and a studio environment. A model with lights and a camera has a plain
-//! backdrop instead of the studio. Imports `model_file`, `builder`, `model`, `scene` and what they import.
+//! backdrop instead of the studio. Imports `builder`, `model`, `scene` and what they import.
 
 mod light_balance;
 mod lighting;
@@ -11,14 +11,18 @@ use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
-use self::{light_balance::balance, lighting::default_environment};
+use self::{
+    light_balance::{Balance, balance, scale},
+    lighting::default_environment,
+};
 use crate::{
     Error,
     builder::{geometry::Geometry, materials::Materials},
     files::display_path,
     model::{Model, ModelCamera, ModelView},
-    model_file,
-    scene::{Camera, DirectLight, Framing, Light, PixelFilter, Projection, Scene, Tone},
+    scene::{
+        Camera, DirectLight, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
+    },
 };
 
 /// Width and height of the image in pixels. If the model's camera has an aspect ratio, the width follows from that.
@@ -38,41 +42,87 @@ const BACKDROP: f32 = 0.12;
 /// vertex. Beyond that the corners of the mesh's bounding box are used.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
 
-/// Loads a model file as a scene with default settings, a camera and default lighting.
-///
-/// # Errors
-/// [`Error::File`] if the model cannot be read, is invalid, has no triangle with an area, or is too bright or too
-/// large.
-pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
-    let wrong = |problem: String| Error::File {
-        file: display_path(path),
-        problem,
-    };
-    let mut model = model_file::read_model(path).map_err(wrong)?;
-    let (center, half_size, radius) = extent(&model);
-    let framing = match &model.camera {
-        Some(camera) => framing_of_camera(camera, radius),
-        None => Framing::Around {
-            center: center.as_vec3(),
-            half_size: half_size.as_vec3(),
-            radius: radius as f32,
-        },
-    };
-    let size = match model.camera.and_then(|camera| camera.aspect_ratio) {
+/// The camera, the exposure and the light of a model that is shown without a scene file. The frames of an animation
+/// share them, so that the image does not flicker.
+pub(crate) struct Staging {
+    /// Rule for the camera that shows the whole model; unused for a model that has a camera.
+    framing: Framing,
+    /// Brightness of the model in the lights of its file; `None` without such light.
+    balance: Option<Balance>,
+}
+
+impl Staging {
+    /// Returns the staging for a model whose parts lie within `extent` and which has a camera or not. Fails if a light
+    /// is not within 1e8 m of 0.
+    pub(crate) fn new(model: &Model, extent: &Extent) -> Result<Staging, String> {
+        let framing = Framing::Around {
+            center: extent.center().as_vec3(),
+            half_size: extent.half_size().as_vec3(),
+            radius: extent.radius as f32,
+        };
+        let size = image_size(model);
+        let camera = framing_of(model, framing, extent.radius).camera(size);
+        Ok(Staging {
+            framing,
+            balance: balance(model, &scene_lights(model)?, &camera, size),
+        })
+    }
+}
+
+/// Returns the width and height of the image in pixels, which follow the aspect ratio of the model's camera.
+fn image_size(model: &Model) -> (u32, u32) {
+    match model.camera.and_then(|camera| camera.aspect_ratio) {
         Some(ratio) => (
             (f64::from(SIZE.1) * ratio.clamp(0.25, 4.0)).round() as u32,
             SIZE.1,
         ),
         None => SIZE,
-    };
-    let camera = framing.camera(size);
-    let mut lights = model
-        .lights
-        .iter()
+    }
+}
+
+/// Returns the framing of the model's own camera, or `whole` if it has none. `radius` is that of the model in metres.
+fn framing_of(model: &Model, whole: Framing, radius: f64) -> Framing {
+    match &model.camera {
+        Some(camera) => framing_of_camera(camera, radius),
+        None => whole,
+    }
+}
+
+/// Returns the lights of the model as those of a scene. Fails if one is not within 1e8 m of 0.
+fn scene_lights(model: &Model) -> Result<Vec<Light>, String> {
+    let lights = model.lights.iter();
+    lights
         .map(|light| light.scene_light(&DAffine3::IDENTITY))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(wrong)?;
-    let balance = balance(&model, &mut lights, &camera, size);
+        .collect()
+}
+
+/// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`.
+///
+/// # Errors
+/// [`Error::File`] if the model has no triangle with an area, or is too bright or too large.
+pub(crate) fn scene(path: &Path, mut model: Model, staging: &Staging) -> Result<Scene, Error> {
+    let wrong = |problem: String| Error::File {
+        file: display_path(path),
+        problem,
+    };
+    let Framing::Around { radius, .. } = staging.framing else {
+        return Err(wrong("has no extent".to_owned()));
+    };
+    let framing = framing_of(&model, staging.framing, radius.into());
+    let size = image_size(&model);
+    let camera = framing.camera(size);
+    let cameras = std::mem::take(&mut model.cameras).into_iter();
+    let cameras = cameras.map(|(name, camera)| NamedCamera {
+        name,
+        framing: framing_of_camera(&camera, radius.into()),
+    });
+    let cameras = cameras.collect();
+    let mut lights = scene_lights(&model).map_err(wrong)?;
+    let balance = staging.balance;
+    if let Some(balance) = balance.filter(|balance| balance.light_scale != 1.0) {
+        let factor = balance.light_scale;
+        lights.iter_mut().for_each(|light| scale(light, factor));
+    }
     let mut sky = Vec3::ZERO;
     match &balance {
         Some(balance) if model.camera.is_some() => sky = Vec3::splat(BACKDROP * balance.white),
@@ -107,6 +157,7 @@ pub(crate) fn scene(path: &Path) -> Result<Scene, Error> {
         tone: Tone::Neutral,
         camera,
         framing: Some(framing),
+        cameras,
         sky,
         direct_light: DirectLight::Both,
         lights,
@@ -156,24 +207,55 @@ fn framing_of_camera(camera: &ModelCamera, extent: f64) -> Framing {
     }
 }
 
-/// Returns the centre of the model's bounding box, half the lengths of its edges, and the largest distance of a vertex
-/// from that centre, all in metres.
-fn extent(model: &Model) -> (DVec3, DVec3, f64) {
-    let points = |of: &mut dyn FnMut(DVec3)| {
-        for instance in &model.instances {
-            let mesh = &model.meshes[instance.mesh];
-            let mut take = |point: &Vec3| of(instance.transform.transform_point3(point.as_dvec3()));
-            if model.instances.len().saturating_mul(mesh.positions.len()) <= MAX_FRAMED_POINTS {
-                mesh.positions.iter().for_each(&mut take);
-            } else {
-                mesh.corners().iter().for_each(&mut take);
+/// The extent of a model, or of a model at several times.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    /// Corner of the bounding box with the smallest coordinates, in metres.
+    low: DVec3,
+    /// Corner of the bounding box with the largest coordinates, in metres.
+    high: DVec3,
+    /// Distance in metres from the centre of the box within which all vertices lie.
+    radius: f64,
+}
+
+impl Extent {
+    /// Returns the extent of a model.
+    pub(crate) fn of(model: &Model) -> Extent {
+        let points = |of: &mut dyn FnMut(DVec3)| {
+            for instance in &model.instances {
+                let mesh = &model.meshes[instance.mesh];
+                let mut take =
+                    |point: &Vec3| of(instance.transform.transform_point3(point.as_dvec3()));
+                if model.instances.len().saturating_mul(mesh.positions.len()) <= MAX_FRAMED_POINTS {
+                    mesh.positions.iter().for_each(&mut take);
+                } else {
+                    mesh.corners().iter().for_each(&mut take);
+                }
             }
-        }
-    };
-    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-    points(&mut |point| (low, high) = (low.min(point), high.max(point)));
-    let center = (low + high) / 2.0;
-    let mut farthest: f64 = 0.0;
-    points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
-    (center, (high - low) / 2.0, farthest.sqrt())
+        };
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        points(&mut |point| (low, high) = (low.min(point), high.max(point)));
+        let center = (low + high) / 2.0;
+        let mut farthest: f64 = 0.0;
+        points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
+        let radius = farthest.sqrt();
+        Extent { low, high, radius }
+    }
+
+    /// Returns the extent of both: the box around both boxes, and half its diagonal as radius.
+    pub(crate) fn union(self, other: Extent) -> Extent {
+        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
+        let radius = (high - low).length() / 2.0;
+        Extent { low, high, radius }
+    }
+
+    /// Returns the centre of the bounding box.
+    fn center(&self) -> DVec3 {
+        (self.low + self.high) / 2.0
+    }
+
+    /// Returns half the lengths of the bounding box's edges.
+    fn half_size(&self) -> DVec3 {
+        (self.high - self.low) / 2.0
+    }
 }

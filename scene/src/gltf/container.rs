@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeConfig};
-use gltf::json::{self, Root};
+use gltf::json::{self, Root, Value};
 
 use super::compressed;
 use crate::{
@@ -181,7 +181,13 @@ fn parse(text: &[u8]) -> Result<Root, String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
         .map_err(|problem| format!("its JSON {problem}"))?;
-    json::deserialize::from_slice(text).map_err(|error| {
+    let parsed = match json::deserialize::from_slice(text) {
+        Err(error) if error.to_string().starts_with("missing field `node`") => {
+            with_channel_nodes(text)
+        }
+        parsed => parsed,
+    };
+    parsed.map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
@@ -190,6 +196,26 @@ fn parse(text: &[u8]) -> Result<Root, String> {
             excerpt(said)
         )
     })
+}
+
+/// Parses JSON in which channels of animations have no node, as `KHR_animation_pointer` allows and the crate `gltf` does
+/// not. They get the property `pointer` of node 0, which no node has.
+fn with_channel_nodes(text: &[u8]) -> Result<Root, json::Error> {
+    let mut root: Value = json::deserialize::from_slice(text)?;
+    let animations = root.get_mut("animations").and_then(Value::as_array_mut);
+    let channels = animations
+        .into_iter()
+        .flatten()
+        .filter_map(|animation| animation.get_mut("channels")?.as_array_mut());
+    for channel in channels.flatten() {
+        if let Some(target) = channel.get_mut("target").and_then(Value::as_object_mut)
+            && !target.contains_key("node")
+        {
+            target.insert("node".to_owned(), 0.into());
+            target.insert("path".to_owned(), "pointer".into());
+        }
+    }
+    json::deserialize::from_value(root)
 }
 
 /// Returns the JSON chunk of a `.glb` file, and its binary chunk or `None`. Fails if the header is invalid, the file is

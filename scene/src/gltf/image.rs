@@ -1,6 +1,9 @@
 //! Images and textures of glTF materials.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use glam::Vec2;
 use gltf::json::{
@@ -27,6 +30,10 @@ const BASIS: &str = "KHR_texture_basisu";
 /// Maximum number of materials that a warning lists by name; of further ones it gives the number.
 const MAX_LISTED: usize = 4;
 
+/// The images of a file that were decoded so far, or the reasons why they could not be, by their index in the file. It
+/// lives as long as the file is open, so that the frames of an animation share them.
+pub(super) type ImageCache = HashMap<usize, Result<Arc<Image>, String>>;
+
 /// The images of a file that its materials use, decoded and added to the model's texture library.
 pub(super) struct Images {
     /// Index in the model's texture library of each image that could be read, by its index in the file.
@@ -44,11 +51,12 @@ struct UnreadableImage {
 }
 
 impl Images {
-    /// Decodes the images that the slots use, each once, on all threads, and adds them to `model`. Images that no slot
-    /// uses are not read. [`Images::note_unreadable`] reports those that cannot be read.
+    /// Decodes the images that the slots use and that `cache` lacks, each once, on all threads, and adds all images of
+    /// the slots to `model`. Images that no slot uses are not read. [`Images::note_unreadable`] reports those that cannot be read.
     pub(super) fn read<'s>(
         file: &File,
         slots: impl Iterator<Item = &'s Slot>,
+        cache: &mut ImageCache,
         model: &mut Model,
     ) -> Images {
         // `texture` reports invalid references, with the name of the slot.
@@ -61,24 +69,29 @@ impl Images {
                 file.record_dependency(uri);
             }
         }
-        let decoded: Vec<Result<Image, String>> = wanted
+        let decoded: Vec<(usize, Result<Arc<Image>, String>)> = wanted
             .par_iter()
-            .map(|&index| decode(file, index))
+            .filter(|index| !cache.contains_key(index))
+            .map(|&index| (index, decode(file, index).map(Arc::new)))
             .collect();
+        cache.extend(decoded);
         let mut images = Images {
             numbers: HashMap::new(),
             unreadable: BTreeMap::new(),
         };
-        for (index, image) in wanted.into_iter().zip(decoded) {
+        for index in wanted {
+            let Some(image) = cache.get(&index) else {
+                continue;
+            };
             match image {
                 Ok(image) => {
-                    let number = model.library.add_image(image);
+                    let number = model.library.share_image(image.clone());
                     images.numbers.insert(index, number);
                 }
                 Err(problem) => {
                     let problem = match file.root.images[index].name.as_deref() {
                         Some(name) if !name.is_empty() => format!("{}: {problem}", excerpt(name)),
-                        _ => problem,
+                        _ => problem.clone(),
                     };
                     let materials = Vec::new();
                     let unreadable = UnreadableImage { problem, materials };

@@ -2,12 +2,15 @@
 
 use glam::Vec3;
 use gltf::json::{
-    Material, Value, extensions::texture::TextureTransform, material::AlphaMode, mesh::Primitive,
-    texture::Info, validation::Checked,
+    Material, Value, extensions::texture::TextureTransform, material::AlphaMode, texture::Info,
+    validation::Checked,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{container::File, image::Images};
+use super::{
+    container::File,
+    image::{ImageCache, Images},
+};
 use crate::{
     error::excerpt,
     model::{Model, ModelMaterial},
@@ -38,9 +41,14 @@ pub(super) struct Slot {
 /// Adds the materials with the indices `named`, and their textures, to the model. The others get a default value, so
 /// that indices stay those of the file.
 ///
-/// The index one past the file's materials adds glTF's default material. Fails with a message that names the faulty
+/// The index one past the file's materials adds glTF's default material. Images in `cache` are not decoded again. Fails with a message that names the faulty
 /// material.
-pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<(), String> {
+pub(super) fn read(
+    file: &File,
+    named: &[usize],
+    cache: &mut ImageCache,
+    model: &mut Model,
+) -> Result<(), String> {
     let within = |index: usize| move |problem: String| format!("material {index}: {problem}");
     let count = file.root.materials.len();
     let unnamed = named.contains(&count);
@@ -50,7 +58,7 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
         let written = &file.root.materials[index];
         slots.push(slots_of(written).map_err(within(index))?);
     }
-    let mut images = Images::read(file, slots.iter().flatten(), model);
+    let mut images = Images::read(file, slots.iter().flatten(), cache, model);
     model.materials.resize(count, ModelMaterial::default());
     if unnamed {
         // glTF's defaults for a material without any fields.
@@ -120,12 +128,10 @@ pub(super) fn read(file: &File, named: &[usize], model: &mut Model) -> Result<()
     Ok(())
 }
 
-/// Returns the sets of texture coordinates (n for `TEXCOORD_n`) that a primitive's material uses as its first and
-/// second set; see [`sets`].
-pub(super) fn uv_sets(file: &File, primitive: &Primitive) -> [Option<u32>; 2] {
-    let material = primitive
-        .material
-        .and_then(|material| file.root.materials.get(material.value()));
+/// Returns the sets of texture coordinates (n for `TEXCOORD_n`) that the material with this index uses as its first and
+/// second set; see [`sets`]. Without a material, or with an invalid index, there are none.
+pub(super) fn uv_sets(file: &File, material: Option<usize>) -> [Option<u32>; 2] {
+    let material = material.and_then(|material| file.root.materials.get(material));
     // `read` reports invalid slots.
     let slots = material.and_then(|material| slots_of(material).ok());
     sets(&slots.unwrap_or_default())

@@ -5,29 +5,25 @@
 //! import.
 
 mod accessor;
+mod animation;
+mod cameras;
 mod compressed;
 mod container;
 mod image;
 mod material;
 mod nodes;
 mod primitive;
+mod variants;
 
 use std::path::Path;
 
-use gltf::json::{
-    Root, Value,
-    mesh::{Mode, Primitive},
-    validation::Checked,
-};
+use gltf::json::{Root, Value, mesh::Primitive};
 use serde_json::Map;
 
-use crate::{
-    files::foreign::{POINT_CLOUD, SPLAT},
-    model::Model,
-};
-use container::File;
+use self::{container::File, image::ImageCache};
+use crate::{LoadOptions, files::foreign::SPLAT, model::Model};
 
-/// Names of the extensions that a file may require. They are implemented, or do not affect a still image.
+/// Names of the extensions that a file may require. They are implemented, or do not affect the image.
 const KNOWN: [&str; 21] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -52,13 +48,40 @@ const KNOWN: [&str; 21] = [
     "MSFT_lod",
 ];
 
-/// Reads a `.gltf` or `.glb` file, its buffers and its images.
-///
-/// Fails with a one-line message that names the faulty glTF object, but not the file. Features that are not shown are
-/// warnings in [`Model::notes`].
-pub(crate) fn read(path: &Path) -> Result<Model, String> {
-    let file = File::open(path)?;
-    check_version(&file)?;
+/// An opened `.gltf` or `.glb` file, from which several models can be read, such as the frames of an animation. Its
+/// buffers are in memory, and an image is decoded once.
+pub(crate) struct GltfFile {
+    file: File,
+    images: ImageCache,
+}
+
+impl GltfFile {
+    /// Reads a `.gltf` or `.glb` file and its buffers. Fails with a one-line message that does not name the file.
+    pub(crate) fn open(path: &Path) -> Result<GltfFile, String> {
+        let file = File::open(path)?;
+        check_version(&file)?;
+        Ok(GltfFile {
+            file,
+            images: ImageCache::new(),
+        })
+    }
+
+    /// Reads the model as `options` selects it: its geometry at a time, its materials, and the images that they use.
+    ///
+    /// Fails with a one-line message that names the faulty glTF object, but not the file. Features that are not shown
+    /// are warnings in [`Model::notes`].
+    pub(crate) fn read(&mut self, options: &LoadOptions) -> Result<Model, String> {
+        read(&self.file, &mut self.images, options)
+    }
+
+    /// Returns whether the file has animations.
+    pub(crate) fn is_animated(&self) -> bool {
+        !self.file.root.animations.is_empty()
+    }
+}
+
+/// Reads the model of a file as [`GltfFile::read`] does.
+fn read(file: &File, images: &mut ImageCache, options: &LoadOptions) -> Result<Model, String> {
     let mut model = Model::default();
     let unknown = |names: &[String]| -> Vec<String> {
         let known = |name: &String| KNOWN.contains(&name.as_str());
@@ -81,14 +104,6 @@ pub(crate) fn read(path: &Path) -> Result<Model, String> {
     if !used.is_empty() {
         model.note(format!("not shown: {}", used.join(", ")));
     }
-    note_variants(root, &mut model);
-    match root.animations.len() {
-        0 => {}
-        1 => model.note("shown in its rest pose: its animation does not play".to_owned()),
-        count => model.note(format!(
-            "shown in its rest pose: its {count} animations do not play"
-        )),
-    }
     if root.scenes.len() > 1 {
         let shown = root.scene.map_or(0, |scene| scene.value());
         let count = root.scenes.len();
@@ -96,25 +111,28 @@ pub(crate) fn read(path: &Path) -> Result<Model, String> {
             "only scene {shown} of its {count} scenes is shown (counted from 0)"
         ));
     }
-    nodes::read(&file, &mut model)?;
+    if has_splats(file) {
+        let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
+        let splats = primitives.filter(|primitive| primitive::has_strokes(primitive));
+        let text = "not shown: the Gaussian splats of {}";
+        model.note_count(text, ["primitive", "primitives"], splats.count() as u64);
+    }
+    nodes::read(file, images, options, &mut model)?;
     model.bake_flat_instances()?;
     if model.instances.is_empty() {
-        let points = |primitive: &Primitive| primitive.mode == Checked::Valid(Mode::Points);
-        let mut primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
-        return Err(match primitives.any(points) {
-            true if root
-                .extensions_used
-                .iter()
-                .any(|name| name.contains("splat")) =>
-            {
-                SPLAT
-            }
-            true => POINT_CLOUD,
-            false => "has no triangles that can be shown; export it with meshes",
+        return Err(match has_splats(file) {
+            true => SPLAT,
+            false => "has no triangles, lines or points that can be shown; export it with meshes",
         }
         .to_owned());
     }
     Ok(model)
+}
+
+/// Returns whether the file uses an extension for Gaussian splats, whose points are not surfaces.
+fn has_splats(file: &File) -> bool {
+    let used = &file.root.extensions_used;
+    used.iter().any(|name| name.contains("splat"))
 }
 
 /// Returns how many objects of which kinds use an extension, as ` (2 materials, 1 node)`. Returns an empty string if
@@ -159,27 +177,6 @@ fn primitives_with(root: &Root, name: &str) -> usize {
         extensions.is_some_and(|extensions| extensions.others.contains_key(name))
     };
     primitives.filter(uses).count()
-}
-
-/// Adds a warning to `model` if the file has material variants, because only its default materials are shown.
-fn note_variants(root: &Root, model: &mut Model) {
-    const VARIANTS: &str = "KHR_materials_variants";
-    let affected = primitives_with(root, VARIANTS);
-    let extensions = root.extensions.as_ref();
-    let variants = extensions
-        .and_then(|extensions| extensions.others.get(VARIANTS)?.get("variants")?.as_array());
-    let variants = variants.map_or(0, Vec::len);
-    if affected > 0 {
-        let (s, are) = if variants == 1 {
-            ("", "is")
-        } else {
-            ("s", "are")
-        };
-        let text = format!(
-            "shown with its default materials: {variants} material variant{s} of {{}} {are} not used"
-        );
-        model.note_count(&text, ["primitive", "primitives"], affected as u64);
-    }
 }
 
 /// Fails unless readers of glTF 2.0 must be able to read the file: its `minVersion` is 2.0, or it has no `minVersion`

@@ -4,32 +4,53 @@ use std::collections::BTreeSet;
 
 use glam::{DAffine3, DMat4, DQuat, DVec3, Vec3};
 use gltf::json::{
-    Node, camera,
+    Node,
     extensions::{root::KhrLightsPunctual, scene::khr_lights_punctual as punctual},
+    mesh::Primitive,
     validation::Checked,
 };
 
 use super::{
+    animation::Pose,
+    cameras::{self, CameraNode},
     container::File,
+    has_splats,
+    image::ImageCache,
     material,
-    primitive::{Deformation, Primitives},
+    primitive::{self, Deformation, Primitives},
+    variants::{self, Variant},
 };
 use crate::{
-    limits::{MAX_LENGTH, SAMPLE_LIMIT},
+    LoadOptions,
+    limits::SAMPLE_LIMIT,
     model::{
-        LightKind, Model, ModelCamera, ModelInstance, ModelLight, ModelView,
-        flat_instances::is_visible,
+        LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible, strokes::Strokes,
     },
 };
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
 
-/// Adds the materials, meshes, instances, lights and first camera of the file's scene to `model`. Fails with a message
-/// that names the faulty glTF object.
-pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
-    let tree = Tree::of(file)?;
-    material::read(file, &materials(file, &tree), model)?;
-    let mut primitives = Primitives::default();
+/// Adds the materials, meshes, instances, lights and cameras of the file's scene to `model`, as `options` selects them.
+/// Images that `images` contains are not decoded again. Fails with a message that names the faulty glTF object.
+pub(super) fn read(
+    file: &File,
+    images: &mut ImageCache,
+    options: &LoadOptions,
+    model: &mut Model,
+) -> Result<(), String> {
+    let variant = variants::variant(file, options.variant.as_deref(), model)?;
+    let pose = Pose::of(file, options, model)?;
+    let tree = Tree::of(file, &pose)?;
+    material::read(file, &materials(file, &tree, variant), images, model)?;
+    let mut meshes = MeshReader {
+        file,
+        tree: &tree,
+        pose: &pose,
+        variant,
+        primitives: Primitives::default(),
+        strokes: Vec::new(),
+    };
+    let mut cameras = Vec::new();
     for &index in &tree.order {
         let node = &file.root.nodes[index];
         let Some(transform) = tree.transforms[index] else {
@@ -37,16 +58,12 @@ pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
         };
         let in_node = |problem: String| format!("node {index}: {problem}");
         check_matrix(node.matrix.as_ref(), &format!("node {index}"), model);
-        match (node.camera, model.camera) {
-            (Some(camera), None) => {
-                model.camera =
-                    read_camera(file, camera.value(), transform, model).map_err(in_node)?;
-            }
-            (Some(_), Some(_)) => {
-                let text = "only the first of its cameras is used, without {}";
-                model.note_count(text, ["other", "others"], 1);
-            }
-            (None, _) => {}
+        if let Some(camera) = node.camera {
+            cameras.push(CameraNode {
+                node: index,
+                camera: camera.value(),
+                transform,
+            });
         }
         let extensions = node.extensions.as_ref();
         let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
@@ -55,18 +72,12 @@ pub(super) fn read(file: &File, model: &mut Model) -> Result<(), String> {
             model.lights.push(light);
         }
         if let Some(mesh) = node.mesh {
-            let placed = place_mesh(
-                file,
-                node,
-                mesh.value(),
-                &tree,
-                transform,
-                model,
-                &mut primitives,
-            );
+            let placed = meshes.place(index, mesh.value(), transform, model);
             placed.map_err(in_node)?;
         }
     }
+    cameras::read(file, &cameras, options.camera.as_deref(), model)?;
+    model.add_strokes(meshes.strokes, options.line_width)?;
     convert_photometric_lights(model);
     Ok(())
 }
@@ -96,9 +107,9 @@ fn convert_photometric_lights(model: &mut Model) {
     );
 }
 
-/// Returns the sorted indices of the materials that the scene's meshes use. The index one past the file's materials
+/// Returns the sorted indices of the materials that the scene's meshes use in a variant. The index one past the file's materials
 /// stands for glTF's default material, for primitives that name none. Invalid indices are left out.
-fn materials(file: &File, tree: &Tree) -> Vec<usize> {
+fn materials(file: &File, tree: &Tree, variant: Variant) -> Vec<usize> {
     let root = &file.root;
     let count = root.materials.len();
     let meshes = tree.order.iter().filter_map(|&node| root.nodes[node].mesh);
@@ -106,11 +117,7 @@ fn materials(file: &File, tree: &Tree) -> Vec<usize> {
     let meshes = meshes.into_iter().filter_map(|mesh| root.meshes.get(mesh));
     let primitives = meshes.flat_map(|mesh| &mesh.primitives);
     let named: BTreeSet<usize> = primitives
-        .map(|primitive| {
-            primitive
-                .material
-                .map_or(count, |material| material.value())
-        })
+        .map(|primitive| variants::material(primitive, variant).unwrap_or(count))
         .filter(|&index| index <= count)
         .collect();
     named.into_iter().collect()
@@ -125,8 +132,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Traverses the scene of the file. Fails if a node is missing, is reached twice, or has an invalid transform.
-    fn of(file: &File) -> Result<Tree, String> {
+    /// Traverses the scene of the file in the given pose. Fails if a node is missing, is reached twice, or has an invalid transform.
+    fn of(file: &File, pose: &Pose) -> Result<Tree, String> {
         let nodes = &file.root.nodes;
         let mut tree = Tree {
             order: Vec::new(),
@@ -142,7 +149,9 @@ impl Tree {
                 .get(index)
                 .ok_or_else(|| format!("there is no node {index}"))?;
             let transform = parent
-                * local_transform(node).map_err(|problem| format!("node {index}: {problem}"))?;
+                * pose
+                    .transform(index, node)
+                    .map_err(|problem| format!("node {index}: {problem}"))?;
             if !transform.is_finite() {
                 return Err(format!("node {index}: its transform is not finite"));
             }
@@ -183,23 +192,27 @@ fn roots(file: &File) -> Result<Vec<usize>, String> {
     }
 }
 
-/// Returns a node's transform relative to its parent, from its matrix or from its scale, rotation and translation.
-/// Fails if its rotation is not a valid quaternion.
-fn local_transform(node: &Node) -> Result<DAffine3, String> {
+/// Returns a node's transform relative to its parent in the rest pose, from its matrix or from its scale, rotation and
+/// translation. Fails if its rotation is not a valid quaternion.
+pub(super) fn local_transform(node: &Node) -> Result<DAffine3, String> {
     if let Some(matrix) = node.matrix {
         return Ok(DAffine3::from_mat4(DMat4::from_cols_array(
             &matrix.map(f64::from),
         )));
     }
     let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
-    let rotation = node
-        .rotation
-        .map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0);
     Ok(DAffine3::from_scale_rotation_translation(
         triple(node.scale.unwrap_or([1.0; 3])),
-        unit_quaternion(rotation)?,
+        rest_rotation(node)?,
         triple(node.translation.unwrap_or_default()),
     ))
+}
+
+/// Returns the rotation that a node has in its rest pose, without that of a matrix. Fails if it is not a valid
+/// quaternion.
+pub(super) fn rest_rotation(node: &Node) -> Result<DQuat, String> {
+    let rotation = node.rotation.map_or([0.0, 0.0, 0.0, 1.0], |all| all.0);
+    unit_quaternion(DQuat::from_array(rotation.map(f64::from)))
 }
 
 /// Adds a warning, once per model, if the last row of a matrix is not (0, 0, 0, 1); readers ignore that row. `of` names
@@ -218,9 +231,8 @@ fn check_matrix(matrix: Option<&[f32; 16]>, of: &str, model: &mut Model) {
     }
 }
 
-/// Normalises a quaternion (x, y, z, w). Fails if it is not finite or has no length.
-fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
-    let rotation = DQuat::from_array(rotation.map(f64::from));
+/// Normalises a quaternion. Fails if it is not finite or has no length.
+pub(super) fn unit_quaternion(rotation: DQuat) -> Result<DQuat, String> {
     if rotation.is_finite() && rotation.length_squared().is_normal() {
         Ok(rotation.normalize())
     } else {
@@ -228,61 +240,100 @@ fn unit_quaternion(rotation: [f32; 4]) -> Result<DQuat, String> {
     }
 }
 
-/// Adds instances of the node's mesh: one of each primitive for each transform of the node. A skinned mesh has one
-/// transform, the identity, because its vertices are already in scene coordinates.
-///
-/// `mesh` is its index in the file, and `transform` that of the node. Fails if the mesh or its skin is invalid.
-fn place_mesh(
-    file: &File,
-    node: &Node,
-    mesh: usize,
-    tree: &Tree,
-    transform: DAffine3,
-    model: &mut Model,
-    primitives: &mut Primitives,
-) -> Result<(), String> {
-    let missing = || format!("there is no mesh {mesh}");
-    let written = file.root.meshes.get(mesh).ok_or_else(missing)?;
-    let joints = match node.skin {
-        Some(skin) => joint_matrices(file, skin.value(), tree, model)?,
-        None => None,
-    };
-    let deformation = Deformation {
-        weights: node
-            .weights
-            .as_ref()
-            .or(written.weights.as_ref())
-            .map_or(&[], Vec::as_slice),
-        joints: joints.as_deref(),
-    };
-    // The joint matrices already transform vertices to scene coordinates.
-    let transforms = match &joints {
-        Some(_) => vec![DAffine3::IDENTITY],
-        None => instance_transforms(file, node, transform)?,
-    };
-    for (index, primitive) in written.primitives.iter().enumerate() {
-        let read = primitives.read(file, primitive, &deformation, model);
-        let read = read.map_err(|problem| format!("mesh {mesh}, primitive {index}: {problem}"))?;
-        let Some(shape) = read else { continue };
-        let material = match primitive.material {
-            Some(material) if material.value() < file.root.materials.len() => material.value(),
-            Some(material) => return Err(format!("there is no material {}", material.value())),
-            None => file.root.materials.len(),
+/// Reader of the meshes of nodes.
+struct MeshReader<'f> {
+    file: &'f File,
+    tree: &'f Tree,
+    pose: &'f Pose,
+    variant: Variant,
+    primitives: Primitives,
+    /// Points and lines that were read so far, in scene coordinates.
+    strokes: Vec<Strokes>,
+}
+
+impl MeshReader<'_> {
+    /// Adds instances of a node's mesh to the model: one of each primitive for each transform of the node. A skinned
+    /// mesh has one transform, the identity, because its vertices are already in scene coordinates. Points and lines
+    /// are added to `strokes` instead.
+    ///
+    /// `index` and `mesh` are the indices of node and mesh in the file, and `transform` is that of the node. Fails if
+    /// the mesh or its skin is invalid.
+    fn place(
+        &mut self,
+        index: usize,
+        mesh: usize,
+        transform: DAffine3,
+        model: &mut Model,
+    ) -> Result<(), String> {
+        let file = self.file;
+        let node = &file.root.nodes[index];
+        let missing = || format!("there is no mesh {mesh}");
+        let written = file.root.meshes.get(mesh).ok_or_else(missing)?;
+        let joints = match node.skin {
+            Some(skin) => joint_matrices(file, skin.value(), self.tree, model)?,
+            None => None,
+        };
+        let rest = node.weights.as_ref().or(written.weights.as_ref());
+        let rest = rest.map_or(&[][..], Vec::as_slice);
+        let deformation = Deformation {
+            weights: self.pose.weights(index).unwrap_or(rest),
+            joints: joints.as_deref(),
+        };
+        // The joint matrices already transform vertices to scene coordinates.
+        let mut transforms = match &joints {
+            Some(_) => vec![DAffine3::IDENTITY],
+            None => instance_transforms(file, node, transform)?,
+        };
+        // Exporters hide a node by scaling it to 0.
+        transforms.retain(is_visible);
+        for (number, primitive) in written.primitives.iter().enumerate() {
+            self.add(primitive, &deformation, &transforms, model)
+                .map_err(|problem| format!("mesh {mesh}, primitive {number}: {problem}"))?;
+        }
+        Ok(())
+    }
+
+    /// Adds instances of a primitive with these transforms to the model, or its points and lines to `strokes`. Fails if
+    /// the primitive is invalid.
+    fn add(
+        &mut self,
+        primitive: &Primitive,
+        deformation: &Deformation,
+        transforms: &[DAffine3],
+        model: &mut Model,
+    ) -> Result<(), String> {
+        let file = self.file;
+        let count = file.root.materials.len();
+        let material = variants::material(primitive, self.variant);
+        if let Some(material) = material.filter(|&material| material >= count) {
+            return Err(format!("there is no material {material}"));
+        }
+        let uv_sets = material::uv_sets(file, material);
+        let material = material.unwrap_or(count);
+        if primitive::has_strokes(primitive) {
+            if has_splats(file) {
+                return Ok(());
+            }
+            let read = primitive::strokes(file, primitive, deformation, uv_sets, material, model)?;
+            self.strokes.push(read.transformed(transforms)?);
+            return Ok(());
+        }
+        let read = self
+            .primitives
+            .read(file, primitive, deformation, uv_sets, model)?;
+        let Some(shape) = read else {
+            return Ok(());
         };
         let material = model.with_vertex_colors(shape, material)?;
-        // Exporters hide a node by scaling it to 0.
-        model.instances.extend(
-            transforms
-                .iter()
-                .filter(|transform| is_visible(transform))
-                .map(|&transform| ModelInstance {
-                    mesh: shape,
-                    material,
-                    transform,
-                }),
-        );
+        model
+            .instances
+            .extend(transforms.iter().map(|&transform| ModelInstance {
+                mesh: shape,
+                material,
+                transform,
+            }));
+        Ok(())
     }
-    Ok(())
 }
 
 /// Returns the transforms to scene coordinates of the node's mesh: `transform`, or one for each instance that
@@ -329,9 +380,9 @@ fn instance_transforms(
     let triple = |values: [f32; 3]| DVec3::from_array(values.map(f64::from));
     (0..count)
         .map(|index| {
-            let rotation = rotations
-                .as_ref()
-                .map_or([0.0, 0.0, 0.0, 1.0], |all| all[index]);
+            let rotation = rotations.as_ref().map_or(DQuat::IDENTITY, |all| {
+                DQuat::from_array(all[index].map(f64::from))
+            });
             let copy = transform
                 * DAffine3::from_scale_rotation_translation(
                     scales.as_ref().map_or(DVec3::ONE, |all| triple(all[index])),
@@ -351,8 +402,8 @@ fn instance_transforms(
         .collect()
 }
 
-/// Returns the matrix of each joint of the skin with this index, from mesh coordinates to scene coordinates in the rest
-/// pose. Returns `None` if a joint is not in the scene, and fails if the skin is invalid.
+/// Returns the matrix of each joint of the skin with this index, from mesh coordinates to scene coordinates in the pose
+/// of `tree`. Returns `None` if a joint is not in the scene, and fails if the skin is invalid.
 fn joint_matrices(
     file: &File,
     skin: usize,
@@ -395,57 +446,6 @@ fn joint_matrices(
         joints.push(moved);
     }
     Ok(Some(joints))
-}
-
-/// Reads the camera with this index, at a node with `transform`. Returns `None`, with a warning in `model`, if its type
-/// is unknown. Fails if it does not exist or its view is invalid.
-fn read_camera(
-    file: &File,
-    index: usize,
-    transform: DAffine3,
-    model: &mut Model,
-) -> Result<Option<ModelCamera>, String> {
-    let camera = file
-        .root
-        .cameras
-        .get(index)
-        .ok_or_else(|| format!("there is no camera {index}"))?;
-    let positive = |value: f32| value.is_finite() && value > 0.0;
-    let (view, aspect_ratio) = match (&camera.type_, &camera.perspective, &camera.orthographic) {
-        (Checked::Valid(camera::Type::Perspective), Some(perspective), _) => {
-            let yfov = perspective.yfov;
-            if !positive(yfov) || f64::from(yfov) >= std::f64::consts::PI {
-                return Err(format!(
-                    "camera {index} has a yfov of {yfov}, expected radians between 0 and π"
-                ));
-            }
-            let ratio = perspective.aspect_ratio.filter(|&ratio| positive(ratio));
-            let view = ModelView::Perspective { yfov: yfov.into() };
-            (view, ratio.map(f64::from))
-        }
-        (Checked::Valid(camera::Type::Orthographic), _, Some(orthographic)) => {
-            let [half_width, half_height] = [("xmag", orthographic.xmag), ("ymag", orthographic.ymag)]
-                .map(|(field, length)| {
-                    let seen = (1e-8..=MAX_LENGTH).contains(&f64::from(length));
-                    let wrong = format!(
-                        "camera {index} has a {field} of {length}, expected metres above 0 and up to 1e8"
-                    );
-                    seen.then_some(f64::from(length)).ok_or(wrong)
-                });
-            let (half_width, half_height) = (half_width?, half_height?);
-            let view = ModelView::Orthographic { half_height };
-            (view, Some(half_width / half_height))
-        }
-        _ => {
-            model.note(format!("ignored: camera {index}, whose type is unknown"));
-            return Ok(None);
-        }
-    };
-    Ok(Some(ModelCamera {
-        transform,
-        view,
-        aspect_ratio,
-    }))
 }
 
 /// Reads the light with this index, at a node with `transform`. Fails if the light does not exist or is invalid.

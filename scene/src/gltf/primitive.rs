@@ -1,20 +1,20 @@
-//! Conversion of glTF primitives to triangle meshes, with morph targets and skins in their rest pose.
+//! Conversion of glTF primitives to triangle meshes, and to points and lines, with morph targets and skins applied.
 
 use std::collections::HashMap;
 
-use glam::{DAffine3, DVec3, Vec3, Vec4};
+use glam::{DAffine3, DMat3, DVec3, Vec3, Vec4};
 use gltf::json::{
     mesh::{Mode, MorphTarget, Primitive, Semantic},
     validation::Checked,
 };
 
-use super::{compressed::Draco, container::File, material};
+use super::{compressed::Draco, container::File};
 use crate::{
     memory::{self, vec_with_capacity},
-    model::{Model, ModelMesh},
+    model::{Model, ModelMesh, strokes::Strokes},
 };
 
-/// The morph target weights and joint matrices that deform a mesh to its rest pose.
+/// The morph target weights and joint matrices that deform a mesh to its pose.
 pub(super) struct Deformation<'d> {
     /// Weight of each morph target; targets beyond the end have weight 0.
     pub(super) weights: &'d [f32],
@@ -34,23 +34,16 @@ impl Primitives {
     /// Returns the index of a primitive's mesh in the model. Adds the mesh unless one with equal data was added before.
     /// Skinned primitives are never shared.
     ///
-    /// Returns `None` if the primitive has no triangles, with a warning in `model` if it consists of points or lines.
-    /// Fails if it is invalid.
+    /// The material of the primitive uses `uv_sets` as first and second set of texture coordinates (n for `TEXCOORD_n`).
+    /// Returns `None` if the primitive has no triangles. Fails if it is invalid. It must not consist of points or lines.
     pub(super) fn read(
         &mut self,
         file: &File,
         primitive: &Primitive,
         deformation: &Deformation,
+        uv_sets: [Option<u32>; 2],
         model: &mut Model,
     ) -> Result<Option<usize>, String> {
-        if let Checked::Valid(Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip) =
-            primitive.mode
-        {
-            let text = "not shown: {} of points or lines";
-            model.note_count(text, ["primitive", "primitives"], 1);
-            return Ok(None);
-        }
-        let uv_sets = material::uv_sets(file, primitive);
         let moved = deformation.joints.is_some();
         let key = format!(
             "{:?} {:?} {:?} {:?} {:?} {:?} {uv_sets:?}",
@@ -176,21 +169,107 @@ impl<'f> Attributes<'f> {
     }
 }
 
-/// Reads a primitive in its rest pose, with the first and second set of texture coordinates (n for `TEXCOORD_n`) that
-/// its material uses.
+/// Returns whether a primitive consists of points or lines.
+pub(super) fn has_strokes(primitive: &Primitive) -> bool {
+    matches!(
+        primitive.mode,
+        Checked::Valid(Mode::Points | Mode::Lines | Mode::LineLoop | Mode::LineStrip)
+    )
+}
+
+/// Reads a primitive of points or lines, in mesh coordinates or, if it has a skin, in scene coordinates. `uv_sets` are
+/// those of its material, whose index in the model is `material`.
+///
+/// Fails if it is invalid. Without positions the result is empty.
+pub(super) fn strokes(
+    file: &File,
+    primitive: &Primitive,
+    deformation: &Deformation,
+    uv_sets: [Option<u32>; 2],
+    material: usize,
+    model: &mut Model,
+) -> Result<Strokes, String> {
+    let Some((mut vertices, indices)) = vertices(file, primitive, deformation, uv_sets)? else {
+        return Ok(Strokes::default());
+    };
+    vertices.normals = None;
+    vertices.tangents = None;
+    normalize(&mut vertices, model);
+    let count = vertices.positions.len();
+    check_indices(indices.as_deref(), count)?;
+    let corners = indices.as_ref().map_or(count, Vec::len);
+    let corner = |place: usize| {
+        indices
+            .as_ref()
+            .map_or(place as u32, |indices| indices[place])
+    };
+    let number = match primitive.mode {
+        Checked::Valid(Mode::Points) => corners,
+        Checked::Valid(Mode::Lines) => corners / 2,
+        Checked::Valid(Mode::LineLoop) if corners > 2 => corners,
+        _ => corners.saturating_sub(1),
+    };
+    let mut segments = vec_with_capacity(number)?;
+    segments.extend((0..number).map(|segment| match primitive.mode {
+        Checked::Valid(Mode::Points) => [corner(segment); 2],
+        Checked::Valid(Mode::Lines) => [corner(2 * segment), corner(2 * segment + 1)],
+        _ => [corner(segment), corner((segment + 1) % corners)],
+    }));
+    Ok(Strokes {
+        vertices,
+        segments,
+        material,
+    })
+}
+
+/// Reads a primitive of triangles, with the first and second set of texture coordinates (n for `TEXCOORD_n`) that its
+/// material uses.
 ///
 /// Returns `None` if it has no triangles. Fails if it is invalid. It must not consist of points or lines.
 fn mesh(
     file: &File,
     primitive: &Primitive,
     deformation: &Deformation,
-    [uv_set, second_set]: [Option<u32>; 2],
+    uv_sets: [Option<u32>; 2],
     model: &mut Model,
 ) -> Result<Option<ModelMesh>, String> {
     let mode = match primitive.mode {
         Checked::Valid(mode) => mode,
         Checked::Invalid => return Err("has no known mode".to_owned()),
     };
+    let Some((mut mesh, indices)) = vertices(file, primitive, deformation, uv_sets)? else {
+        return Ok(None);
+    };
+    mesh.triangles = triangles(indices.as_deref(), mesh.positions.len(), mode)?;
+    if mesh.triangles.is_empty() {
+        return Ok(None);
+    }
+    normalize(&mut mesh, model);
+    Ok(Some(mesh))
+}
+
+/// Normalises the vertex attributes of a mesh. Adds a warning to `model` for those that it removes because they are not
+/// finite.
+fn normalize(mesh: &mut ModelMesh, model: &mut Model) {
+    for dropped in mesh.normalize_attributes() {
+        let text = format!("ignored: {dropped} that are not finite, of {{}}");
+        model.note_count(&text, ["primitive", "primitives"], 1);
+    }
+}
+
+/// The vertices of a primitive, as a mesh without triangles, and its indices if it has any.
+type Vertices = (ModelMesh, Option<Vec<u32>>);
+
+/// Reads the vertices of a primitive, with morph targets and skin applied, and its indices if it has any. The mesh has
+/// no triangles yet.
+///
+/// Returns `None` if the primitive has no positions. Fails if it is invalid.
+fn vertices(
+    file: &File,
+    primitive: &Primitive,
+    deformation: &Deformation,
+    [uv_set, second_set]: [Option<u32>; 2],
+) -> Result<Option<Vertices>, String> {
     let Some(attributes) = Attributes::of(file, primitive)? else {
         return Ok(None);
     };
@@ -233,15 +312,7 @@ fn mesh(
         (None, Some(accessor)) => Some(file.integers::<1>(accessor.value())?.into_flattened()),
         (None, None) => None,
     };
-    mesh.triangles = triangles(indices.as_deref(), mesh.positions.len(), mode)?;
-    if mesh.triangles.is_empty() {
-        return Ok(None);
-    }
-    for dropped in mesh.normalize_attributes() {
-        let text = format!("ignored: {dropped} that are not finite, of {{}}");
-        model.note_count(&text, ["primitive", "primitives"], 1);
-    }
-    Ok(Some(mesh))
+    Ok(Some((mesh, indices)))
 }
 
 /// Returns the vertex colours `COLOR_0` in linear RGBA, with alpha 1 if they have none; `None` if there are no colours.
@@ -269,20 +340,8 @@ fn triangles(
     vertices: usize,
     mode: Mode,
 ) -> Result<Vec<[u32; 3]>, String> {
-    let wrong =
-        indices.and_then(|indices| indices.iter().find(|&&index| index as usize >= vertices));
-    if let Some(index) = wrong {
-        return Err(format!(
-            "its indices name vertex {index}, but there are {vertices} vertices"
-        ));
-    }
+    check_indices(indices, vertices)?;
     let count = indices.map_or(vertices, <[u32]>::len);
-    if u32::try_from(count).is_err() {
-        return Err(format!(
-            "has {count} corners, expected at most {}",
-            u32::MAX
-        ));
-    }
     let corner = |place: usize| indices.map_or(place as u32, |indices| indices[place]);
     let of = match mode {
         Mode::TriangleStrip => |triangle: usize| match triangle % 2 {
@@ -299,6 +358,25 @@ fn triangles(
     let mut triangles = vec_with_capacity(number)?;
     triangles.extend((0..number).map(|triangle| of(triangle).map(corner)));
     Ok(triangles)
+}
+
+/// Fails if an index is not below `vertices`, or if there are more than 2³²−1 indices or, without indices, vertices.
+fn check_indices(indices: Option<&[u32]>, vertices: usize) -> Result<(), String> {
+    let wrong =
+        indices.and_then(|indices| indices.iter().find(|&&index| index as usize >= vertices));
+    if let Some(index) = wrong {
+        return Err(format!(
+            "its indices name vertex {index}, but there are {vertices} vertices"
+        ));
+    }
+    let count = indices.map_or(vertices, <[u32]>::len);
+    match u32::try_from(count) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!(
+            "has {count} corners, expected at most {}",
+            u32::MAX
+        )),
+    }
 }
 
 /// Adds the offsets of a morph target, times its weight, to positions, normals and tangents of the mesh. Fails if the
@@ -351,8 +429,8 @@ fn morph(
     Ok(())
 }
 
-/// Transforms every vertex from mesh coordinates to scene coordinates by the weighted average of its joints' matrices.
-/// A vertex without weights is not transformed. Fails if a vertex names a joint that does not exist.
+/// Transforms every vertex from mesh coordinates to scene coordinates by the weighted average of its joints' matrices,
+/// and its normal by the inverse transpose. A vertex without weights is not transformed. Fails if a vertex names a joint that does not exist.
 fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> Result<(), String> {
     let mut sets = Vec::new();
     for set in 0.. {
@@ -393,7 +471,8 @@ fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> R
         let point: DVec3 = moved.transform_point3(position) / sum;
         mesh.positions[vertex] = point.as_vec3();
         if let Some(normals) = &mut mesh.normals {
-            normals[vertex] = apply(normals[vertex]);
+            let normal = normal_matrix(&(moved.matrix3 * sum.recip())) * normals[vertex].as_dvec3();
+            normals[vertex] = normal.as_vec3();
         }
         if let Some(tangents) = &mut mesh.tangents {
             let moved = apply(Vec3::from_slice(&tangents[vertex]));
@@ -401,4 +480,17 @@ fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> R
         }
     }
     Ok(())
+}
+
+/// Returns the matrix that transforms normals as `matrix` transforms positions: a positive multiple of its inverse
+/// transpose. It is also defined if `matrix` has no inverse.
+fn normal_matrix(matrix: &DMat3) -> DMat3 {
+    let (x, y, z) = (matrix.x_axis, matrix.y_axis, matrix.z_axis);
+    // The cofactor matrix is the inverse transpose times the determinant.
+    let cofactors = DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
+    if x.dot(cofactors.x_axis) < 0.0 {
+        -cofactors
+    } else {
+        cofactors
+    }
 }

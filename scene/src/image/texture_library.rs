@@ -39,7 +39,12 @@ impl TextureLibrary {
 
     /// Adds an image that is not a file of its own, such as an embedded one, and returns its index.
     pub(crate) fn add_image(&mut self, image: Image) -> u32 {
-        self.images.push(Arc::new(image));
+        self.share_image(Arc::new(image))
+    }
+
+    /// Adds an image that others may use too, and returns its index.
+    pub(crate) fn share_image(&mut self, image: Arc<Image>) -> u32 {
+        self.images.push(image);
         self.images.len() as u32 - 1
     }
 

@@ -1,4 +1,4 @@
-//! A model as its file describes it: meshes, instances, materials, a camera and lights. All model readers produce it.
+//! A model as its file describes it: meshes, instances, materials, cameras and lights. All model readers produce it.
 //!
 //! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
 //! vertex colours. Imports `image`, `scene` and what they import.
@@ -6,6 +6,7 @@
 pub(crate) mod flat_instances;
 mod merge_meshes;
 pub(crate) mod polygon;
+pub(crate) mod strokes;
 mod tangents;
 pub(crate) mod vertex_colors;
 
@@ -31,8 +32,11 @@ pub(crate) struct Model {
     pub(crate) materials: Vec<ModelMaterial>,
     /// Textures and images that `materials` refer to.
     pub(crate) library: TextureLibrary,
-    /// First camera in the scene of the file that can be used; `None` if there is none.
+    /// Camera that shows the model: the chosen one, or else the first in the scene of the file that can be used. `None`
+    /// if there is none.
     pub(crate) camera: Option<ModelCamera>,
+    /// All cameras in the scene of the file that can be used, with their names, which may be empty.
+    pub(crate) cameras: Vec<(String, ModelCamera)>,
     /// Lights of the file; empty for OBJ and PLY.
     pub(crate) lights: Vec<ModelLight>,
     /// Warnings for the user, one line each, without the file's name.

@@ -32,9 +32,10 @@ use self::{
     text::SceneText,
 };
 use crate::{
-    Error,
+    Error, LoadOptions,
     builder::{geometry::Geometry, materials::Materials},
     error::excerpt,
+    files::display_path,
     limits::{
         CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
     },
@@ -43,11 +44,14 @@ use crate::{
 
 /// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
 ///
-/// `path` is the scene file's path, for relative file names and error messages. [`Scene::files`] is left empty.
+/// `path` is the scene file's path, for relative file names and error messages. [`Scene::files`] is left empty. Animated
+/// models are shown at the time of `options`, unless their object has its own.
 ///
 /// # Errors
-/// [`Error::Scene`] at the place of the first problem.
-pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
+/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` sets anything else, or a time without
+/// an animated model.
+pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Scene, Error> {
+    check_options(path, options)?;
     let source = &SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
     let settings = Settings::read(source, &written)?;
@@ -65,9 +69,17 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
     )?;
     let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
     let materials = materials::read(source, &written.materials, settings.spp)?;
-    let mut builder = Builder::new(source, materials, settings.spp);
+    let mut builder = Builder::new(source, materials, settings.spp, options.time);
     for (index, raw) in written.objects.iter().enumerate() {
         builder.object(&Object::listed("object", index, raw))?;
+    }
+    if options.time.is_some() && !builder.is_time_used {
+        return Err(Error::File {
+            file: display_path(path),
+            problem: "cannot be shown at a time: it has no Model of an animated glTF file without a `time` of its own; \
+                      omit the time"
+                .to_owned(),
+        });
     }
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);
@@ -100,6 +112,7 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         tone: settings.tone,
         camera,
         framing: None,
+        cameras: Vec::new(),
         sky,
         direct_light,
         lights,
@@ -123,6 +136,36 @@ pub(crate) fn scene(path: &Path, text: &str) -> Result<Scene, Error> {
         ));
     }
     Ok(scene)
+}
+
+/// Fails with [`Error::File`] if an option other than the time is set, because a scene file has fields for them.
+fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
+    let problem = match options {
+        LoadOptions {
+            camera: Some(_), ..
+        } => {
+            "is a scene with a single camera, so that none can be chosen; omit the camera, or change `camera` in the scene"
+        }
+        LoadOptions {
+            variant: Some(_), ..
+        } => "is a scene, where the field `variant` of a Model chooses its variant; set it there",
+        LoadOptions {
+            animation: Some(_), ..
+        } => {
+            "is a scene, where the field `animation` of a Model chooses its animation; set it there"
+        }
+        LoadOptions {
+            line_width: Some(_),
+            ..
+        } => {
+            "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::File {
+        file: display_path(path),
+        problem: problem.to_owned(),
+    })
 }
 
 /// The render settings of a scene file, validated, with defaults for those that the file omits.

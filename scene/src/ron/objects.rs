@@ -15,7 +15,7 @@ use super::{
     text::{DisplacedSphereText, InstancesText, MeshText, ModelText, ObjectText, PlaceText},
 };
 use crate::{
-    Error,
+    Error, LoadOptions,
     builder::{
         geometry::{Corner, Geometry, MeshBuilder},
         materials::Materials,
@@ -24,10 +24,10 @@ use crate::{
     },
     error::excerpt,
     files::display_path,
-    limits::BUILDING_BYTES,
+    limits::{BUILDING_BYTES, MAX_LENGTH},
     memory,
     model::Model,
-    model_file,
+    model_file::{self, ModelFile},
     scene::{Instance, Light, Sphere},
 };
 
@@ -41,8 +41,12 @@ pub(crate) struct Builder<'s, 'a> {
     geometry: Geometry,
     /// Lights of models, in world space.
     lights: Vec<Light>,
-    /// Models that were read so far, by canonical path.
-    models: HashMap<PathBuf, ReadModel>,
+    /// Models that were read so far, by canonical path and options as text.
+    models: HashMap<(PathBuf, String), ReadModel>,
+    /// Time in seconds at which animated models without a field `time` are shown; `None` for their rest pose.
+    time: Option<f64>,
+    /// Whether a model was shown at `time`.
+    pub(crate) is_time_used: bool,
     /// Warnings for [`Scene::notes`](crate::Scene::notes).
     notes: Vec<String>,
 }
@@ -56,8 +60,13 @@ struct ReadModel {
 
 impl<'s, 'a> Builder<'s, 'a> {
     /// Creates a builder without objects for a scene. `materials` are those of the scene file, and `spp` is the number
-    /// of samples per pixel.
-    pub(crate) fn new(source: &'s SceneSource<'a>, materials: Materials, spp: u32) -> Self {
+    /// of samples per pixel. Animated models are shown at `time`, in seconds, unless their object has its own time.
+    pub(crate) fn new(
+        source: &'s SceneSource<'a>,
+        materials: Materials,
+        spp: u32,
+        time: Option<f64>,
+    ) -> Self {
         Builder {
             source,
             materials,
@@ -65,6 +74,8 @@ impl<'s, 'a> Builder<'s, 'a> {
             geometry: Geometry::default(),
             lights: Vec::new(),
             models: HashMap::new(),
+            time,
+            is_time_used: false,
             notes: Vec::new(),
         }
     }
@@ -231,9 +242,10 @@ impl<'s, 'a> Builder<'s, 'a> {
             .map(|raw| self.material(object, raw))
             .transpose()?;
         let lights = source.flag(object, "lights", written.lights, true)?;
+        let options = model_options(source, object, written)?;
         let before = self.geometry.primitive_count();
         let flat = self
-            .place_model(&path, &transform, replacement, lights)
+            .place_model(&path, options, &transform, replacement, lights)
             .and_then(|flat| {
                 if self.geometry.primitive_count() > before {
                     return Ok(flat);
@@ -251,7 +263,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds a transformed model. Its file is read only once. Returns the number of triangles that were left out because
+    /// Adds a transformed model. Its file is read only once for equal `options`. Returns the number of triangles that were left out because
     /// they have no area.
     ///
     /// `replacement` is the index of a material that replaces the model's own ones, unless it is `None`. `lights` says
@@ -262,15 +274,22 @@ impl<'s, 'a> Builder<'s, 'a> {
     fn place_model(
         &mut self,
         path: &Path,
+        mut options: LoadOptions,
         transform: &DAffine3,
         replacement: Option<u32>,
         lights: bool,
     ) -> Result<u64, String> {
         let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let ReadModel { model, first } = match self.models.entry(canonical) {
+        let key = (canonical, format!("{options:?}"));
+        let ReadModel { model, first } = match self.models.entry(key) {
             Entry::Occupied(read) => read.into_mut(),
             Entry::Vacant(entry) => {
-                let model = model_file::read_model(path)?;
+                let mut opened = ModelFile::open(path)?;
+                if options.time.is_none() && self.time.is_some() && opened.is_animated() {
+                    options.time = self.time;
+                    self.is_time_used = true;
+                }
+                let model = opened.read(&options)?;
                 let file = display_path(path);
                 let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
                 self.notes.extend(notes);
@@ -488,4 +507,32 @@ fn box_faces(center: DVec3, half_size: DVec3, degrees: f64) -> [[DVec3; 4]; 6] {
         [d, c, g, h],
         [e, f, b, a],
     ]
+}
+
+/// Reads the fields of a `Model` object that choose among what its file offers. Fails with [`Error::Scene`].
+fn model_options(
+    source: &SceneSource,
+    object: &Object,
+    written: &ModelText,
+) -> Result<LoadOptions, Error> {
+    let text = |field: &str, raw: Option<Raw>| {
+        let name = |raw| source.field::<String>(object, field, raw, "a name in quotes", |_| true);
+        raw.map(name).transpose()
+    };
+    let number = |field: &str, raw: Option<Raw>, expected: &str, valid: fn(f64) -> bool| {
+        let number = |raw| source.number(object, field, raw, expected, valid);
+        raw.map(number).transpose()
+    };
+    Ok(LoadOptions {
+        variant: text("variant", written.variant)?,
+        camera: None,
+        animation: text("animation", written.animation)?,
+        time: number("time", written.time, "seconds", |_| true)?,
+        line_width: number(
+            "line_width",
+            written.line_width,
+            "metres above 0 and up to 1e8",
+            |width| width > 0.0 && width <= MAX_LENGTH,
+        )?,
+    })
 }

@@ -172,7 +172,9 @@ fields! {
 
 fields! {
     /// The fields of a `Model` object, with unparsed values.
-    struct ModelText = "Model" { file, material?, lights?, scale?, rotate?, translate? }
+    struct ModelText = "Model" {
+        file, material?, lights?, variant?, animation?, time?, line_width?, scale?, rotate?, translate?,
+    }
 }
 
 fields! {

@@ -32,6 +32,15 @@ pub enum Framing {
     },
 }
 
+/// A camera of a model's file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedCamera {
+    /// Name of the camera in the file, or else that of its node; empty if both have none.
+    pub name: String,
+    /// Rule that gives the camera for any image size.
+    pub framing: Framing,
+}
+
 impl Framing {
     /// Returns the camera for an image of this width and height in pixels.
     pub fn camera(&self, (width, height): (u32, u32)) -> Camera {

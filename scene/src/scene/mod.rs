@@ -23,7 +23,7 @@ use crate::files::record::SceneFile;
 
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub use editable_parameters::EditableParameter;
-pub use framing::Framing;
+pub use framing::{Framing, NamedCamera};
 pub use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use light::{Environment, Light};
@@ -62,6 +62,8 @@ pub struct Scene {
     /// Rule that adapts the camera to the image size, for a model that was loaded without a scene file. `None` for a
     /// scene file, whose camera is fixed.
     pub framing: Option<Framing>,
+    /// Cameras of the model's file, in its order, for a model that was loaded without a scene file. Otherwise empty.
+    pub cameras: Vec<NamedCamera>,
     /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB, added to that of `lights`; 0 or more.
     pub sky: Vec3,
     /// Sampling strategy for direct light.

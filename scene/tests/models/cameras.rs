@@ -1,10 +1,10 @@
 //! Tests of model cameras and of automatic framing.
 
 use glam::Vec3;
-use raysieve::scene::{Projection, Scene};
+use raysieve::scene::{LoadOptions, Projection, Scene};
 use serde_json::json;
 
-use crate::{gltf::Gltf, triangles};
+use crate::{at, gltf::Gltf, load_with, refusal, triangles};
 
 #[test]
 fn a_perspective_camera_keeps_its_vertical_angle_at_any_size() {
@@ -84,4 +84,97 @@ fn automatic_framing_shows_the_whole_model_at_any_size() {
         }
         assert!(reach > 0.6, "{size:?}: {reach}");
     }
+}
+
+/// Returns a triangle with three cameras on nodes at z = 1, 2 and 3, of which the second is named `Side` and the third
+/// is on a node named `2`. The first is invalid.
+fn three_cameras() -> Gltf {
+    let mut model = Gltf::triangle();
+    model.json["cameras"] = json!([
+        { "type": "perspective", "perspective": { "yfov": -1.0, "znear": 0.1 } },
+        { "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 }, "name": "Side" },
+        { "type": "perspective", "perspective": { "yfov": 0.5, "znear": 0.1 } },
+    ]);
+    model.json["scenes"] = json!([{ "nodes": [0, 1, 2, 3] }]);
+    model.json["nodes"] = json!([
+        { "mesh": 0 },
+        { "camera": 0, "translation": [0, 0, 1] },
+        { "camera": 1, "translation": [0, 0, 2] },
+        { "camera": 2, "translation": [0, 0, 3], "name": "2" },
+    ]);
+    model
+}
+
+fn camera(wanted: &str) -> LoadOptions {
+    LoadOptions {
+        camera: Some(wanted.to_owned()),
+        ..LoadOptions::default()
+    }
+}
+
+#[test]
+fn a_camera_is_chosen_by_name_or_else_by_number() {
+    let path = three_cameras().write("chosen_camera");
+    // A name takes precedence over a number.
+    for (wanted, z) in [("Side", 2.0), ("2", 3.0), ("3", 3.0)] {
+        let scene = load_with(&path, &camera(wanted));
+        assert_eq!(scene.camera.origin, Vec3::new(0.0, 0.0, z), "{wanted}");
+        assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+        let names: Vec<&str> = scene.cameras.iter().map(|camera| &*camera.name).collect();
+        assert_eq!(names, ["Side", "2"]);
+    }
+    let origin = |index: usize| {
+        let cameras = load_with(&path, &camera("Side")).cameras;
+        cameras[index].framing.camera((64, 64)).origin.z
+    };
+    assert_eq!([origin(0), origin(1)], [2.0, 3.0]);
+}
+
+#[test]
+fn a_camera_that_is_missing_or_invalid_is_refused() {
+    let path = three_cameras().write("wrong_camera");
+    for wanted in ["side", "0", "4", "-1", ""] {
+        let expected = "expected one of 1, 2 \"Side\", 3 \"2\"";
+        let problem = refusal(&path, &camera(wanted));
+        assert!(problem.ends_with(expected), "{wanted}: {problem}");
+    }
+    let problem = refusal(&path, &camera("1"));
+    assert!(
+        problem.contains("node 1: camera 0 has a yfov of -1"),
+        "{problem}"
+    );
+    assert_eq!(problem, refusal(&path, &LoadOptions::default()));
+    let plain = Gltf::triangle().write("no_camera");
+    let problem = refusal(&plain, &camera("1"));
+    assert!(problem.contains("because it has no cameras"), "{problem}");
+}
+
+#[test]
+fn the_default_camera_is_the_first_and_a_note_lists_the_others() {
+    let mut model = three_cameras();
+    model.json["cameras"][0]["perspective"]["yfov"] = json!(1.0);
+    let scene = model.load("first_camera");
+    assert_eq!(scene.camera.origin.z, 1.0);
+    let note = "shown from camera 1 of its cameras 1, 2 \"Side\", 3 \"2\"";
+    assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
+}
+
+#[test]
+fn a_camera_follows_the_animation_of_its_node() {
+    let mut model = three_cameras();
+    model.animate(
+        2,
+        "translation",
+        "LINEAR",
+        &[0.0, 2.0],
+        "VEC3",
+        &[[0.0, 0.0, 2.0], [4.0, 0.0, 2.0]],
+    );
+    let path = model.write("moving_camera");
+    let options = LoadOptions {
+        camera: Some("Side".to_owned()),
+        ..at(0.5)
+    };
+    let scene = load_with(&path, &options);
+    assert_eq!(scene.camera.origin, Vec3::new(1.0, 0.0, 2.0));
 }

@@ -3,6 +3,7 @@
 #[path = "../../../tests/common/gltf.rs"]
 mod gltf;
 
+mod animations;
 mod cameras;
 mod containers;
 mod lighting;
@@ -13,7 +14,9 @@ mod meshes;
 mod nodes;
 mod obj;
 mod objects;
+mod strokes;
 mod textures;
+mod variants;
 mod wrong;
 
 use std::{
@@ -25,7 +28,7 @@ use glam::Vec3;
 use gltf::{Gltf, SQUARE};
 use raysieve::{
     device::render_scene::RenderScene,
-    scene::{Parameter, Scene},
+    scene::{LoadOptions, Parameter, Scene},
     shading::texture::sample_texture,
 };
 use serde_json::json;
@@ -42,6 +45,29 @@ fn folder(test: &str) -> PathBuf {
 /// Loads a scene or model, and panics with the error if that fails.
 fn load(path: &Path) -> Scene {
     Scene::load(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Loads a model as `options` selects it, and panics with the error if that fails.
+fn load_with(path: &Path, options: &LoadOptions) -> Scene {
+    Scene::load_with(path, options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the error for a choice that a file cannot follow. Checks that it is one line that begins with the file.
+fn refusal(path: &Path, options: &LoadOptions) -> String {
+    let error = Scene::load_with(path, options).expect_err("the choice is invalid");
+    let text = error.to_string();
+    assert!(!text.contains(char::is_control), "not one line: {text:?}");
+    let file = format!("{}: ", path.display());
+    let text = text.strip_prefix(&file).unwrap_or_else(|| panic!("{text}"));
+    text.to_owned()
+}
+
+/// Returns the options for a time in seconds.
+fn at(seconds: f64) -> LoadOptions {
+    LoadOptions {
+        time: Some(seconds),
+        ..LoadOptions::default()
+    }
 }
 
 /// Returns the error for an invalid file without the leading path. Checks that it is one line with exit code 2.

@@ -17,7 +17,7 @@ const WRONG: &str = r#"
 /scene = 1
     there is no scene 1
 /meshes/0/primitives/0/material = 9
-    node 0: there is no material 9
+    node 0: mesh 0, primitive 0: there is no material 9
 /nodes/0/camera = 0
     node 0: there is no camera 0
 /nodes/0/skin = 0
@@ -74,9 +74,16 @@ const WRONG: &str = r#"
     vertex 0 names joint 5, but there are 1
 
 /nodes = [{}]
-    has no triangles that can be shown; export it with meshes
+    has no triangles, lines or points that can be shown; export it with meshes
 /meshes/0/primitives/0/mode = 0
-    is a point cloud, which has no faces; make a mesh of it
+/extensionsUsed = ["KHR_gaussian_splatting"]
+    is a Gaussian splat, which has no surfaces
+/meshes/0/primitives/0/mode = 1
+/meshes/0/primitives/0/indices = 1
+    its indices name vertex 3, but there are 3 vertices
+/meshes/0/primitives/0/mode = 3
+/nodes/0/translation = [0, 1e9, 0]
+    a vertex is at
 /nodes/0/translation = [0, 1e300, 0]
     node 0: its transform is not finite
 /nodes/0/translation = [0, 1e9, 0]
@@ -157,7 +164,7 @@ fn errors_name_the_faulty_object_and_the_cause() {
             );
         }
     }
-    assert_eq!(cases, 45);
+    assert_eq!(cases, 47);
 }
 
 /// Loads a model with two materials whose image cannot be read. It is shown without the image.
@@ -252,7 +259,7 @@ fn notes_name_what_is_not_shown_once() {
     model.json["nodes"] = json!([
         { "mesh": 0, "children": [1, 2] },
         { "camera": 0, "extensions": light },
-        { "camera": 0, "extensions": light },
+        { "camera": 0, "extensions": light, "name": "top" },
     ]);
     textured(&mut model, json!({ "index": 0 }));
     model.json["materials"][0]["extensions"] = json!({ "XX_teapots": {} });
@@ -282,13 +289,13 @@ fn notes_name_what_is_not_shown_once() {
         notes,
         [
             ": not shown: XX_teapots (1 material, 2 nodes)",
-            ": shown in its rest pose: its animation does not play",
             ": only scene 0 of its 2 scenes is shown (counted from 0)",
-            ": shown with its default materials: 2 material variants of 3 primitives are not used",
+            ": shown with its default materials and without its variants \"red\", \"blue\"",
+            ": shown in its rest pose, without a time of its animation 1",
+            ": shown from camera 1 of its cameras 1, 2 \"top\"",
+            ": its points and lines are shown as spheres and tubes 7.071e-3 m wide",
             ": not shown: vertex colors of 1 mesh whose material has textures",
-            ": not shown: 2 primitives of points or lines",
             ": ignored: the range of 2 lights; light reaches infinitely far",
-            ": only the first of its cameras is used, without 1 other",
         ]
     );
 }

@@ -14,6 +14,7 @@ use std::{
 use compaction::select::Strategy;
 use glam::Vec3;
 
+use self::scenes::file_camera;
 use super::{
     DisplayFrame, ViewOptions,
     commands::Command,
@@ -51,6 +52,8 @@ pub(crate) struct Session {
     /// displayed.
     scene_error: Option<String>,
     orbit: Orbit,
+    /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
+    file_camera: Option<usize>,
     materials: Materials,
     /// Undo steps, the most recent last.
     past: Vec<Step>,
@@ -168,6 +171,7 @@ impl Session {
             debug_view,
             strategy,
             changes,
+            load,
             noise,
             watches,
             ..
@@ -180,7 +184,7 @@ impl Session {
         let loader = Loader::start(
             scene.clone(),
             trees.clone(),
-            (changes, noise),
+            (changes, load, noise),
             settings,
             watches,
             on_event.clone(),
@@ -200,6 +204,7 @@ impl Session {
             past: Vec::new(),
             gesture: None,
             orbit: Orbit::new(scene.camera, scene.size),
+            file_camera: file_camera(scene),
             size: scene.size,
             strategy,
             paused: false,
@@ -235,6 +240,7 @@ impl Session {
                 self.render_view();
                 None
             }
+            Change::NextCamera => self.next_camera(),
             Change::Undo => self.undo(),
             Change::PrintCamera => Some(self.scene_text()),
             Change::SaveCamera => Some(self.save_to_scene()),

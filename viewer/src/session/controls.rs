@@ -61,6 +61,7 @@ pub(crate) enum Change {
     Farther,
     Fly,
     Home,
+    NextCamera,
     Undo,
     PrintCamera,
     SaveCamera,
@@ -137,7 +138,7 @@ impl Control {
 use Action::{Fly, Render, Screen};
 
 /// All controls, in the order in which the help lists them.
-pub(crate) static CONTROLS: [Control; 25] = [
+pub(crate) static CONTROLS: [Control; 26] = [
     control(
         "drag, arrows",
         "orbit about the target",
@@ -185,6 +186,11 @@ pub(crate) static CONTROLS: [Control; 25] = [
         &[("0", Render(Change::Home)), ("Home", Render(Change::Home))],
     )
     .button("Home"),
+    control(
+        "C",
+        "next camera of the model's file",
+        &[("C", Render(Change::NextCamera))],
+    ),
     control(
         "u",
         "undo the last move or material change",

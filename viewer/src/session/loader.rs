@@ -32,7 +32,7 @@ use raysieve::{
     accel::trees::SceneBvhs,
     render::renderer::{Renderer, Settings},
 };
-use raysieve_scene::{Scene, SceneFile, SettingOverrides, atomic_file::folder_of};
+use raysieve_scene::{LoadOptions, Scene, SceneFile, SettingOverrides, atomic_file::folder_of};
 
 /// A scene that has been loaded or edited, ready to be displayed.
 pub(crate) struct Loaded {
@@ -90,7 +90,7 @@ impl Loader {
     pub(super) fn start(
         scene: Arc<Scene>,
         trees: Option<Arc<SceneBvhs>>,
-        (changes, noise): (SettingOverrides, Option<f32>),
+        (changes, load, noise): (SettingOverrides, LoadOptions, Option<f32>),
         settings: Settings,
         watches: bool,
         on_event: impl Fn(RenderEvent) + Send + 'static,
@@ -107,6 +107,7 @@ impl Loader {
             trees: trees.map(|trees| (scene.clone(), trees)),
             scene,
             changes,
+            load,
             noise,
             settings,
             watcher,
@@ -160,6 +161,8 @@ struct LoaderState<T: Fn(RenderEvent)> {
     unopened: Option<(PathBuf, Vec<SceneFile>)>,
     /// Command-line overrides, which are applied to each loaded scene.
     changes: SettingOverrides,
+    /// Choices among what the file of the displayed scene offers, which apply to its reloads.
+    load: LoadOptions,
     /// Target error of each new renderer; see [`Renderer::set_noise`].
     noise: Option<f32>,
     /// Settings of each new renderer.
@@ -273,7 +276,13 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// displayed one are watched until the opened one replaces it.
     fn load(&mut self, path: &Path, reason: LoadReason) {
         let opened = reason == LoadReason::Opened;
-        let (scene, files) = Scene::load_with_files(path);
+        // The choices of the command line belong to its own file.
+        let options = if opened {
+            LoadOptions::default()
+        } else {
+            self.load.clone()
+        };
+        let (scene, files) = Scene::load_with_files(path, &options);
         if opened {
             self.unopened = Some((path.to_owned(), files));
         } else {
@@ -292,6 +301,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 if let Some((_, files)) = self.unopened.take_if(|(of, _)| of == path)
                     && opened
                 {
+                    self.load = options;
                     self.files = files;
                     self.watch();
                 }

@@ -111,6 +111,7 @@ impl Viewer {
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
+        let follows_window = !options.keep_size;
         let session = Session::start(renderer, scene, options, screen.interval(), on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
         let mut viewer = Self {
@@ -120,7 +121,7 @@ impl Viewer {
             screen,
             view,
             wake,
-            follows_window: !options.keep_size,
+            follows_window,
             resize_due: None,
             cursor: PhysicalPosition::default(),
             dragging: None,

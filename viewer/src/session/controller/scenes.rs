@@ -11,7 +11,7 @@ use crate::session::{
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
-use raysieve_scene::Scene;
+use raysieve_scene::{Scene, escaped};
 
 impl Session {
     /// Requests a scene or model file, which is displayed once loaded. If loading fails, a message follows and the
@@ -44,6 +44,30 @@ impl Session {
             }
             SessionEvent::Query(query) => self.start_query(query),
         }
+    }
+
+    /// Shows the scene from the next camera of its file, which `Home` then returns to. Always returns a message, also if
+    /// the file has no cameras.
+    pub(super) fn next_camera(&mut self) -> Option<String> {
+        let cameras = &self.scene.cameras;
+        if cameras.is_empty() {
+            return Some("the file has no cameras to choose from".to_owned());
+        }
+        let index = self.file_camera.map_or(0, |last| last + 1) % cameras.len();
+        let (name, number) = (&cameras[index].name, index + 1);
+        let name = if name.is_empty() {
+            String::new()
+        } else {
+            format!(" {:?}", escaped(name))
+        };
+        let message = format!("camera {number}{name} of {}", cameras.len());
+        let camera = cameras[index].framing.camera(self.scene.size);
+        self.file_camera = Some(index);
+        self.record_view_separately();
+        self.orbit.replace_home(camera);
+        self.orbit.reset();
+        self.render_view();
+        Some(message)
     }
 
     /// Returns whether fly mode is on: keys move the camera and dragging looks around.
@@ -84,6 +108,7 @@ impl Session {
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
+            self.file_camera = file_camera(&scene);
             self.past.clear();
         } else {
             self.orbit.set_home(scene.camera, scene.size);
@@ -146,4 +171,10 @@ impl Session {
     pub(crate) fn scene_error(&self) -> Option<&str> {
         self.scene_error.as_deref()
     }
+}
+
+/// Returns the index of the camera of the scene's file with which the scene was loaded; `None` for another camera.
+pub(super) fn file_camera(scene: &Scene) -> Option<usize> {
+    let mut cameras = scene.cameras.iter();
+    cameras.position(|camera| camera.framing.camera(scene.size) == scene.camera)
 }

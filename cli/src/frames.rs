@@ -1,0 +1,109 @@
+//! The frames of an animation: `--frames` renders each into an image of its own.
+
+use std::{path::Path, sync::atomic::Ordering};
+
+use crate::error::Error;
+use raysieve::render::renderer::Ahead;
+use raysieve_scene::SceneLoader;
+
+use crate::{
+    Ending,
+    arguments::{Arguments, Frame, Outputs},
+    backend_line, headless, note,
+    signals::Signals,
+};
+
+/// Renders the frames of the scene at `path`, one after the other, or stops early at a signal as
+/// [`headless::render`] does. The file and its images are read once.
+///
+/// # Errors
+/// If the scene has no animation, or a frame cannot be loaded, rendered or written. The error names the frame; earlier
+/// frames remain.
+pub(crate) fn render(
+    arguments: &Arguments,
+    path: &Path,
+    frames: &[Frame],
+) -> Result<Ending, Error> {
+    let outputs = arguments.outputs(path);
+    if let Some(first) = frames.first() {
+        let outputs = outputs.of_frame(first.number);
+        outputs.check_stats()?;
+        outputs.check_picture()?;
+    }
+    let ahead = Ahead::open(arguments.backend());
+    let mut loader = SceneLoader::new(path);
+    arguments.stage(&mut loader, path, frames)?;
+    let signals = Signals::watch()?;
+    let mut run = Sequence {
+        arguments,
+        path,
+        loader,
+        outputs,
+        notes: Vec::new(),
+    };
+    for (index, &frame) in frames.iter().enumerate() {
+        let before = format!("raysieve: frame {} of {}", index + 1, frames.len());
+        if signals.received().load(Ordering::Relaxed) {
+            note(&format!("{before}: interrupted before it"));
+            return Ok(Ending::Interrupted);
+        }
+        let ending = run.render(frame, &before, &signals);
+        let ending = ending.map_err(|error| Error::Frame {
+            number: frame.number,
+            error: Box::new(error),
+        })?;
+        if ending == Ending::Interrupted {
+            return Ok(ending);
+        }
+    }
+    drop(ahead);
+    Ok(Ending::Done)
+}
+
+/// The state of a run that renders several frames.
+struct Sequence<'a> {
+    arguments: &'a Arguments,
+    /// Path of the scene or model.
+    path: &'a Path,
+    loader: SceneLoader,
+    /// Files of the sequence, whose names still lack the number of the frame.
+    outputs: Outputs,
+    /// Lines that were printed for earlier frames and are not printed again.
+    notes: Vec<String>,
+}
+
+impl Sequence<'_> {
+    /// Renders a frame into its files. `head` begins the line that announces it.
+    fn render(&mut self, frame: Frame, head: &str, signals: &Signals) -> Result<Ending, Error> {
+        let arguments = self.arguments;
+        let mut outputs = self.outputs.of_frame(frame.number);
+        note(&format!(
+            "{head}, at {:.3} s: {}",
+            frame.time,
+            outputs.picture.display()
+        ));
+        let scene = arguments.load_frame(&mut self.loader, self.path, frame)?;
+        outputs.look = arguments.look(&scene);
+        outputs.check_apart(&scene)?;
+        arguments.check_memory(&scene)?;
+        scene.notes.iter().for_each(|line| self.note_once(line));
+        let renderer = arguments.renderer(&scene)?;
+        self.note_once(&backend_line(&renderer));
+        headless::render(
+            renderer,
+            &scene,
+            arguments.layers(),
+            &outputs,
+            None,
+            signals,
+        )
+    }
+
+    /// Prints a line to standard error unless an earlier frame has printed it.
+    fn note_once(&mut self, line: &str) {
+        if !self.notes.iter().any(|known| known == line) {
+            note(line);
+            self.notes.push(line.to_owned());
+        }
+    }
+}

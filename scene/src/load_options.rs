@@ -1,0 +1,85 @@
+//! Choices among what a model file offers: a material variant, a camera, and the time of its animations.
+//!
+//! Imports only `error`.
+
+use crate::error::excerpt;
+
+/// Choices among what a model file offers. The default shows the default materials, the first camera, and the rest pose.
+///
+/// Cameras and animations are chosen by their name in the file or by their number, which starts at 1. A name takes
+/// precedence over a number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadOptions {
+    /// Name of a material variant of a glTF file (`KHR_materials_variants`); `None` for the default materials.
+    pub variant: Option<String>,
+    /// Name or number of a camera of a glTF file; `None` for the first one.
+    pub camera: Option<String>,
+    /// Name or number of the animation of a glTF file that plays; `None` for all of them. It needs a `time`.
+    pub animation: Option<String>,
+    /// Time in seconds at which the animations of a glTF file are shown; `None` for the rest pose. Before its first and
+    /// after its last keyframe, an animated property keeps the value of that keyframe.
+    pub time: Option<f64>,
+    /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF file, above 0 and up to
+    /// 1e8. `None` for 1/200 of the diagonal of the model's bounding box.
+    pub line_width: Option<f64>,
+}
+
+impl LoadOptions {
+    /// Returns the name of the first option that is set and that only glTF files can follow, such as `variant`. Returns
+    /// `None` if all options have their defaults.
+    pub(crate) fn first_set(&self) -> Option<&'static str> {
+        let set = [
+            ("variant", self.variant.is_some()),
+            ("camera", self.camera.is_some()),
+            ("animation", self.animation.is_some()),
+            ("time", self.time.is_some()),
+            ("line width", self.line_width.is_some()),
+        ];
+        set.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
+    }
+}
+
+/// Maximum number of objects that a message lists; of further ones it gives the number.
+const MAX_LISTED: usize = 12;
+
+/// Returns the index in `names` of the object with the name `wanted`, or else of the one with that number, which starts
+/// at 1. `kind` is the singular of the objects' name.
+///
+/// Fails with a message that lists what there is.
+pub(crate) fn choose(kind: &str, names: &[String], wanted: &str) -> Result<usize, String> {
+    let is_named = |name: &String| !name.is_empty() && name == wanted;
+    let named = names.iter().position(is_named);
+    let numbered = || {
+        let number = wanted.parse::<usize>().ok()?.checked_sub(1)?;
+        (number < names.len()).then_some(number)
+    };
+    named.or_else(numbered).ok_or_else(|| {
+        let wanted = excerpt(wanted);
+        match names.len() {
+            0 => format!("has no {kind} {wanted:?}, because it has no {kind}s; omit that choice"),
+            _ => format!(
+                "has no {kind} {wanted:?}; expected one of {}",
+                listed(names.iter().map(String::as_str), true)
+            ),
+        }
+    })
+}
+
+/// Lists objects for a message, such as `1 "Front", 2 "Top"`, or without numbers `"Front", "Top"`. At most twelve are
+/// listed.
+pub(crate) fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>, numbered: bool) -> String {
+    let more = names.len().saturating_sub(MAX_LISTED);
+    let words = names.take(MAX_LISTED).zip(1..).map(|(name, number)| {
+        let name = excerpt(name);
+        match (numbered, name.is_empty()) {
+            (true, true) => number.to_string(),
+            (true, false) => format!("{number} \"{name}\""),
+            (false, _) => format!("\"{name}\""),
+        }
+    });
+    let mut text = words.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and {more} more");
+    }
+    text
+}

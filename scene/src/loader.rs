@@ -1,0 +1,169 @@
+//! Loading of scenes and models, once or for each frame of an animation.
+//!
+//! Imports all other modules.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    Error, LoadOptions,
+    default_scene::{self, Extent, Staging},
+    files::{
+        display_path, file_type,
+        record::{SceneFile, recording},
+    },
+    model_file::{MODEL_TYPES, ModelFile},
+    ron,
+    scene::Scene,
+};
+
+/// Loads scenes from one file, such as the frames of an animation. What the frames share is read once: the buffers and
+/// images of a glTF file.
+///
+/// ```no_run
+/// use raysieve_scene::{LoadOptions, SceneLoader};
+///
+/// let mut loader = SceneLoader::new("fox.glb".as_ref());
+/// let mut options = LoadOptions::default();
+/// let times: Vec<f64> = (0..48).map(|frame| f64::from(frame) / 24.0).collect();
+/// loader.stage(&options, &times)?;
+/// for time in times {
+///     options.time = Some(time);
+///     let scene = loader.load(&options)?;
+/// }
+/// # Ok::<(), raysieve_scene::Error>(())
+/// ```
+pub struct SceneLoader {
+    path: PathBuf,
+    /// The opened model file; `None` before the first load, and for a scene file.
+    model: Option<ModelFile>,
+    /// Camera, exposure and light of all loads; `None` if each load has its own.
+    staging: Option<Staging>,
+    /// Files that were looked for so far.
+    files: Vec<SceneFile>,
+}
+
+/// Largest number of times at which [`SceneLoader::stage`] reads the model.
+const MAX_STAGED: usize = 16;
+
+impl SceneLoader {
+    /// Creates a loader for a scene or model file. Nothing is read yet.
+    pub fn new(path: &Path) -> SceneLoader {
+        SceneLoader {
+            path: path.to_owned(),
+            model: None,
+            staging: None,
+            files: Vec::new(),
+        }
+    }
+
+    /// Loads the scene like [`Scene::load`], as `options` selects it.
+    ///
+    /// # Errors
+    /// Those of [`Scene::load`]. Also [`Error::File`] if a chosen variant, camera or animation does not exist, or if an
+    /// option is set that the file cannot follow; the message lists what exists.
+    pub fn load(&mut self, options: &LoadOptions) -> Result<Scene, Error> {
+        let scene = self.record(|loader| loader.read(options))?;
+        Ok(Scene {
+            files: self.files.clone(),
+            ..scene
+        })
+    }
+
+    /// Fixes the camera, the exposure and the default lighting of all later loads, so that a model without a camera
+    /// stays in the image at all `times`, in seconds, and nothing flickers. At most 16 of them are examined, evenly
+    /// spread. Does nothing for a scene file.
+    ///
+    /// # Errors
+    /// Those of [`SceneLoader::load`].
+    pub fn stage(&mut self, options: &LoadOptions, times: &[f64]) -> Result<(), Error> {
+        if times.is_empty() || !is_model(&self.path) {
+            return Ok(());
+        }
+        let staging = self.record(|loader| {
+            let count = times.len().min(MAX_STAGED);
+            let mut first = None;
+            for number in 0..count {
+                let at = number * (times.len() - 1) / (count - 1).max(1);
+                let mut options = options.clone();
+                options.time = Some(times[at]);
+                let model = loader.read_model(&options)?;
+                let own = Extent::of(&model);
+                let (model, extent) = match first {
+                    None => (model, own),
+                    Some((model, extent)) => (model, own.union(extent)),
+                };
+                let has_camera = model.camera.is_some();
+                first = Some((model, extent));
+                if has_camera {
+                    break;
+                }
+            }
+            let (model, extent) = first.ok_or_else(|| loader.wrong("has no extent".to_owned()))?;
+            Staging::new(&model, &extent).map_err(|problem| loader.wrong(problem))
+        })?;
+        self.staging = Some(staging);
+        Ok(())
+    }
+
+    /// Returns the files that were looked for so far, existing or not.
+    pub(crate) fn into_files(self) -> Vec<SceneFile> {
+        self.files
+    }
+
+    /// Calls `read` and adds the files that it looks for to `files`.
+    fn record<T>(
+        &mut self,
+        read: impl FnOnce(&mut SceneLoader) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let (result, files) = recording(|| read(self));
+        for file in files {
+            if !self.files.iter().any(|known| known.path == file.path) {
+                self.files.push(file);
+            }
+        }
+        result
+    }
+
+    /// Loads the scene; [`Scene::files`] of the result is empty.
+    fn read(&mut self, options: &LoadOptions) -> Result<Scene, Error> {
+        if is_model(&self.path) {
+            let model = self.read_model(options)?;
+            let own;
+            let staging = match &self.staging {
+                Some(staging) => staging,
+                None => {
+                    let staging = Staging::new(&model, &Extent::of(&model));
+                    own = staging.map_err(|problem| self.wrong(problem))?;
+                    &own
+                }
+            };
+            return default_scene::scene(&self.path, model, staging);
+        }
+        let text = ron::source::read_scene_file(&self.path)?;
+        ron::scene(&self.path, &text, options)
+    }
+
+    /// Reads the model, and opens its file if that is not open yet.
+    fn read_model(&mut self, options: &LoadOptions) -> Result<crate::model::Model, Error> {
+        let file = display_path(&self.path);
+        let wrong = |problem: String| Error::File { file, problem };
+        let model = match &mut self.model {
+            Some(model) => Ok(model),
+            none => ModelFile::open(&self.path).map(|model| none.insert(model)),
+        };
+        model.and_then(|model| model.read(options)).map_err(wrong)
+    }
+
+    /// Returns the error for a problem of the file.
+    fn wrong(&self, problem: String) -> Error {
+        Error::File {
+            file: display_path(&self.path),
+            problem,
+        }
+    }
+}
+
+/// Returns whether a path is that of a model, by its extension.
+fn is_model(path: &Path) -> bool {
+    MODEL_TYPES.contains(&file_type(path).as_str())
+}
