@@ -17,7 +17,8 @@
 //
 // Streams and graphs. The calls that run an operation neither allocate device memory, load kernels, nor wait, so they
 // can be captured into a CUDA graph. The workspace must then live as long as the graph. Creating contexts, plans and
-// workspaces must not be captured. The calls leave the current CUDA context of the thread as it was.
+// workspaces must not be captured. The calls leave the current CUDA context of the thread as it was. A stream must
+// exist during a call: CUDA drivers crash on streams that were destroyed.
 //
 // Memory. Addresses of a plan on a GPU are device addresses (CUdeviceptr) that the stream's GPU can access. Addresses
 // of a plan on the CPU are those of host memory. Buffers need the alignment of their items only: that of the type,
@@ -29,6 +30,10 @@
 /* Written by cbindgen from capi/src. Do not edit. */
 
 #include <stdint.h>
+
+// The version of this header: 10,000 × major + 100 × minor + patch. Until version 1.0.0, a program needs a library
+// of the same major and minor version; from then on one of the same major version, and not an older one.
+#define COMPACTION_VERSION 100
 
 // The result of a call. `compaction_last_error()` has the details of a failure.
 enum compaction_status
@@ -97,6 +102,9 @@ typedef struct compaction_column {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Returns the version of the library, in the form of `COMPACTION_VERSION`, to compare with that of the header.
+uint32_t compaction_version(void);
 
 // Returns the message of the last call that failed on this thread, or an empty text. A call that succeeds keeps it.
 //

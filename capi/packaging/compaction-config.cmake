@@ -5,7 +5,6 @@ if(NOT TARGET compaction::compaction)
   add_library(compaction::compaction SHARED IMPORTED)
   set_target_properties(compaction::compaction PROPERTIES
     IMPORTED_LOCATION "${_compaction_prefix}/lib/libcompaction.so"
-    IMPORTED_NO_SONAME TRUE
     INTERFACE_INCLUDE_DIRECTORIES "${_compaction_prefix}/include")
 
   add_library(compaction::compaction_static STATIC IMPORTED)

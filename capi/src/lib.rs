@@ -13,7 +13,8 @@
 //! plans and its calls. The module `memory` turns addresses into buffers and slices, and `status` turns results and
 //! panics into a [`Status`].
 
-mod status;
+#[doc(hidden)]
+pub mod status;
 mod memory;
 mod types;
 mod context;
@@ -53,3 +54,31 @@ pub use workspace::{
     compaction_workspace_bytes, compaction_workspace_check, compaction_workspace_create,
     compaction_workspace_destroy,
 };
+
+/// The version of this header: 10,000 × major + 100 × minor + patch. Until version 1.0.0, a program needs a library
+/// of the same major and minor version; from then on one of the same major version, and not an older one.
+pub const COMPACTION_VERSION: u32 = 100;
+
+const _: () = assert!(
+    COMPACTION_VERSION
+        == 10_000 * number(env!("CARGO_PKG_VERSION_MAJOR"))
+            + 100 * number(env!("CARGO_PKG_VERSION_MINOR"))
+            + number(env!("CARGO_PKG_VERSION_PATCH")),
+    "COMPACTION_VERSION is not the version of the package"
+);
+
+/// Returns the number that a text of digits stands for.
+const fn number(digits: &str) -> u32 {
+    let (digits, mut value, mut at) = (digits.as_bytes(), 0, 0);
+    while at < digits.len() {
+        value = 10 * value + (digits[at] - b'0') as u32;
+        at += 1;
+    }
+    value
+}
+
+/// Returns the version of the library, in the form of `COMPACTION_VERSION`, to compare with that of the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn compaction_version() -> u32 {
+    COMPACTION_VERSION
+}

@@ -43,13 +43,13 @@ pub enum Status {
 
 /// A failure of a call: its code and its message of one line.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub struct Failure {
     status: Status,
     message: String,
 }
 
 impl Failure {
-    pub(crate) fn new(status: Status, message: impl Into<String>) -> Self {
+    pub fn new(status: Status, message: impl Into<String>) -> Self {
         Self {
             status,
             message: message.into(),
@@ -92,7 +92,7 @@ thread_local! {
 }
 
 /// Runs the body of a C function and returns its status. A failure or a panic becomes the last error of the thread.
-pub(crate) fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
+pub fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
     // What a panic leaves behind is not used again, except for workspaces, whose scratch memory any call may overwrite.
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return Status::CompactionSuccess,

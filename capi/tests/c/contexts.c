@@ -41,7 +41,11 @@ int main(int arguments, char **argument)
     select_and_close(opened);
 
     // A context that is not primary, opened twice.
+#if CUDA_VERSION >= 13000
+    DRIVER(cuCtxCreate(&created, NULL, 0, device));
+#else
     DRIVER(cuCtxCreate(&created, 0, device));
+#endif
     REQUIRE(created != primary);
     for (int time = 0; time < 2; time++) {
         OK(compaction_open_current(&opened));

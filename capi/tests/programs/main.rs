@@ -1,5 +1,5 @@
-//! Programs in C, C++ and Python that use the library through its headers and its module. On a machine without a GPU, those that need one are
-//! reported as ignored.
+//! Programs in C, C++ and Python that use the library through its headers and its module. On a machine without a GPU,
+//! those that need one are reported as ignored.
 
 use std::{
     env, fs,
@@ -44,16 +44,32 @@ const NO_EXCEPTIONS: Language = (
     &["-x", "c++", "-std=c++17", "-fno-exceptions"],
 );
 
+/// C with checks of addresses, leaks and undefined behaviour.
+const SANITIZED: Language = (
+    "sanitized",
+    "cc",
+    &[
+        "-std=c11",
+        "-D_POSIX_C_SOURCE=200809L",
+        "-fsanitize=address,undefined",
+        "-fno-sanitize-recover=all",
+    ],
+);
+
 /// The program that runs without NVRTC.
 const KERNELS: &str = "tests/c/kernels.c";
 
 /// The programs of the tests and the examples, the backends on which each runs, and its languages. A program receives
 /// the name of its backend.
-const PROGRAMS: [(&str, &[&str], &[Language]); 10] = [
-    ("tests/c/select.c", &["cpu", "cuda"], &[C]),
-    ("tests/c/operations.c", &["cpu", "cuda"], &[C]),
-    ("tests/c/errors.c", &["cpu", "cuda"], &[C]),
-    ("tests/c/threads.c", &["cpu", "cuda"], &[C]),
+const PROGRAMS: [(&str, &[&str], &[Language]); 14] = [
+    ("tests/c/select.c", &["cuda"], &[C]),
+    ("tests/c/select.c", &["cpu"], &[C, SANITIZED]),
+    ("tests/c/operations.c", &["cuda"], &[C]),
+    ("tests/c/operations.c", &["cpu"], &[C, SANITIZED]),
+    ("tests/c/errors.c", &["cuda"], &[C]),
+    ("tests/c/errors.c", &["cpu"], &[C, SANITIZED]),
+    ("tests/c/threads.c", &["cuda"], &[C]),
+    ("tests/c/threads.c", &["cpu"], &[C, SANITIZED]),
     ("tests/c/graph.c", &["cuda"], &[C]),
     ("tests/c/devices.c", &["cuda"], &[C]),
     ("tests/c/contexts.c", &["cuda"], &[C]),
@@ -69,6 +85,7 @@ const PROGRAMS: [(&str, &[&str], &[Language]); 10] = [
 fn main() {
     let arguments = Arguments::from_args();
     let has_gpu = cuda::open(0).is_ok();
+    name_library_as_loaded();
     let mut trials = Vec::new();
     for (source, backends, languages) in PROGRAMS {
         let program = Path::new(source).file_stem().unwrap().to_string_lossy();
@@ -209,6 +226,14 @@ fn installation_is_found() -> Result<(), Failed> {
         expect(run.arg("cpu").env("LD_LIBRARY_PATH", prefix.join("lib")))?;
     }
     Ok(())
+}
+
+/// Links the name by which programs load the library to the library under test, as `capi/install` does.
+fn name_library_as_loaded() {
+    let version = env!("CARGO_PKG_VERSION_MINOR");
+    let name = library_folder().join(format!("libcompaction.so.0.{version}"));
+    let _ = fs::remove_file(&name);
+    std::os::unix::fs::symlink("libcompaction_capi.so", &name).unwrap();
 }
 
 /// Returns the folder that contains the library under test, next to this program.
