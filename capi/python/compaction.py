@@ -22,6 +22,7 @@ The environment variable COMPACTION_LIBRARY names the library. By default, the s
 """
 
 import ctypes
+import functools
 import math
 import os
 import threading
@@ -104,37 +105,63 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.argtypes, _capsule_pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
 _KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 
 
+@functools.cache
+def _torch_type(dtype):
+    """Returns the kind and the size in bytes of a PyTorch type: torch.int32."""
+    if dtype.is_complex:
+        raise TypeError(f"{dtype}: items must be integers, floats or booleans")
+    if dtype.is_floating_point:
+        return "f", dtype.itemsize
+    name = str(dtype)
+    return "b" if name == "torch.bool" else "u" if name.startswith("torch.u") else "i", dtype.itemsize
+
+
 class _Array:
     """Address, shape and type of an array. ``device`` is None for host memory, -1 for the current CUDA context, or the
-    number of a GPU."""
+    number of a GPU. ``length`` is the first dimension, and ``item_bytes`` the size of all that shares a first index."""
+
+    __slots__ = ("name", "keep", "device", "kind", "size", "address", "is_read_only", "length", "item_bytes")
 
     def __init__(self, name, array, stream):
         self.name, self.is_read_only, self.keep = name, False, array
+        if type(array).__module__ == "torch" and array.is_cuda:
+            self._read_torch(array)
+            return
         interface = getattr(array, "__cuda_array_interface__", None)
         if interface is not None:
             self._read_interface(interface, -1)
-        elif getattr(array, "__array_interface__", None) is not None:
-            self._read_interface(array.__array_interface__, None)
+            return
+        interface = getattr(array, "__array_interface__", None)
+        if interface is not None:
+            self._read_interface(interface, None)
         elif hasattr(array, "__dlpack__"):
             self._read_dlpack(array, stream)
         else:
             raise TypeError(f"{name}: {type(array).__name__} has no __cuda_array_interface__, __dlpack__ or __array_interface__")
 
+    def _read_torch(self, tensor):
+        """Reads a tensor on a GPU. Its ``__cuda_array_interface__`` would take several times as long."""
+        self.device, self.address = -1, tensor.data_ptr()
+        self.kind, self.size = _torch_type(tensor.dtype)
+        self._set_shape(tensor.shape, None if tensor.is_contiguous() else tensor.stride())
+
     def _read_interface(self, interface, device):
         self.device = device
-        self.shape = tuple(interface["shape"])
-        order, self.kind, self.size = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
+        text = interface["typestr"]
+        self.kind, self.size = text[1], int(text[2:])
         self.address, self.is_read_only = interface["data"]
-        if order == ">":
+        if text[0] == ">":
             raise TypeError(f"{self.name}: big-endian items are not supported")
         if interface.get("mask") is not None:
             raise TypeError(f"{self.name}: masked arrays are not supported")
         strides = interface.get("strides")
-        self._check_strides(strides and [stride / self.size for stride in strides])
+        self._set_shape(interface["shape"], strides and [stride / self.size for stride in strides])
 
     def _read_dlpack(self, array, stream):
         kind, number = array.__dlpack_device__()
@@ -145,56 +172,50 @@ class _Array:
             capsule, self.device = array.__dlpack__(), None
         else:
             raise TypeError(f"{self.name}: DLPack device {kind} is neither the CPU nor CUDA")
-        pointer = ctypes.pythonapi.PyCapsule_GetPointer
-        pointer.argtypes, pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_void_p
-        tensor = _DLTensor.from_address(pointer(capsule, b"dltensor"))
+        tensor = _DLTensor.from_address(_capsule_pointer(capsule, b"dltensor"))
         # The capsule owns the tensor until it is dropped, because nobody consumes it.
         self.keep = (array, capsule)
         if tensor.code not in _KINDS or tensor.lanes != 1 or tensor.bits % 8 != 0:
             raise TypeError(f"{self.name}: items must be integers, floats or booleans")
-        self.shape = tuple(tensor.shape[: tensor.ndim])
         self.kind, self.size = _KINDS[tensor.code], tensor.bits // 8
         self.address = (tensor.data or 0) + tensor.byte_offset
-        self._check_strides(tensor.strides[: tensor.ndim] if tensor.strides else None)
+        dimensions = tensor.ndim
+        self._set_shape(tensor.shape[:dimensions], tensor.strides[:dimensions] if tensor.strides else None)
 
-    def _check_strides(self, strides):
-        """Checks that the items, whose strides are given in items, follow each other without gaps."""
-        expected = 1
-        for length, stride in reversed(list(zip(self.shape, strides or []))):
-            if stride != expected and length > 1 and math.prod(self.shape) > 0:
-                raise ValueError(f"{self.name} is not contiguous")
-            expected *= length
-
-    @property
-    def length(self):
-        """The number of items: the first dimension. A scalar is one item."""
-        return self.shape[0] if self.shape else 1
-
-    @property
-    def item_bytes(self):
-        """The size of an item, which includes all dimensions behind the first."""
-        return self.size * math.prod(self.shape[1:])
+    def _set_shape(self, shape, strides):
+        """Sets the length and the size of items, and checks the strides, given in items: no gaps between items."""
+        self.length = shape[0] if shape else 1
+        self.item_bytes = self.size if len(shape) < 2 else self.size * math.prod(shape[1:])
+        if strides:
+            expected = 1
+            for length, stride in zip(reversed(shape), reversed(strides)):
+                if stride != expected and length > 1 and 0 not in shape:
+                    raise ValueError(f"{self.name} is not contiguous")
+                expected *= length
 
     @property
     def type(self):
         """The name of the type: u32."""
         return f"{self.kind}{8 * self.size}"
 
-    def require(self, is_right, what):
-        if not is_right:
-            raise ValueError(f"{self.name}: {self.length} items of {self.item_bytes} bytes ({self.type}): {what}")
+    def fail(self, what):
+        raise ValueError(f"{self.name}: {self.length} items of {self.item_bytes} bytes ({self.type}): {what}")
 
     def require_flags(self):
-        self.require(self.kind in "bu" and self.item_bytes == 1, "flags are booleans or u8")
+        if self.item_bytes != 1 or self.kind not in "bu":
+            self.fail("flags are booleans or u8")
 
     def require_word(self):
-        self.require(self.kind == "u" and self.item_bytes in (4, 8), "counts and indices are u32 or u64")
+        if self.item_bytes not in (4, 8) or self.kind not in "iu":
+            self.fail("counts and indices have 32 or 64 bits")
 
     def require_output(self, length, of=None):
-        self.require(not self.is_read_only, "the output is read-only")
-        self.require(self.length >= length, f"up to {length} may be written")
-        if of is not None:
-            self.require((self.kind, self.item_bytes) == (of.kind, of.item_bytes), f"not the type of {of.name}")
+        if self.is_read_only:
+            self.fail("the output is read-only")
+        if self.length < length:
+            self.fail(f"up to {length} may be written")
+        if of is not None and (self.item_bytes != of.item_bytes or self.kind != of.kind):
+            self.fail(f"not the type of {of.name}")
 
 
 def _stream_handle(stream):
@@ -214,12 +235,17 @@ def _stream_handle(stream):
 # ------------------------------------------------------------------------------------- contexts, plans, workspaces
 
 
+@functools.cache
+def _driver():
+    return ctypes.CDLL("libcuda.so.1")
+
+
 def _context(device):
     """Returns (key, context) of the CPU (None), of the current context (-1) or of a GPU."""
     key = device
     if device == -1:
         current = ctypes.c_void_p()
-        ctypes.CDLL("libcuda.so.1").cuCtxGetCurrent(ctypes.byref(current))
+        _driver().cuCtxGetCurrent(ctypes.byref(current))
         key = ("current", current.value)
     with _lock:
         if key not in _contexts:
@@ -269,7 +295,8 @@ class _Call:
         read = _Array(name, array, self.stream)
         if not self.arrays:
             self.device = read.device
-        read.require((read.device is None) == (self.device is None), f"not where {self.arrays and self.arrays[0].name} is")
+        elif (read.device is None) != (self.device is None):
+            read.fail(f"not where {self.arrays[0].name} is")
         self.arrays.append(read)
         return read
 
@@ -279,7 +306,8 @@ class _Call:
             return 0
         word = self.array("item_count", count)
         word.require_word()
-        word.require(8 * word.size == bits and word.length >= 1, f"the counts of the call have {bits} bits")
+        if 8 * word.size != bits or word.length < 1:
+            word.fail(f"the counts of the call have {bits} bits")
         return word.address
 
 
@@ -289,8 +317,8 @@ class _Call:
 def select(flags, out, count, *, values=None, item_count=None, strategy=None, stream=None):
     """Writes the indices of the nonzero flags to `out`, or the items of `values` there, and their number to `count[0]`.
 
-    `flags` are u8 or booleans. `count`, and `out` for indices, are u32 or u64. `out` has room for as many items as there
-    are flags. An item of `values` is a row: all that has the same first index; it has 1, 2 or a multiple of 4 bytes, up
+    `flags` are u8 or booleans. `count`, and `out` for indices, are integers of 32 or 64 bits, and both have the same
+    size. `out` has room for as many items as there are flags. An item of `values` is a row: all that has the same first index; it has 1, 2 or a multiple of 4 bytes, up
     to 64. `item_count[0]`, if given, is the number of flags to read. `strategy` is the name of a strategy of the
     library.
     """
@@ -309,10 +337,12 @@ def _by_flags(name, flags, out, count, values, item_count, stream, *strategy):
     flags.require_flags()
     count.require_word()
     count.require_output(1)
-    out.require_output(flags.length, values or count)
-    if values is not None:
-        values.require(values.length == flags.length, f"not as many as the {flags.length} flags")
     bits = 8 * count.size
+    if flags.length >= 1 << (bits - (count.kind == "i")):
+        count.fail(f"too narrow for {flags.length} flags")
+    out.require_output(flags.length, values or count)
+    if values is not None and values.length != flags.length:
+        values.fail(f"not as many as the {flags.length} flags")
     read = call.item_count(item_count, bits)
     item_bytes = 0 if values is None else values.item_bytes
     plan, workspace = _prepare(call.device, call.stream, flags.length, "plan_" + name, *strategy, item_bytes, bits)
@@ -334,14 +364,16 @@ def radix_sort(keys, keys_out, *, values=None, values_out=None, item_count=None,
     """
     call = _Call(stream)
     keys, keys_out = call.array("keys", keys), call.array("keys_out", keys_out)
-    keys.require(keys.item_bytes == keys.size, "a key is a number")
+    if keys.item_bytes != keys.size:
+        keys.fail("a key is a number")
     keys_out.require_output(keys.length, keys)
     if (values is None) != (values_out is None):
         raise ValueError("values and values_out: one is missing")
     value_bytes = 0
     if values is not None:
         values, values_out = call.array("values", values), call.array("values_out", values_out)
-        values.require(values.length == keys.length, f"not as many as the {keys.length} keys")
+        if values.length != keys.length:
+            values.fail(f"not as many as the {keys.length} keys")
         values_out.require_output(keys.length, values)
         value_bytes = values.item_bytes
     word_bits = 32 if keys.length < 1 << 32 else 64

@@ -8,7 +8,7 @@ import sys
 import compaction
 
 ON_GPU = sys.argv[1] == "cuda"
-CODES = {"u1": "B", "u4": "I", "u8": "Q", "f4": "f", "b1": "?", "i2": "h"}
+CODES = {"u1": "B", "u4": "I", "u8": "Q", "f4": "f", "b1": "?", "i2": "h", "i4": "i", "i8": "q"}
 
 
 def driver(name, *arguments):
@@ -78,6 +78,29 @@ class DLPack:
         return new(ctypes.addressof(self.tensor), b"dltensor", None)
 
 
+class TorchType:
+    """A type as PyTorch has it."""
+
+    is_complex = False
+
+    def __init__(self, name, size):
+        self.name, self.itemsize, self.is_floating_point = name, size, name.startswith("float")
+
+    def __str__(self):
+        return f"torch.{self.name}"
+
+
+class Tensor:
+    """A tensor on a GPU as PyTorch has it."""
+
+    __module__, is_cuda = "torch", True
+
+    def __init__(self, array, dtype, is_contiguous=True):
+        self.array, self.dtype, self.shape = array, dtype, array.__cuda_array_interface__["shape"]
+        self.data_ptr = lambda: array.memory.address
+        self.is_contiguous, self.stride = lambda: is_contiguous, lambda: (2,)
+
+
 class Stream:
     """A stream as CuPy has it."""
 
@@ -130,6 +153,16 @@ def takes_dlpack():
     fails(ValueError, "flags is not contiguous", compaction.select, DLPack(Array("u1", [1, 0, 1]), 2), out, count)
 
 
+def takes_tensors():
+    out, count = Array("i8", [7] * 3), Array("i8", [0])
+    flags = Tensor(Array("b1", [True, False, True]), TorchType("bool", 1))
+    on_out, on_count = (Tensor(array, TorchType("int64", 8)) for array in (out, count))
+    compaction.select(flags, on_out, on_count, stream=STREAM)
+    assert out.items() == [0, 2, 7] and count.items() == [2]
+    fails(ValueError, "flags is not contiguous", compaction.select, Tensor(flags.array, flags.dtype, False), on_out, on_count)
+    fails(ValueError, "(f32)", compaction.select, Tensor(out, TorchType("float32", 4)), on_out, on_count)
+
+
 def takes_numpy():
     try:
         import numpy
@@ -151,6 +184,8 @@ def refuses_invalid_arguments():
     fails(ValueError, "flags are booleans or u8", compaction.select, out, out, count)
     fails(ValueError, "up to 3 may be written", compaction.select, flags, count, count)
     fails(ValueError, "not the type of count", compaction.select, flags, Array("u8", [0] * 3), count)
+    fails(ValueError, "not the type of count", compaction.select, flags, Array("i4", [0] * 3), count)
+    fails(ValueError, "have 32 or 64 bits", compaction.select, flags, out, Array("f4", [0]))
     fails(ValueError, "not as many as the 3 flags", compaction.select, flags, out, count, values=Array("u4", [0] * 4))
     fails(ValueError, "read-only", compaction.select, flags, Array("u4", [0] * 3, data=(out.memory.address, True)), count)
     fails(ValueError, "not contiguous", compaction.select, Array("u1", [1, 0, 1], strides=(2,)), out, count)
@@ -171,9 +206,12 @@ if ON_GPU:
 for length in (0, 1, 100, 9000):
     selects_and_partitions(length, "u4")
     sorts(length)
-selects_and_partitions(100, "u8")
+for kind in ("u8", "i4", "i8"):
+    selects_and_partitions(100, kind)
 takes_dlpack()
-if not ON_GPU:
+if ON_GPU:
+    takes_tensors()
+else:
     takes_numpy()
 refuses_invalid_arguments()
 compaction.clear()
