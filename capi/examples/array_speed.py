@@ -1,7 +1,7 @@
 """Measures compaction on arrays of PyTorch and CuPy, next to what these libraries offer.
 
 Each row compares results first, and then prints the median time between two CUDA events around a call, in microseconds.
-The calls rotate over inputs of at least 256 MB together, so that no input stays in the cache::
+The calls rotate over at least 256 MB of keys and 64 MB of flags, so that no input stays in the cache::
 
     cargo build --release -p compaction-capi
     export COMPACTION_LIBRARY=target/release/libcompaction_capi.so PYTHONPATH=capi/python
