@@ -302,7 +302,7 @@ pub use self::{
     load_options::LoadOptions,
     loader::SceneLoader,
     ron::{
-        edit::{materials_to_ron, save_camera, save_view},
+        edit::{can_save_view, materials_to_ron, save_camera, save_view},
         materials,
     },
     scene::{

@@ -31,7 +31,7 @@ pub(crate) use materials::MaterialInfo;
 pub(crate) use recent_stats::StageTimes;
 pub(crate) use recent_stats::{Recent, RecentBounce};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{Comparison, StrategyComparison};
+pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -172,6 +172,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::Frame) => viewer.update(),
             Wake::Render(RenderEvent::DebugImage) => viewer.update_debug_image(),
             Wake::Render(RenderEvent::Message(note)) => viewer.say(note),
+            Wake::Render(RenderEvent::Problem(problem)) => viewer.say_problem(problem),
             Wake::Render(RenderEvent::Path(inspected)) => viewer.show_path(*inspected),
             Wake::Render(RenderEvent::Session(event)) => viewer.handle_event(event),
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
@@ -185,6 +186,7 @@ impl ApplicationHandler<Wake> for App<'_> {
         };
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
+            WindowEvent::CloseRequested if !viewer.may_quit() => {}
             WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),

@@ -206,13 +206,16 @@ fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
 }
 
 fn strategy_row<'a>(strategy_row: &StrategyComparison) -> Row<'a> {
-    let relative = |by: f64, how: &str| format!("{} {how}", format::percent(by));
     let (colour, against) = match &strategy_row.comparison {
         Comparison::Current => (BRIGHT, "current".to_owned()),
         Comparison::NotEnoughData => (DIM, "not enough data yet".to_owned()),
-        Comparison::NoClearDifference => (PLAIN, "no clear difference".to_owned()),
-        Comparison::Faster(by) => (ACCENT, relative(*by, "faster")),
-        Comparison::Slower(by) => (PLAIN, relative(*by, "slower")),
+        Comparison::Difference(difference) => {
+            let colour = match difference.is_unclear() || difference.by < 0.0 {
+                true => PLAIN,
+                false => ACCENT,
+            };
+            (colour, format::difference(*difference))
+        }
     };
     let speed = if strategy_row.rays_per_second > 0.0 {
         format::millions(strategy_row.rays_per_second)

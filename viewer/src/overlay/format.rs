@@ -1,6 +1,8 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
+use crate::session::Difference;
+
 /// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
     if count < 1000 {
@@ -35,6 +37,20 @@ pub(super) fn microseconds(microseconds: f64) -> String {
 /// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.
 pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
+}
+
+/// Formats a difference in speed with its confidence interval: `11.7 % faster (8.1 to 15.3)`, or
+/// `no clear difference (-2.0 to +22.4 %)`.
+pub(super) fn difference(difference: Difference) -> String {
+    let Difference { by, low, high } = difference;
+    let (low, high) = (100.0 * low, 100.0 * high);
+    if difference.is_unclear() {
+        format!("no clear difference ({low:+.1} to {high:+.1} %)")
+    } else if by > 0.0 {
+        format!("{} faster ({low:.1} to {high:.1})", percent(by))
+    } else {
+        format!("{} slower ({:.1} to {:.1})", percent(-by), -high, -low)
+    }
 }
 
 /// Formats a rate, given per second, in millions per second without the unit: `12.3`.

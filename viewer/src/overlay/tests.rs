@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use super::{Detail, Overlay};
-use crate::session::{Comparison, Recent, RecentBounce, StageTimes, State, StrategyComparison};
+use crate::session::{
+    Comparison, Difference, Recent, RecentBounce, StageTimes, State, StrategyComparison,
+};
 use raysieve::render::stats::{BounceStats, Stats};
 
 /// Statistics of one device that fill graph, table and comparison of strategies, with nine bounces.
@@ -25,7 +27,11 @@ fn full() -> (Stats, Recent) {
     let strategy_row = |strategy: &str| StrategyComparison {
         strategy: strategy.to_owned(),
         rays_per_second: 1e9,
-        comparison: Comparison::Slower(0.123),
+        comparison: Comparison::Difference(Difference {
+            by: -0.123,
+            low: -0.15,
+            high: -0.1,
+        }),
     };
     let stats = Stats {
         scene: "scene.ron".to_owned(),

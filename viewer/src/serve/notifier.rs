@@ -44,7 +44,7 @@ pub(super) fn event_sender(
         notifier.notify(|pending| match event {
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
-            RenderEvent::Message(note) => pending.note = Some(note),
+            RenderEvent::Message(note) | RenderEvent::Problem(note) => pending.note = Some(note),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,

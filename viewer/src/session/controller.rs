@@ -530,7 +530,10 @@ impl Session {
     fn expose(&mut self, stops: f32) -> Option<String> {
         let stops = self.look.exposure_stops + stops;
         self.look.exposure_stops = stops.clamp(-MAX_STOPS, MAX_STOPS);
-        Some(format!("exposure {:+.1} stops", self.look.exposure_stops))
+        // Scenes may have quarters of a stop.
+        let text = format!("{:+.2}", self.look.exposure_stops);
+        let text = text.strip_suffix('0').unwrap_or(&text);
+        Some(format!("exposure {text} stops"))
     }
 }
 

@@ -82,13 +82,15 @@ pub(crate) enum Change {
 }
 
 /// An action that affects one viewer only: changes how much of the statistics is shown, saves the picture, shows or
-/// hides the list of keys (the window turns its pages first), or quits (window only).
+/// hides the list of keys (the window turns its pages first), or ends the viewer (window only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
     Overlay,
     Save,
     Keys,
+    /// Closes the topmost panel, or quits if none is open.
+    Close,
     Quit,
 }
 
@@ -225,7 +227,11 @@ pub(crate) static CONTROLS: [Control; 26] = [
         &[("K", Render(Change::SaveCamera))],
     ),
     control("Ctrl + click", "focus there (camera with a lens)", &[]),
-    control("click", "show one path of the pixel, bounce by bounce", &[]),
+    control(
+        "click",
+        "show one path of the pixel, bounce by bounce; again: hide it",
+        &[],
+    ),
     control(
         "h",
         "statistics: all, a few, none",
@@ -289,10 +295,10 @@ pub(crate) static CONTROLS: [Control; 26] = [
         on_page: false,
         ..control(
             "q, Escape",
-            "quit",
+            "quit; Escape closes an open panel first",
             &[
                 ("q", Screen(ScreenAction::Quit)),
-                ("Escape", Screen(ScreenAction::Quit)),
+                ("Escape", Screen(ScreenAction::Close)),
             ],
         )
     },

@@ -115,10 +115,10 @@ impl Drop for Busy {
     }
 }
 
-/// Traces the requested path. Returns the event to report; an error becomes a message.
+/// Traces the requested path. Returns the event to report; an error becomes a problem to display.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
-        .unwrap_or_else(|error| RenderEvent::Message(error.to_string()))
+        .unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
 }
 
 /// Traces the requested path, and returns the event to report.

@@ -268,7 +268,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     },
                 ))));
             }
-            Err(error) => (self.on_event)(RenderEvent::Message(error.to_string())),
+            Err(error) => (self.on_event)(RenderEvent::Problem(error.to_string())),
         }
     }
 
@@ -314,7 +314,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 let error = error.to_string();
                 report(&error);
                 (self.on_event)(if opened {
-                    RenderEvent::Message(error)
+                    RenderEvent::Problem(error)
                 } else {
                     RenderEvent::Session(SessionEvent::SceneError(error))
                 });
@@ -359,7 +359,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             Some(Ok(watcher)) => watcher.watcher(),
             Some(Err(error)) => {
                 let line = format!("cannot watch the scene's files for changes: {error}");
-                return (self.on_event)(RenderEvent::Message(line));
+                return (self.on_event)(RenderEvent::Problem(line));
             }
         };
         let unopened = self.unopened.iter().flat_map(|(_, files)| files);
@@ -377,7 +377,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 watched.insert(folder);
             } else if folder.is_dir() {
                 let line = format!("cannot watch {} for changes", folder.display());
-                (self.on_event)(RenderEvent::Message(line));
+                (self.on_event)(RenderEvent::Problem(line));
             }
         }
         self.watched = watched;

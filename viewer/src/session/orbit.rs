@@ -43,6 +43,11 @@ impl Orbit {
         self.camera = self.home;
     }
 
+    /// Returns whether the current camera is exactly the scene's.
+    pub(super) fn is_home(&self) -> bool {
+        self.camera == self.home
+    }
+
     /// Replaces the scene's camera, for example after the current one was saved, and leaves the current camera
     /// unchanged.
     pub(super) fn replace_home(&mut self, home: Camera) {

@@ -435,21 +435,22 @@ mod tests {
         assert_eq!(early[0].strategy, "atomic");
         assert_eq!(comparison(&early, "off"), Some(Comparison::NotEnoughData));
         let late = render("atomic", 40, 150.0);
-        let Some(Comparison::Slower(by)) = comparison(&late, "off") else {
-            panic!("{late:?}");
+        let difference = |strategies: &[super::StrategyComparison], name: &str| match comparison(
+            strategies, name,
+        ) {
+            Some(Comparison::Difference(difference)) => difference,
+            other => panic!("{other:?}"),
         };
-        assert!((by - 1.0 / 3.0).abs() < 0.03, "{by}");
-        let same = render("look-back", 40, 150.2);
-        assert_eq!(
-            comparison(&same, "atomic"),
-            Some(Comparison::NoClearDifference),
-            "{same:?}"
-        );
-        let back = render("off", 40, 100.0);
+        let slower = difference(&late, "off");
+        assert!((slower.by + 1.0 / 3.0).abs() < 0.03, "{slower:?}");
         assert!(
-            matches!(comparison(&back, "atomic"), Some(Comparison::Faster(_))),
-            "{back:?}"
+            slower.low < slower.by && slower.by < slower.high && slower.high < 0.0,
+            "{slower:?}"
         );
+        let same = render("look-back", 40, 150.2);
+        assert!(difference(&same, "atomic").is_unclear(), "{same:?}");
+        let back = render("off", 40, 100.0);
+        assert!(difference(&back, "atomic").low > 0.0, "{back:?}");
         render("sequences", 40, 1.0);
         let four = render("scan-scatter", 40, 1.0);
         let names: Vec<_> = four.iter().map(|entry| entry.strategy.as_str()).collect();

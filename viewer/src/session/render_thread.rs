@@ -33,6 +33,8 @@ pub(crate) enum RenderEvent {
     Frame,
     /// A message to display to the users.
     Message(String),
+    /// A problem to display to the users, marked as an error.
+    Problem(String),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
     /// A new debug image is available from `Session::debug_image`.
@@ -354,7 +356,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let made = made.unwrap_or_else(|error| {
             // Memory for denoising may be lacking; the render continues without it.
             self.denoises = false;
-            (self.publisher.events.0)(RenderEvent::Message(format!(
+            (self.publisher.events.0)(RenderEvent::Problem(format!(
                 "no denoised preview: {error}"
             )));
             false
@@ -447,7 +449,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if let Some(strategy) = commands.strategy {
             // The strategy may not be available on this machine; the previous one stays in use.
             if let Err(error) = self.renderer.set_strategy(strategy) {
-                (self.publisher.events.0)(RenderEvent::Message(error.to_string()));
+                (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
             }
             self.recorder.set_strategy();
             changed = true;

@@ -24,12 +24,26 @@ pub(crate) enum Comparison {
     Current,
     /// The strategy, or the one in use, has fewer than 8 intervals.
     NotEnoughData,
-    /// The difference is within the measurement noise.
-    NoClearDifference,
-    /// The strategy is faster by this fraction (above 0) of the rays per second of the strategy in use.
-    Faster(f64),
-    /// The strategy is slower by this fraction (above 0) of the rays per second of the strategy in use.
-    Slower(f64),
+    /// The difference in speed from the strategy in use.
+    Difference(Difference),
+}
+
+/// A difference in speed, as fractions of the rays per second of the strategy in use; positive is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Difference {
+    /// Difference of the medians.
+    pub(crate) by: f64,
+    /// Lower end of the confidence interval (about 95 %).
+    pub(crate) low: f64,
+    /// Upper end of the confidence interval (about 95 %).
+    pub(crate) high: f64,
+}
+
+impl Difference {
+    /// Returns whether the interval leaves open which strategy is faster.
+    pub(crate) fn is_unclear(self) -> bool {
+        self.low <= 0.0 && self.high >= 0.0
+    }
 }
 
 /// Maximum number of strategies listed, including the one in use.
@@ -124,13 +138,15 @@ impl SpeedDistribution {
             return Comparison::NotEnoughData;
         }
         let by = self.median / current.median - 1.0;
-        if (self.median - current.median).abs() <= self.notch + current.notch || !by.is_finite() {
-            Comparison::NoClearDifference
-        } else if by > 0.0 {
-            Comparison::Faster(by)
-        } else {
-            Comparison::Slower(-by)
+        let margin = (self.notch + current.notch) / current.median;
+        if !(by.is_finite() && margin.is_finite()) {
+            return Comparison::NotEnoughData;
         }
+        Comparison::Difference(Difference {
+            by,
+            low: by - margin,
+            high: by + margin,
+        })
     }
 }
 

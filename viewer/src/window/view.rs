@@ -28,11 +28,19 @@ pub(super) struct View {
     keys: Option<usize>,
     /// Number of pages of the list of keys when it was last drawn; 1 before that.
     key_pages: usize,
-    /// Displayed message, and the time at which it disappears; `None` if there is none.
-    message: Option<(String, Instant)>,
+    /// Displayed message; `None` if there is none.
+    message: Option<Message>,
     /// The displayed image, scaled to the window's size; `None` if it must be made again.
     backdrop: Option<Backdrop>,
     pool: ThreadPool,
+}
+
+/// A message to the user.
+struct Message {
+    text: String,
+    is_problem: bool,
+    /// Time at which the message disappears.
+    until: Instant,
 }
 
 /// The displayed picture or debug image, tone-mapped and scaled to the window, without panels. It is cached until the
@@ -47,6 +55,8 @@ struct Backdrop {
 
 /// Minimum display time of a message.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
+/// Minimum display time of a problem.
+const PROBLEM_TIME: Duration = Duration::from_secs(10);
 /// Display time of a message per character, if that exceeds `MESSAGE_TIME`.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
@@ -96,10 +106,31 @@ impl View {
         self.path = Some(path);
     }
 
+    /// Removes the inspected path. Returns whether there was one.
+    pub(super) fn hide_path(&mut self) -> bool {
+        self.path.take().is_some()
+    }
+
+    /// Returns column and row of the pixel whose path is displayed, if the picture still has the size `size`.
+    pub(super) fn path_pixel(&self, size: (u32, u32)) -> Option<(u32, u32)> {
+        let path = self
+            .path
+            .as_ref()
+            .filter(|path| path.viewpoint.size == size);
+        path.map(|path| path.path_record.pixel.into())
+    }
+
+    /// Closes the topmost panel: the list of keys, the inspected path, or the message. Returns whether there was one.
+    pub(super) fn close_panel(&mut self) -> bool {
+        self.keys.take().is_some() || self.hide_path() || self.message.take().is_some()
+    }
+
     /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a
     /// redraw is required.
     pub(super) fn update_message(&mut self, now: Instant) -> bool {
-        self.message.take_if(|(_, until)| *until <= now).is_some()
+        self.message
+            .take_if(|message| message.until <= now)
+            .is_some()
     }
 
     pub(super) fn frame(&self) -> Option<&DisplayFrame> {
@@ -122,15 +153,25 @@ impl View {
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message in place of the previous one, for 60 ms per character, but at least three seconds.
-    pub(super) fn say(&mut self, message: String) {
-        let reading = CHARACTER_TIME * message.chars().count().try_into().unwrap_or(u32::MAX);
-        self.message = Some((message, Instant::now() + MESSAGE_TIME.max(reading)));
+    /// Displays a message in place of the previous one, for 60 ms per character, but at least three seconds. A problem
+    /// is marked as an error and stays at least ten seconds.
+    pub(super) fn say(&mut self, text: String, is_problem: bool) {
+        let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
+        let shortest = if is_problem {
+            PROBLEM_TIME
+        } else {
+            MESSAGE_TIME
+        };
+        self.message = Some(Message {
+            text,
+            is_problem,
+            until: Instant::now() + shortest.max(reading),
+        });
     }
 
     /// Returns the time at which the displayed message disappears; `None` if there is no message.
     pub(super) fn message_until(&self) -> Option<Instant> {
-        self.message.as_ref().map(|(_, until)| *until)
+        self.message.as_ref().map(|message| message.until)
     }
 
     /// Draws the content into `rgba`, the bytes of `size` pixels (width, height); `scale` is the number of physical
@@ -179,7 +220,7 @@ impl View {
         let message = self
             .message
             .as_ref()
-            .map(|(message, _)| (&**message, false));
+            .map(|message| (&*message.text, message.is_problem));
         let messages: Vec<_> = scene_error.into_iter().chain(message).collect();
         self.overlay.draw_messages(rgba, size, &messages, &taken);
     }

@@ -49,7 +49,7 @@ pub(super) struct Viewer {
     cursor: PhysicalPosition<f64>,
     /// Kind of the drag in progress; `None` if there is none.
     dragging: Option<Drag>,
-    /// Position at which the left button was pressed, while that press can still become a click. `None` after a longer
+    /// Position at which a button was pressed, while that press can still become a click. `None` after a longer
     /// movement or a release.
     pressed: Option<PhysicalPosition<f64>>,
     /// Modifier keys that are held.
@@ -58,6 +58,9 @@ pub(super) struct Viewer {
     held_directions: Vec<(FlyDirection, Instant)>,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
+    /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
+    /// quit is executed.
+    warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
 }
@@ -129,6 +132,7 @@ impl Viewer {
             modifiers: ModifiersState::empty(),
             held_directions: Vec::new(),
             title_time: None,
+            warned: false,
             saves: Vec::new(),
         };
         viewer.follow_window();
@@ -137,6 +141,15 @@ impl Viewer {
 
     /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
+        let quits = match action {
+            Action::Screen(ScreenAction::Quit) => true,
+            Action::Screen(ScreenAction::Close) => !self.view.close_panel(),
+            _ => false,
+        };
+        if quits {
+            return !self.may_quit();
+        }
+        self.warned = false;
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
@@ -162,10 +175,24 @@ impl Viewer {
             Action::Screen(ScreenAction::Overlay) => self.view.switch_detail(),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
-            Action::Screen(ScreenAction::Quit) => return false,
+            Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
         }
         self.screen.refresh();
         true
+    }
+
+    /// Returns whether the window may close now. At the first request with unsaved changes, displays a message and
+    /// returns `false`. The next request is granted, unless the user does something else in between.
+    pub(super) fn may_quit(&mut self) -> bool {
+        let unsaved = self.session.unsaved_changes().filter(|_| !self.warned);
+        let Some(what) = unsaved else {
+            return true;
+        };
+        self.warned = true;
+        self.say(format!(
+            "{what} changed and not saved: K saves to the scene file, q again quits without saving"
+        ));
+        false
     }
 
     /// Records which modifier keys are held.
@@ -211,7 +238,7 @@ impl Viewer {
     }
 
     /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
-    /// without Shift inspects a path or, with Ctrl, sets the focus.
+    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
@@ -221,10 +248,12 @@ impl Viewer {
         };
         self.dragging = pressed.then_some(drag);
         let clicked = self.pressed.take().is_some() && !pressed;
-        if drag == Drag::Turn && pressed {
+        if pressed {
             self.pressed = Some(self.cursor);
-        } else if drag == Drag::Turn && clicked {
+        } else if clicked && button == MouseButton::Left && drag == Drag::Turn {
             self.inspect();
+        } else if clicked && button == MouseButton::Right && self.view.hide_path() {
+            self.screen.refresh();
         }
     }
 
@@ -312,8 +341,8 @@ impl Viewer {
         self.say(message);
     }
 
-    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Does
-    /// nothing outside the picture.
+    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Hides
+    /// the path if it is already that pixel's. Does nothing outside the picture.
     fn inspect(&mut self) {
         let size = self.session.size();
         let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
@@ -321,7 +350,12 @@ impl Viewer {
             return;
         };
         if !self.modifiers.control_key() {
-            self.session.inspect(pixel, size);
+            if self.view.path_pixel(size) == Some(pixel) {
+                self.view.hide_path();
+                self.screen.refresh();
+            } else {
+                self.session.inspect(pixel, size);
+            }
         } else if let Some(message) = self.session.focus(pixel, size) {
             self.say(message);
         }
@@ -329,7 +363,13 @@ impl Viewer {
 
     /// Displays a message in place of the previous one.
     pub(super) fn say(&mut self, message: String) {
-        self.view.say(message);
+        self.view.say(message, false);
+        self.screen.refresh();
+    }
+
+    /// Displays a problem, marked as an error, in place of the previous message.
+    pub(super) fn say_problem(&mut self, problem: String) {
+        self.view.say(problem, true);
         self.screen.refresh();
     }
 
@@ -341,10 +381,10 @@ impl Viewer {
             return;
         };
         let saved = joined(self.saves.swap_remove(place));
-        self.say(match saved {
-            Ok(path) => format!("saved {} next to the scene", name(&path)),
-            Err(error) => error.to_string(),
-        });
+        match saved {
+            Ok(path) => self.say(format!("saved {} next to the scene", name(&path))),
+            Err(error) => self.say_problem(error.to_string()),
+        }
     }
 
     /// Does what is due at `now`: changes the picture's size, moves the flying camera, removes the message and redraws.
@@ -419,6 +459,7 @@ impl Viewer {
     }
 
     fn move_camera(&mut self, motion: Motion) {
+        self.warned = false;
         self.title_time = None;
         self.session.move_camera(motion);
     }
@@ -449,7 +490,7 @@ impl Viewer {
             });
         match save {
             Ok(save) => self.saves.push(save),
-            Err(error) => self.say(format!("cannot save: {error}")),
+            Err(error) => self.say_problem(format!("cannot save: {error}")),
         }
     }
 

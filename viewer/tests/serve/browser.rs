@@ -263,7 +263,7 @@ fn rate_history_and_strategy_comparison_are_updated() {
                 let verdict = rows[1][2].as_str().unwrap_or_default();
                 ["faster", "slower", "no clear difference"]
                     .iter()
-                    .any(|word| verdict.ends_with(word))
+                    .any(|word| verdict.contains(&format!("{word} (")))
             })
             .await;
     });

@@ -16,6 +16,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         the_mouse_moves_the_camera_and_home_restores_it,
         a_camera_flies_while_keys_are_held,
         a_click_shows_a_path_until_the_camera_moves,
+        a_path_is_hidden_by_a_second_click_a_right_click_and_escape,
         the_camera_can_be_printed_saved_and_undone,
     );
 }
@@ -103,6 +104,24 @@ fn a_click_shows_a_path_until_the_camera_moves() {
     let moved = desktop.save();
     assert_ne!(moved, bare);
     desktop.until_same(&moved, "the picture without the path");
+}
+
+fn a_path_is_hidden_by_a_second_click_a_right_click_and_escape() {
+    let desktop = Desktop::rendered();
+    desktop.press(&["h", "h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+    let hiding: [(&str, &dyn Fn()); 3] = [
+        ("a second click", &|| desktop.click(150, 200)),
+        ("a right click", &|| desktop.click_with("3", 60, 60)),
+        ("Escape", &|| desktop.press(&["Escape"])),
+    ];
+    for (what, hide) in hiding {
+        desktop.click(150, 200);
+        desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
+        hide();
+        desktop.until_same(&bare, what);
+    }
 }
 
 fn the_camera_can_be_printed_saved_and_undone() {

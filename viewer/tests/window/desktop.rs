@@ -312,9 +312,15 @@ impl Desktop {
 
     /// Clicks with the left button, at a position in pixels from the window's upper left.
     pub(crate) fn click(&self, x: u32, y: u32) {
+        self.click_with("1", x, y);
+    }
+
+    /// Clicks with a button: 1 is the left one, and 3 the right one. The position is in pixels from the window's upper
+    /// left.
+    pub(crate) fn click_with(&self, button: &str, x: u32, y: u32) {
         let (x, y) = (x.to_string(), y.to_string());
         self.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
-        self.xdotool(&["click", "1"]);
+        self.xdotool(&["click", button]);
     }
 
     /// Turns the mouse wheel towards the user.

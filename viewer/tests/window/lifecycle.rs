@@ -21,6 +21,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         a_size_option_keeps_the_size_and_fits_the_picture,
         window_settings_are_saved,
         a_finished_window_uses_no_processor_time,
+        quitting_with_a_moved_camera_asks_once,
+        escape_closes_the_list_of_keys_before_it_quits,
         quitting_during_a_render_is_no_error,
     );
     let emulated = possible.clone().and_then(|()| has_emulated_gpus());
@@ -284,6 +286,46 @@ fn a_finished_window_uses_no_processor_time() {
     desktop.close();
     let status = desktop.until_ended();
     assert_eq!(status.code(), Some(0), "{}", desktop.errors());
+}
+
+fn quitting_with_a_moved_camera_asks_once() {
+    let mut desktop = Desktop::rendered();
+    desktop.press(&["h", "h"]);
+    desktop.press(&["Right"]);
+    thread::sleep(Duration::from_secs(1));
+    desktop.until_title("scene.ron – 4 samples");
+    let moved = desktop.save();
+    desktop.until_same(&moved, "the view without a message");
+    desktop.press(&["q"]);
+    desktop.until_shown("a question", |shot| *shot != moved);
+    // Another key makes the next request ask again.
+    desktop.press(&["Escape"]);
+    desktop.until_same(&moved, "the view without a message");
+    desktop.press(&["q"]);
+    desktop.until_shown("a question", |shot| *shot != moved);
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+    // A camera that is saved, or is the scene's, needs no question.
+    for keys in [["Right", "K"], ["Right", "0"]] {
+        let mut desktop = Desktop::rendered();
+        desktop.press(&keys);
+        thread::sleep(Duration::from_secs(1));
+        desktop.press(&["q"]);
+        assert_eq!(desktop.until_ended().code(), Some(0), "{keys:?}");
+    }
+}
+
+fn escape_closes_the_list_of_keys_before_it_quits() {
+    let mut desktop = Desktop::rendered();
+    desktop.press(&["h", "h"]);
+    let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
+    desktop.press(&["F1"]);
+    desktop.until_shown("the list of keys", |shot| *shot != bare);
+    desktop.press(&["Escape"]);
+    desktop.until_same(&bare, "the picture alone");
+    desktop.press(&["Escape"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
 }
 
 fn quitting_during_a_render_is_no_error() {

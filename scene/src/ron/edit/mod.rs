@@ -41,7 +41,7 @@ pub fn save_view(
     camera: &Camera,
     materials: &BTreeMap<String, Surface>,
 ) -> Result<(), Error> {
-    if !crate::Scene::is_named(path) || crate::files::file_type(path) != "ron" {
+    if !can_save_view(path) {
         return Err(Error::File {
             file: display_path(path),
             problem: "is a model, which cannot store a camera; write a .ron scene that contains `Model(file: ..)` and open that"
@@ -54,6 +54,12 @@ pub fn save_view(
     atomic_file::write_whole(path, |file| {
         std::io::Write::write_all(file, text.as_bytes())
     })
+}
+
+/// Returns whether the file at `path` can store a camera and materials: whether it is named as a scene and not as a
+/// model. The file need not exist.
+pub fn can_save_view(path: &Path) -> bool {
+    crate::Scene::is_named(path) && crate::files::file_type(path) == "ron"
 }
 
 /// Returns the given materials as scene text with their new values, one per line: `"gold": RoughConductor(..),`.

@@ -159,10 +159,14 @@ function showHistory(history) {
 
 /** Describes the comparison of a strategy with the current one. */
 function describe(comparison) {
-  const texts = { current: "current", "not-enough-data": "not enough data yet", "no-clear-difference": "no clear difference" };
+  const texts = { current: "current", "not-enough-data": "not enough data yet" };
   if (texts[comparison]) return texts[comparison];
-  const [[how, by]] = Object.entries(comparison);
-  return `${percent(by)} ${how}`;
+  const { by, low, high } = comparison.difference;
+  const number = (part) => (100 * part).toFixed(1).replace("-", "−");
+  if (low <= 0 && high >= 0) return `no clear difference (${number(low)} to ${number(high)}\u00a0%)`;
+  return by > 0
+    ? `${percent(by)} faster (${number(low)} to ${number(high)})`
+    : `${percent(-by)} slower (${number(-high)} to ${number(-low)})`;
 }
 
 function showStrategies(strategies) {

@@ -183,7 +183,7 @@ function update(status) {
   if (document.activeElement !== at("debug-view")) at("debug-view").value = status.debug_view;
   showLegend(status.legend);
   const stops = status.exposure_stops;
-  at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(1)} stops`;
+  at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(2).replace(/0$/, "")} stops`;
   flying = status.flying;
   at("buttons").querySelector("[data-action=fly]")?.setAttribute("aria-pressed", String(flying));
   const pause = at("buttons").querySelector("[data-action=pause]");

@@ -4,7 +4,9 @@ use std::{mem, sync::Arc};
 
 use super::{Gesture, Session, Step};
 use crate::session::materials::{MaterialEdit, with_edits};
-use raysieve_scene::{EditableParameter, Scene, Surface, materials_to_ron, save_view};
+use raysieve_scene::{
+    EditableParameter, Scene, Surface, can_save_view, materials_to_ron, save_view,
+};
 
 impl Session {
     /// Sets parameters of the material with this index in the scene, clamped to their ranges. Returns a message, and
@@ -85,6 +87,21 @@ impl Session {
             Ok(materials) if materials.is_empty() => camera,
             Ok(materials) => format!("{camera}\n{materials}"),
             Err(error) => format!("{camera}\n{error}"),
+        }
+    }
+
+    /// Returns what differs from the scene's file and can be saved to it, as words for a message: the camera, materials
+    /// or both. `None` if nothing does.
+    pub(crate) fn unsaved_changes(&self) -> Option<&'static str> {
+        if !can_save_view(&self.scene.path) {
+            return None;
+        }
+        let moved = !self.orbit.is_home();
+        match (moved, self.materials.edits(&self.scene).is_empty()) {
+            (false, true) => None,
+            (true, true) => Some("the camera"),
+            (false, false) => Some("materials"),
+            (true, false) => Some("the camera and materials"),
         }
     }
 
