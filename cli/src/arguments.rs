@@ -5,6 +5,7 @@
 
 mod bench;
 mod farm;
+mod framing;
 mod inspect;
 mod machine;
 mod merge;

@@ -261,9 +261,9 @@
 //! more, all lights are divided by 683, the lumens per watt.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
-//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any the whole model is shown, from 35° to the right of +z and 20° above, at any image
-//! size. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
-//! curve `Neutral`.
+//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at any
+//! size, from 35° to the right of +z and 20° above. [`LoadOptions::camera_from`] selects another direction. The image has
+//! 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone curve `Neutral`.
 //!
 //! A dark grey room that is lighter at the top surrounds the model. A large soft box to the viewer's left is the key
 //! light, a narrow one to the right fills the shadows, and one behind outlines the model. If the file has lights, the
@@ -271,7 +271,7 @@
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// load_options, limits, atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file,
+// load_options, limits, atomic_file, files, scene, view_options, image, model, builder, gltf and obj and ply, model_file,
 // default_scene, ron, loader.
 
 pub mod atomic_file;
@@ -293,13 +293,14 @@ mod obj;
 mod ply;
 mod ron;
 mod scene;
+mod view_options;
 
 use std::path::Path;
 
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
-    load_options::LoadOptions,
+    load_options::{CameraFrom, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
         edit::{materials_to_ron, save_camera, save_view},
@@ -309,7 +310,8 @@ pub use self::{
         Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
         Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
         Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
-        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
+        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, ViewAxes, WholeLens,
+        WholeView, Wrap, scene_hash,
     },
 };
 

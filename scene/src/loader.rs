@@ -87,19 +87,19 @@ impl SceneLoader {
                 let mut options = options.clone();
                 options.time = Some(times[at]);
                 let model = loader.read_model(&options)?;
-                let own = Extent::of(&model);
+                let own = Extent::of(&model, &options);
                 let (model, extent) = match first {
                     None => (model, own),
-                    Some((model, extent)) => (model, own.union(extent)),
+                    Some((model, extent)) => (model, own.union(&extent)),
                 };
-                let has_camera = model.camera.is_some();
+                let has_camera = model.camera.is_some() && options.camera_from.is_none();
                 first = Some((model, extent));
                 if has_camera {
                     break;
                 }
             }
             let (model, extent) = first.ok_or_else(|| loader.wrong("has no extent".to_owned()))?;
-            Staging::new(&model, &extent).map_err(|problem| loader.wrong(problem))
+            Staging::new(&model, extent, options).map_err(|problem| loader.wrong(problem))
         })?;
         self.staging = Some(staging);
         Ok(())
@@ -132,12 +132,12 @@ impl SceneLoader {
             let staging = match &self.staging {
                 Some(staging) => staging,
                 None => {
-                    let staging = Staging::new(&model, &Extent::of(&model));
+                    let staging = Staging::new(&model, Extent::of(&model, options), options);
                     own = staging.map_err(|problem| self.wrong(problem))?;
                     &own
                 }
             };
-            return default_scene::scene(&self.path, model, staging);
+            return default_scene::scene(&self.path, model, staging, options);
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)

@@ -13,7 +13,7 @@ use raysieve::{
     picture::tone::Tone,
     render::{output::PictureFormat, part::SamplePosition, renderer::SortHits},
 };
-use raysieve_scene::{Scene, limits::MAX_BOUNCES};
+use raysieve_scene::{CameraFrom, Scene, UpAxis, limits::MAX_BOUNCES};
 
 use super::{bench::Method, scene::SampleRange};
 
@@ -300,6 +300,53 @@ pub(super) fn line_width(text: &str) -> Result<f64, String> {
         Ok(width) if width > 0.0 && width <= 1e8 => Ok(width),
         _ => Err("expected metres above 0 and up to 1e8, such as 0.01".to_owned()),
     }
+}
+
+/// Returns a parser of the axis that points up: `x`, `y` or `z`.
+pub(super) fn up_axis() -> impl TypedValueParser<Value = UpAxis> {
+    PossibleValuesParser::new(["x", "y", "z"]).map(|name| match name.as_str() {
+        "x" => UpAxis::X,
+        "z" => UpAxis::Z,
+        _ => UpAxis::Y,
+    })
+}
+
+/// Parses an angle of view in degrees, from 0.001 to 179.999.
+pub(super) fn field_of_view(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(degrees) if (0.001..=179.999).contains(&degrees) => Ok(degrees),
+        _ => Err("expected an angle from 0.001 to 179.999 degrees, such as 40".to_owned()),
+    }
+}
+
+/// Parses azimuth and elevation of a camera in degrees and, perhaps, its distance in metres, such as `35,20` or
+/// `-90,0,2.5`. The azimuth is within ±360, the elevation within ±90, and the distance from 10⁻¹⁵ to 10⁸.
+pub(super) fn camera_from(text: &str) -> Result<CameraFrom, String> {
+    let expected = || {
+        "expected azimuth, elevation and perhaps a distance in metres, such as 35,20 or 35,20,2.5"
+            .to_owned()
+    };
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let numbers = numbers.map_err(|_| expected())?;
+    let (azimuth_degrees, elevation_degrees, distance) = match numbers[..] {
+        [azimuth, elevation] => (azimuth, elevation, None),
+        [azimuth, elevation, distance] => (azimuth, elevation, Some(distance)),
+        _ => return Err(expected()),
+    };
+    if !(-360.0..=360.0).contains(&azimuth_degrees) {
+        return Err("expected an azimuth from -360 to 360 degrees".to_owned());
+    }
+    if !(-90.0..=90.0).contains(&elevation_degrees) {
+        return Err("expected an elevation from -90 to 90 degrees".to_owned());
+    }
+    if distance.is_some_and(|metres| !(1e-15..=1e8).contains(&metres)) {
+        return Err("expected a distance from 1e-15 to 1e8 metres".to_owned());
+    }
+    Ok(CameraFrom {
+        azimuth_degrees,
+        elevation_degrees,
+        distance,
+    })
 }
 
 /// Parses a range of frames such as `0..48`, start inclusive and end exclusive. It is not empty and ends at 10⁶ at the

@@ -39,7 +39,9 @@ use crate::{
     limits::{
         CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
     },
+    load_options::UpAxis,
     scene::{DirectLight, Scene, Surface, Tone},
+    view_options::scene_camera,
 };
 
 /// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
@@ -48,14 +50,18 @@ use crate::{
 /// models are shown at the time of `options`, unless their object has its own.
 ///
 /// # Errors
-/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` sets anything else, or a time without
-/// an animated model.
+/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` has a choice that only models offer,
+/// a time without an animated model, or an angle of view for an orthographic camera.
 pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Scene, Error> {
     check_options(path, options)?;
     let source = &SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
     let settings = Settings::read(source, &written)?;
     let camera = camera(source, &Object::new("camera", written.camera))?;
+    let camera = scene_camera(camera, options).map_err(|problem| Error::File {
+        file: display_path(path),
+        problem,
+    })?;
     let sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
         radiance(source, &Object::new("sky", raw), raw, settings.spp)
     })?;
@@ -138,7 +144,7 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     Ok(scene)
 }
 
-/// Fails with [`Error::File`] if an option other than the time is set, because a scene file has fields for them.
+/// Fails with [`Error::File`] if an option is set for which a scene file has a field of its objects.
 fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
     let problem = match options {
         LoadOptions {
@@ -159,6 +165,12 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
             ..
         } => {
             "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
+        }
+        LoadOptions {
+            up: UpAxis::X | UpAxis::Z,
+            ..
+        } => {
+            "is a scene, where y points up, and where the field `rotate` of a Model turns it; set it there"
         }
         _ => return Ok(()),
     };

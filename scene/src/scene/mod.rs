@@ -23,7 +23,8 @@ use crate::files::record::SceneFile;
 
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub use editable_parameters::EditableParameter;
-pub use framing::{Framing, NamedCamera};
+pub(crate) use framing::Outline;
+pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};
 pub use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use light::{Environment, Light};
