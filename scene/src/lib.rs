@@ -43,6 +43,8 @@
 //! | `tone` | tone curve of the displayed image, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | the camera, see below | required |
 //! | `sky` | constant radiance from all directions, added to the radiance of `lights` | `(0, 0, 0)` |
+//! | `background` | what camera rays see that hit nothing: a radiance `(r, g, b)`, `Environment`, or `Transparent` for images with alpha, see [`Background`]; it lights nothing | `Environment` |
+//! | `shadow_catcher` | height in metres of an invisible, horizontal ground; with a transparent background, images show the shadows on it, as black with alpha | no ground |
 //! | `direct_light` | how direct light is sampled: `Both`, `Lights` only or `Bsdf` only; all converge to one image, and `Both` has the least noise | `Both` |
 //! | `lights` | `[ Light(..), .. ]`: the lights that are not objects | `[]` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
@@ -97,6 +99,8 @@
 //! | `Environment` | `file` | environment map in latitude-longitude format, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB; at most one environment per scene | required |
 //! | | `scale` | factor from the values of the file to radiance, 0 or more | `1` |
 //! | | `rotate_y` | rotation about +y, in the same sense as that of a `Box` | `0` |
+//! | `Studio` | `azimuth` | the default lighting of models, a grey room with three soft boxes: azimuth of the viewer whom it suits, -360 to 360, from +z over +x; an environment | `0` |
+//! | | `scale` | factor for the brightness, 0 or more | `1` |
 //! | `SunSky` | `elevation` | elevation of the sun above the horizon, 0 to 90 | required without `date` |
 //! | | `azimuth` | azimuth of the sun, -360 to 360, from north (−z) over east (+x) | `180` |
 //! | | `date`, `time` | `(year, month, day)` from 1950 to 2050, and hours since midnight in universal time, 0 to 24; they replace `elevation` and `azimuth` | required without `elevation` |
@@ -269,10 +273,12 @@
 //! light, a narrow one to the right fills the shadows, and one behind outlines the model. If the file has lights, the
 //! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
+//! [`LoadOptions::environment`] replaces the room or the backdrop. [`SceneLoader::scene_text`] returns all of this as a
+//! scene file.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// load_options, limits, atomic_file, files, scene, view_options, image, model, builder, gltf and obj and ply, model_file,
-// default_scene, ron, loader.
+// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, model, builder, gltf and obj and
+// ply, model_file, default_scene, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -293,6 +299,7 @@ mod obj;
 mod ply;
 mod ron;
 mod scene;
+mod surroundings;
 mod view_options;
 
 use std::path::Path;
@@ -300,16 +307,16 @@ use std::path::Path;
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
-    load_options::{CameraFrom, LoadOptions, UpAxis},
+    load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
         edit::{materials_to_ron, save_camera, save_view},
         materials,
     },
     scene::{
-        Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
-        Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
-        Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
+        Background, Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter,
+        Focus, Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures,
+        Mesh, Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
         SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, ViewAxes, WholeLens,
         WholeView, Wrap, scene_hash,
     },

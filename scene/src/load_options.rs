@@ -1,8 +1,10 @@
 //! Choices of a load: among what a model file offers, and of camera and light without a scene file.
 //!
-//! Imports only `error`.
+//! Imports `error` and `scene`.
 
-use crate::error::excerpt;
+use std::path::PathBuf;
+
+use crate::{error::excerpt, scene::Background};
 
 /// Choices among what a model file offers, and changes of camera and light. The default shows the default materials, the
 /// first camera or a view of the whole model, the rest pose, and the default lighting.
@@ -32,6 +34,27 @@ pub struct LoadOptions {
     pub fov_degrees: Option<f32>,
     /// Whether the camera is made orthographic. Then `fov_degrees` is ignored.
     pub orthographic: bool,
+    /// Environment map that lights the scene instead of the sky, environment or sun and sky of a scene file, or of the
+    /// default lighting of a model; `None` keeps these. Other lights stay.
+    pub environment: Option<EnvironmentFile>,
+    /// What camera rays see that hit nothing; `None` for the background of the scene file, or the environment. A color is
+    /// divided by the gain of the scene's exposure, so that it does not affect the displayed color.
+    pub background: Option<Background>,
+    /// Whether an invisible ground under the objects catches shadows in the alpha of images. It is an error unless the
+    /// background is transparent.
+    pub ground: bool,
+}
+
+/// An environment map in latitude-longitude format that replaces the one of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnvironmentFile {
+    /// Path of an `.hdr` or `.exr` file.
+    pub path: PathBuf,
+    /// Rotation about +y in degrees, in the sense of the scene format's `rotate_y`.
+    pub rotate_degrees: f64,
+    /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the exposure,
+    /// which follows from the lights of its file.
+    pub scale: f32,
 }
 
 /// The axis of a model's file that points up.

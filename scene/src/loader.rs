@@ -13,7 +13,8 @@ use crate::{
     },
     model_file::{MODEL_TYPES, ModelFile},
     ron,
-    scene::Scene,
+    scene::{Background, Scene},
+    surroundings::Surroundings,
 };
 
 /// Loads scenes from one file, such as the frames of an animation. What the frames share is read once: the buffers and
@@ -38,6 +39,8 @@ pub struct SceneLoader {
     model: Option<ModelFile>,
     /// Camera, exposure and light of all loads; `None` if each load has its own.
     staging: Option<Staging>,
+    /// Light from infinity around the model that was loaded last; `None` before, and for a scene file.
+    surroundings: Option<Surroundings>,
     /// Files that were looked for so far.
     files: Vec<SceneFile>,
 }
@@ -52,6 +55,7 @@ impl SceneLoader {
             path: path.to_owned(),
             model: None,
             staging: None,
+            surroundings: None,
             files: Vec::new(),
         }
     }
@@ -62,7 +66,15 @@ impl SceneLoader {
     /// Those of [`Scene::load`]. Also [`Error::File`] if a chosen variant, camera or animation does not exist, or if an
     /// option is set that the file cannot follow; the message lists what exists.
     pub fn load(&mut self, options: &LoadOptions) -> Result<Scene, Error> {
-        let scene = self.record(|loader| loader.read(options))?;
+        let mut scene = self.record(|loader| loader.read(options))?;
+        if options.ground {
+            if scene.background != Background::Transparent {
+                let problem = "has no transparent background, without which a ground catches no shadows; choose that \
+                               background, or omit the ground";
+                return Err(self.wrong(problem.to_owned()));
+            }
+            scene.shadow_catcher = scene.lowest_point();
+        }
         Ok(Scene {
             files: self.files.clone(),
             ..scene
@@ -105,6 +117,25 @@ impl SceneLoader {
         Ok(())
     }
 
+    /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model that
+    /// was loaded last, with these options; its settings and its camera may have changed since.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the loader has loaded no model, such as for a scene file, or if the format cannot express a
+    /// light or a path.
+    pub fn scene_text(
+        &self,
+        scene: &Scene,
+        options: &LoadOptions,
+        path: &Path,
+    ) -> Result<String, Error> {
+        let Some(surroundings) = &self.surroundings else {
+            let problem = "is a scene file already; copy it and change the copy";
+            return Err(self.wrong(problem.to_owned()));
+        };
+        ron::write::scene_text(scene, options, surroundings, path)
+    }
+
     /// Returns the files that were looked for so far, existing or not.
     pub(crate) fn into_files(self) -> Vec<SceneFile> {
         self.files
@@ -137,7 +168,9 @@ impl SceneLoader {
                     &own
                 }
             };
-            return default_scene::scene(&self.path, model, staging, options);
+            let (scene, surroundings) = default_scene::scene(&self.path, model, staging, options)?;
+            self.surroundings = Some(surroundings);
+            return Ok(scene);
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)

@@ -1,11 +1,11 @@
 //! Options of camera and light that need no scene file.
 
 use clap::Args;
-use raysieve_scene::{CameraFrom, LoadOptions, UpAxis};
+use raysieve_scene::{Background, CameraFrom, EnvironmentFile, LoadOptions, UpAxis};
 
-use super::values::{camera_from, field_of_view, up_axis};
+use super::values::{background, camera_from, environment, field_of_view, up_axis};
 
-/// Options that choose the view of a model or scene.
+/// Options that choose the view of a model or scene, its environment and its background.
 #[derive(Args, Clone, Debug)]
 pub(super) struct FramingArguments {
     /// Axis of a model that points up: x, y or z, such as --up z for files of CAD programs [default: y]
@@ -27,6 +27,23 @@ pub(super) struct FramingArguments {
     /// Use an orthographic camera, whose rays are parallel [default: the file's projection, otherwise perspective]
     #[arg(long, conflicts_with = "fov", help_heading = "Camera and light")]
     orthographic: bool,
+
+    /// Light the scene by this environment map, an .hdr or .exr file, turned counter-clockwise by ROTATION degrees and
+    /// with its values multiplied by STRENGTH, such as --env studio.hdr,90,0.5. It replaces the sky, environment or sun
+    /// and sky of a scene, and the default lighting of a model [default: the scene's or the default lighting]
+    #[arg(long, value_name = "FILE[,ROTATION[,STRENGTH]]", value_parser = environment,
+        help_heading = "Camera and light")]
+    env: Option<EnvironmentFile>,
+
+    /// Show this where camera rays hit nothing: a color (#rrggbb in sRGB, white, gray or black), env (the environment), or
+    /// transparent (images with alpha). It does not light the scene [default: the scene's, otherwise env]
+    #[arg(long, value_name = "COLOR|env|transparent", value_parser = background, help_heading = "Camera and light")]
+    background: Option<Background>,
+
+    /// Show the shadows of the objects on an invisible ground below them, as black with alpha; only with a transparent
+    /// background [default: the scene's, otherwise no ground]
+    #[arg(long, help_heading = "Camera and light")]
+    ground: bool,
 }
 
 impl FramingArguments {
@@ -36,5 +53,8 @@ impl FramingArguments {
         options.camera_from = self.camera_from;
         options.fov_degrees = self.fov;
         options.orthographic = self.orthographic;
+        options.environment = self.env.clone();
+        options.background = self.background;
+        options.ground = self.ground;
     }
 }

@@ -6,26 +6,24 @@
 
 mod extent;
 mod light_balance;
-mod lighting;
 
 use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
 pub(crate) use self::extent::Extent;
-use self::{
-    light_balance::{Balance, balance, scale},
-    lighting::default_environment,
-};
+use self::light_balance::{Balance, balance, scale};
 use crate::{
-    Error, LoadOptions,
+    EnvironmentFile, Error, LoadOptions,
     builder::{geometry::Geometry, materials::Materials, transform::Transform},
     files::display_path,
+    image::environment_map::chosen_environment,
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
     scene::{
         Camera, DirectLight, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
     },
+    surroundings::{Surroundings, studio_environment},
     view_options::projected,
 };
 
@@ -99,6 +97,36 @@ impl Staging {
         })
     }
 
+    /// Returns the light from infinity around the model, which is seen by `camera` of `framing`.
+    fn surroundings(
+        &self,
+        model: &Model,
+        framing: &Framing,
+        camera: &Camera,
+        options: &LoadOptions,
+    ) -> Surroundings {
+        if let Some(file) = &options.environment {
+            let stops = self.balance.map_or(0.0, |balance| balance.exposure_stops);
+            return Surroundings::File(EnvironmentFile {
+                scale: file.scale * libm::exp2f(-stops),
+                ..file.clone()
+            });
+        }
+        match &self.balance {
+            Some(balance) if model.camera.is_some() => {
+                Surroundings::Backdrop(Vec3::splat(BACKDROP * balance.white))
+            }
+            balance => {
+                let scale = balance.map_or(1.0, |own| STUDIO_SCALE_WITH_LIGHTS * own.white);
+                let viewer = match framing {
+                    Framing::Whole(view) => view.to_camera(),
+                    Framing::Camera { .. } => (camera.origin - camera.target).as_dvec3(),
+                };
+                Surroundings::studio(viewer, scale)
+            }
+        }
+    }
+
     /// Converts a camera of the file, whose axis `up` points up, to that of a scene with a square image. The distance
     /// from the camera to its target becomes the radius of the model, so that an orbiting camera circles the model.
     fn own_camera(&self, camera: &ModelCamera, up: UpAxis) -> Camera {
@@ -157,7 +185,8 @@ fn scene_lights(model: &Model, up: UpAxis) -> Result<Vec<Light>, String> {
     lights.map(|light| light.scene_light(&place)).collect()
 }
 
-/// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`.
+/// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`. Returns it
+/// with the light from infinity, which is part of it.
 ///
 /// # Errors
 /// [`Error::File`] if the model has no triangle with an area, is too bright or too large, or `options` does not fit its
@@ -167,7 +196,7 @@ pub(crate) fn scene(
     mut model: Model,
     staging: &Staging,
     options: &LoadOptions,
-) -> Result<Scene, Error> {
+) -> Result<(Scene, Surroundings), Error> {
     let wrong = |problem: String| Error::File {
         file: display_path(path),
         problem,
@@ -190,17 +219,25 @@ pub(crate) fn scene(
         let factor = balance.light_scale;
         lights.iter_mut().for_each(|light| scale(light, factor));
     }
+    let exposure_stops = balance.map_or(0.0, |balance| balance.exposure_stops);
+    let surroundings = staging.surroundings(&model, &framing, &camera, options);
     let mut sky = Vec3::ZERO;
-    match &balance {
-        Some(balance) if model.camera.is_some() => sky = Vec3::splat(BACKDROP * balance.white),
-        _ => {
-            let own = balance.as_ref();
-            let scale = own.map_or(1.0, |own| STUDIO_SCALE_WITH_LIGHTS * own.white);
-            let viewer = (camera.origin - camera.target).as_dvec3();
-            lights.push(Light::Environment(default_environment(viewer, scale)));
+    match &surroundings {
+        Surroundings::Studio {
+            azimuth_degrees,
+            scale,
+        } => {
+            let environment = studio_environment(*azimuth_degrees, *scale);
+            lights.push(Light::Environment(environment));
+        }
+        Surroundings::Backdrop(radiance) => sky = *radiance,
+        Surroundings::File(file) => {
+            let (light, note) = chosen_environment(file, SPP)?;
+            lights.push(light);
+            model.notes.extend(note);
         }
     }
-    let exposure_stops = balance.map_or(0.0, |balance| balance.exposure_stops);
+    let background = options.background.unwrap_or_default();
     let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
     materials.add_model(&model, SPP).map_err(wrong)?;
     let own = |material| material as u32;
@@ -226,6 +263,8 @@ pub(crate) fn scene(
         framing: Some(framing),
         cameras,
         sky,
+        background: background.at_exposure(exposure_stops),
+        shadow_catcher: None,
         direct_light: DirectLight::Both,
         lights,
         materials: materials.surfaces,
@@ -245,5 +284,5 @@ pub(crate) fn scene(
         .notes
         .iter_mut()
         .for_each(|note| *note = format!("{file}: {note}"));
-    Ok(scene)
+    Ok((scene, surroundings))
 }

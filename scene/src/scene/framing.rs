@@ -220,6 +220,22 @@ fn fit_perspective(points: &[DVec2], tan_half: f64) -> (f64, f64) {
     ((right - left) / 2.0, (right + left) / (2.0 * tan_half))
 }
 
+/// Returns the position along the edge direction from which a camera at the position `distance` along `back` sees as much
+/// of the points on one side as on the other. It sees all within the tangent `tan_half`.
+fn center_at(points: &[DVec2], tan_half: f64, distance: f64) -> f64 {
+    // The smaller the angle, the farther away is the camera that fits the points into it.
+    let (mut low, mut high) = (0.0, tan_half);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if fit_perspective(points, middle).1 > distance {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    fit_perspective(points, high).0
+}
+
 /// Returns the middle and the width of the points along the edge direction.
 fn fit_orthographic(points: &[DVec2]) -> (f64, f64) {
     let right = max_of(points, |point| point.x);
@@ -253,12 +269,17 @@ impl WholeView {
                 Some(degrees) => libm::tan(f64::from(degrees).to_radians() / 2.0),
                 None => TAN_HALF_FOV * aspect_ratio.max(1.0),
             };
-            let (x, back_by_width) = fit_perspective(&self.across, tan_half_width);
-            let (y, back_by_height) = fit_perspective(&self.upwards, tan_half_width / aspect_ratio);
+            let tan_half_height = tan_half_width / aspect_ratio;
             if self.lens.distance.is_none() {
+                let (_, by_width) = fit_perspective(&self.across, tan_half_width);
+                let (_, by_height) = fit_perspective(&self.upwards, tan_half_height);
                 // Rays must not start on a model that is seen edge-on.
-                let beyond = nearest + 1e-3 * depth;
-                place = [x, y, back_by_width.max(back_by_height).max(beyond)];
+                let distance = by_width.max(by_height).max(nearest + 1e-3 * depth);
+                place = [
+                    center_at(&self.across, tan_half_width, distance),
+                    center_at(&self.upwards, tan_half_height, distance),
+                    distance,
+                ];
             }
             Projection::Perspective {
                 fov_degrees: fov_degrees(tan_half_width),

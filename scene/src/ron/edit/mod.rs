@@ -234,7 +234,7 @@ impl Edits<'_, '_> {
 }
 
 /// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
-fn triple(vector: Vec3) -> String {
+pub(super) fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
 }
 
