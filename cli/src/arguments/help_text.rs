@@ -8,7 +8,7 @@ Examples:
           renders in a window or, without a display, into cornell.png
   raysieve model.glb
           renders a model, with a camera and lights chosen automatically
-  raysieve part.ply --up z --camera-from -60,30 --env studio.hdr,90 --background transparent -o part.png
+  raysieve part.ply --up z --camera-from 120,30 --env studio.hdr,90 --background transparent -o part.png
           chooses the view of a model, its light and its background
   raysieve model.glb --write-scene model.ron
           writes the model with its camera and lights as a scene to continue from

@@ -44,7 +44,7 @@ pub fn save_view(
     if !crate::Scene::is_named(path) || crate::files::file_type(path) != "ron" {
         return Err(Error::File {
             file: display_path(path),
-            problem: "is a model, which cannot store a camera; write a .ron scene that contains `Model(file: ..)` and open that"
+            problem: "is a model, which cannot store a camera; write it as a scene with --write-scene and open that"
                 .to_owned(),
         });
     }
