@@ -26,9 +26,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 7 : 8)
         Ray ray = paths.rays[path];
         InstanceHit found = nearest_hit(scene, ray, from, path_sampler(paths, path), bounce);
         bool missed = found.hit.primitive == NO_PRIMITIVE;
-        // If there is more than a constant sky, intersect_sky adds its light.
+        // If there is more than a constant sky, intersect_sky adds its light. Camera rays see the background.
         if (missed && scene.light_params.far_lights == 0) {
-            Vec3 light = paths.throughputs[path].rgb * scene.light_params.sky;
+            Vec3 light = paths.throughputs[path].rgb * scene.light_params.background;
             paths.radiances[path].rgb = paths.radiances[path].rgb + clamp_indirect(scene.light_params, light, bounce);
         }
         if (INSTANCED) paths.instances[path] = found.instance;

@@ -5,6 +5,8 @@
 
 mod bench;
 mod farm;
+mod framing;
+mod help_text;
 mod inspect;
 mod machine;
 mod merge;
@@ -36,11 +38,8 @@ use raysieve::{
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::{LoadOptions, Scene, SceneLoader, memory};
-use raysieve_viewer::{
-    Address,
-    session::{self, ViewOptions},
-};
+use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader, memory};
+use raysieve_viewer::{Address, session::ViewOptions};
 
 pub(crate) use self::{
     bench::{Bench, Method},
@@ -57,8 +56,8 @@ use self::{
     output::LookArguments,
     scene::{SampleRange, SceneArguments, check_hash},
     values::{
-        MIN_INTERVAL, debug_view, duration_from, noise, part_path, picture_path, sample_range,
-        scene_hash, scene_path, stats_path,
+        MIN_INTERVAL, debug_view, duration_from, new_scene_path, noise, part_path, picture_path,
+        sample_range, scene_hash, scene_path, stats_path,
     },
 };
 
@@ -178,6 +177,12 @@ pub(crate) struct Arguments {
         help_heading = "Output")]
     every: Duration,
 
+    /// Write the model to this .ron scene file, with the camera and the light in which it is shown, and exit. The scene
+    /// renders the same image and is a start for changes; an existing file is kept
+    #[arg(long, value_name = "FILE", value_parser = new_scene_path(),
+        conflicts_with_all = ["output", "serve", "samples", "checkpoint", "stats", "frames"], help_heading = "Output")]
+    pub(crate) write_scene: Option<PathBuf>,
+
     /// List the devices that can render on this machine, and exit
     #[arg(long, help_heading = "Output")]
     pub(crate) list_devices: bool,
@@ -193,50 +198,6 @@ pub(crate) enum Command {
     Bench(Bench),
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  raysieve scenes/cornell.ron
-          renders in a window or, without a display, into cornell.png
-  raysieve model.glb
-          renders a model, with a camera and lights chosen automatically
-  raysieve shoe.glb --variant street --camera 2 -o shoe.png
-          shows a glTF model in another material variant, from its second camera
-  raysieve fox.glb --animation Walk --frames 0..48 --fps 30 -o fox.png
-          renders the frames fox.0000.png to fox.0047.png of an animation
-  raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
-          writes an image in linear color, and its statistics
-  raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
-          writes mesh.png with the statistics drawn on it, rendered on the CPU without compaction
-  raysieve scenes/cornell.ron --noise 0.01 --spp 16384 -o box.exr
-          renders until each pixel has an estimated error of 1 %, or 16384 samples
-  raysieve scenes/mesh.ron --backend cuda:all -o mesh.exr
-          renders on all GPUs of the machine; the result is the same as on one
-  raysieve scenes/cornell.ron --serve 127.0.0.1:8080
-          serves a web page, which also works through a tunnel: ssh -L 8080:localhost:8080 HOST
-  raysieve scenes/mesh.ron --spp 100000 -o mesh.exr --checkpoint mesh-so-far.exr
-          a long render: after an interruption, the same command continues it
-  raysieve scenes/mesh.ron --samples 0..32 -o a.exr
-  raysieve scenes/mesh.ron --samples 32..64 -o b.exr
-  raysieve merge a.exr b.exr -o mesh.exr
-          renders in two parts, for example on two machines, and merges them
-  raysieve farm scenes/mesh.ron --spp 65536 --parts 64 -o mesh.exr
-          renders in 64 parts on a Slurm cluster
-  raysieve verify mesh.exr
-          renders the samples again and compares every bit
-  raysieve inspect scenes/cornell.ron 256,300
-          explains a pixel: prints one of its paths, bounce by bounce
-  raysieve bench
-          measures how much compaction gains on this machine, bounce by bounce";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-    0  success; also after Ctrl-C with --serve
-    1  the render or a farm failed, a file could not be written, verification failed, or a benchmark is slower than its
-       baseline
-    2  wrong usage, an invalid scene or input file, or a missing GPU
-  130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C, over a second
-       later, exits at once and writes nothing; a window closes at the first Ctrl-C and writes nothing";
-
 /// Parses and checks the command line. If the command line asks for the help or the version, prints that text and
 /// returns `None`.
 ///
@@ -249,7 +210,7 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         .after_help(
             "See raysieve --help for details, examples, the keys of the window and the exit codes.",
         )
-        .after_long_help(format!("{EXAMPLES}\n\n{}\n\n{EXIT_CODES}", controls_help()))
+        .after_long_help(help_text::after_options())
         .try_get_matches();
     let arguments = matches.and_then(|matches| {
         let mut arguments = Arguments::from_arg_matches(&matches)?;
@@ -387,6 +348,22 @@ impl Arguments {
         Ok((scene, samples))
     }
 
+    /// Loads the model at `path`, applies the options of the command line, and returns the text of a scene file at
+    /// `target` that renders like it.
+    ///
+    /// # Errors
+    /// If the model cannot be read or is invalid, if it is a scene file, or if a setting is out of range.
+    pub(crate) fn scene_text(&self, path: &Path, target: &Path) -> Result<String, Error> {
+        let options = self.model.options();
+        let mut loader = SceneLoader::new(path);
+        let mut scene = self
+            .settings
+            .load_frame(&mut loader, path, &options, self.spp)?;
+        let look = self.look(&scene);
+        (scene.exposure_stops, scene.tone) = (look.exposure_stops, look.tone);
+        Ok(loader.scene_text(&scene, &options, target)?)
+    }
+
     /// Fixes camera and light of the loader of the scene at `path` for all `frames`; see [`SceneLoader::stage`].
     ///
     /// # Errors
@@ -455,6 +432,7 @@ impl Arguments {
             adaptive: self.noise.is_some(),
             denoised: self.denoise || has_layer(&[Aov::Denoised]),
             surface_aovs: has_layer(&[Aov::Albedo, Aov::Normal, Aov::Depth]),
+            alpha: scene.background == Background::Transparent,
             overlay: self.look.overlay,
         };
         let options = [
@@ -525,18 +503,6 @@ impl Arguments {
             prints_table: !self.frames.is_sequence(),
         }
     }
-}
-
-/// Returns the section of the long help that lists the keys and mouse actions of the window and the page, and the
-/// settings that the window saves.
-fn controls_help() -> String {
-    let mut text = "Controls in the window and on the page of --serve:".to_owned();
-    for (key, action) in session::controls() {
-        text.push_str(&format!("\n  {key:<16}{action}"));
-    }
-    text.push_str("\n\nSaved for the next window in the settings folder ($XDG_CONFIG_HOME/raysieve/window.ron):");
-    text.push_str("\n  the level of detail of the overlay, and the window size");
-    text
 }
 
 /// Returns the message of a usage error on one line, without the prefix `error:` and the usage section. The line ends

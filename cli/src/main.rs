@@ -82,10 +82,13 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
         (Some(Command::Farm(arguments)), _) => farm::farm(arguments),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
-        (None, Some(scene)) if !arguments.list_devices => match arguments.frames.frames() {
-            Some(frames) => frames::render(arguments, scene, &frames),
-            None => render(arguments, scene),
-        },
+        (None, Some(scene)) if !arguments.list_devices => {
+            match (&arguments.write_scene, arguments.frames.frames()) {
+                (Some(path), _) => write_scene(arguments, scene, path),
+                (None, Some(frames)) => frames::render(arguments, scene, &frames),
+                (None, None) => render(arguments, scene),
+            }
+        }
         _ => print_result(&devices::list()).map(|()| Ending::Done),
     }
 }
@@ -150,6 +153,27 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let layers = arguments.layers();
     let signals = Signals::watch()?;
     headless::render(renderer, &scene, layers, &outputs, checkpoint, &signals)
+}
+
+/// Writes the model `scene` as a scene file at `path`, which must not exist, and prints that path.
+///
+/// # Errors
+/// If the model cannot be read, or the file exists or cannot be written.
+fn write_scene(arguments: &Arguments, scene: &Path, path: &Path) -> Result<Ending, Error> {
+    let refuse_existing = || match path.symlink_metadata() {
+        Ok(_) => Err(Error::Write {
+            path: path.to_owned(),
+            problem: "exists, and may contain changes; name another file".to_owned(),
+        }),
+        Err(_) => Ok(()),
+    };
+    refuse_existing()?;
+    atomic_file::check_place(path)?;
+    let text = arguments.scene_text(scene, path)?;
+    refuse_existing()?;
+    atomic_file::write_whole(path, |file| file.write_all(text.as_bytes()))?;
+    print_result(&format!("scene        {}\n", path.display()))?;
+    Ok(Ending::Done)
 }
 
 /// Renders in a window, or headless if no window can be opened. After the user has closed the window, prints the table

@@ -9,7 +9,7 @@ use std::{
 use crate::error::Error;
 use raysieve::{
     inspect::aovs::{Aov, Aovs},
-    render::part::{Part, PartHeader, Samples, aovs_of, check_parts},
+    render::part::{Part, PartHeader, Samples, alpha_of, aovs_of, check_parts},
 };
 
 use crate::{
@@ -42,15 +42,19 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
         }
         headers
     };
-    // Of the layers, only the sample counts can be computed from the merged film.
+    // Of the layers, only the sample counts can be computed from the merged film. All parts have the same alpha.
     let mut layers_kept = Aovs::default();
     for path in &arguments.parts {
-        let (kept, layers): (Vec<Aov>, Vec<Aov>) = aovs_of(path)?
-            .into_iter()
-            .partition(|layer| *layer == Aov::Samples);
-        if layers_kept.requested.is_empty() {
-            layers_kept.requested = kept;
+        let mut layers = aovs_of(path)?;
+        if layers.contains(&Aov::Samples) && !layers_kept.requested.contains(&Aov::Samples) {
+            layers_kept.requested.push(Aov::Samples);
         }
+        if layers_kept.alpha().is_none()
+            && let Some(alpha) = alpha_of(path)?
+        {
+            layers_kept.set_alpha(alpha);
+        }
+        layers.retain(|layer| !matches!(layer, Aov::Samples | Aov::Alpha));
         let layers: Vec<&str> = layers.into_iter().map(Aov::name).collect();
         if !layers.is_empty() {
             note(&format!(

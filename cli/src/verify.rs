@@ -147,7 +147,7 @@ fn another_scene(scene: &Path, picture: &Path) -> Error {
         file: scene.display().to_string(),
         problem: format!(
             "is not the scene of {picture}, or it or one of its files has changed; use raysieve verify {picture} SCENE \
-             with the original scene, and with the same --variant, --camera, --animation, --time and --line-width"
+             with the original scene, and with the same options of model, camera and light, such as --time and --env"
         ),
     }
 }

@@ -26,6 +26,8 @@ struct LightParams {
     u32 tree_share;
     u32 first_instanced;
     u32 instance_entries;
+    Vec3 background;
+    u32 has_background;
 };
 
 struct Lights {

@@ -16,6 +16,7 @@ inline InstanceHit nearest_hit(const DeviceScene &scene, const Ray &ray, u32 fro
 }
 
 inline Vec3 escaped_light(const Lights &lights, const Ray &ray, Vec3 throughput, bool scattered, u32 bounce) {
+    if (bounce == 0 && lights.light_params.has_background == 1) return throughput * lights.light_params.background;
     Vec3 light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
     return clamp_indirect(lights.light_params, light, bounce);
 }

@@ -43,6 +43,8 @@
 //! | `tone` | tone curve of the displayed image, see [`Tone`]: `Srgb`, `AgX`, `Aces` or `Neutral` | `Srgb` |
 //! | `camera` | the camera, see below | required |
 //! | `sky` | constant radiance from all directions, added to the radiance of `lights` | `(0, 0, 0)` |
+//! | `background` | what camera rays see that hit nothing: a radiance `(r, g, b)`, `Environment`, or `Transparent` for images with alpha, see [`Background`]; it lights nothing | `Environment` |
+//! | `shadow_catcher` | height in metres of an invisible, horizontal ground; with a transparent background, images show the shadows on it, as black with alpha | no ground |
 //! | `direct_light` | how direct light is sampled: `Both`, `Lights` only or `Bsdf` only; all converge to one image, and `Both` has the least noise | `Both` |
 //! | `lights` | `[ Light(..), .. ]`: the lights that are not objects | `[]` |
 //! | `materials` | `{ "name": Material(..), .. }` | `{}` |
@@ -97,6 +99,8 @@
 //! | `Environment` | `file` | environment map in latitude-longitude format, `.hdr` (Radiance) or `.exr` (OpenEXR), linear sRGB; at most one environment per scene | required |
 //! | | `scale` | factor from the values of the file to radiance, 0 or more | `1` |
 //! | | `rotate_y` | rotation about +y, in the same sense as that of a `Box` | `0` |
+//! | `Studio` | `azimuth` | the default lighting of models, a grey room with three soft boxes: azimuth of the viewer whom it suits, -360 to 360, from +z over +x; an environment | `0` |
+//! | | `scale` | factor for the brightness, 0 or more | `1` |
 //! | `SunSky` | `elevation` | elevation of the sun above the horizon, 0 to 90 | required without `date` |
 //! | | `azimuth` | azimuth of the sun, -360 to 360, from north (−z) over east (+x) | `180` |
 //! | | `date`, `time` | `(year, month, day)` from 1950 to 2050, and hours since midnight in universal time, 0 to 24; they replace `elevation` and `azimuth` | required without `elevation` |
@@ -261,18 +265,20 @@
 //! more, all lights are divided by 683, the lumens per watt.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
-//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any the whole model is shown, from 35° to the right of +z and 20° above, at any image
-//! size. The image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone
-//! curve `Neutral`.
+//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at any
+//! size, from 35° to the right of +z and 20° above. [`LoadOptions::camera_from`] selects another direction. The image has
+//! 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone curve `Neutral`.
 //!
 //! A dark grey room that is lighter at the top surrounds the model. A large soft box to the viewer's left is the key
 //! light, a narrow one to the right fills the shadows, and one behind outlines the model. If the file has lights, the
 //! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
+//! [`LoadOptions::environment`] replaces the room or the backdrop. [`SceneLoader::scene_text`] returns all of this as a
+//! scene file.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// load_options, limits, atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file,
-// default_scene, ron, loader.
+// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, model, builder, gltf and obj and
+// ply, model_file, default_scene, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -293,23 +299,26 @@ mod obj;
 mod ply;
 mod ron;
 mod scene;
+mod surroundings;
+mod view_options;
 
 use std::path::Path;
 
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
-    load_options::LoadOptions,
+    load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
         edit::{can_save_view, materials_to_ron, save_camera, save_view},
         materials,
     },
     scene::{
-        Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter, Focus,
-        Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures, Mesh,
-        Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
-        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, Wrap, scene_hash,
+        Background, Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter,
+        Focus, Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures,
+        Mesh, Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
+        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, ViewAxes, WholeLens,
+        WholeView, Wrap, scene_hash,
     },
 };
 

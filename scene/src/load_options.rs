@@ -1,10 +1,13 @@
-//! Choices among what a model file offers: a material variant, a camera, and the time of its animations.
+//! Choices of a load: among what a model file offers, and of camera and light without a scene file.
 //!
-//! Imports only `error`.
+//! Imports `error` and `scene`.
 
-use crate::error::excerpt;
+use std::path::PathBuf;
 
-/// Choices among what a model file offers. The default shows the default materials, the first camera, and the rest pose.
+use crate::{error::excerpt, scene::Background};
+
+/// Choices among what a model file offers, and changes of camera and light. The default shows the default materials, the
+/// first camera or a view of the whole model, the rest pose, and the default lighting.
 ///
 /// Cameras and animations are chosen by their name in the file or by their number, which starts at 1. A name takes
 /// precedence over a number.
@@ -22,6 +25,72 @@ pub struct LoadOptions {
     /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF file, above 0 and up to
     /// 1e8. `None` for 1/200 of the diagonal of the model's bounding box.
     pub line_width: Option<f64>,
+    /// Axis of a model's file that points up. The model is turned so that it becomes +y.
+    pub up: UpAxis,
+    /// Direction from which the camera looks; `None` for the camera of the file, or the default direction.
+    pub camera_from: Option<CameraFrom>,
+    /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for that of the file or the default. It is an error
+    /// for a file whose camera is orthographic.
+    pub fov_degrees: Option<f32>,
+    /// Whether the camera is made orthographic. Then `fov_degrees` is ignored.
+    pub orthographic: bool,
+    /// Environment map that lights the scene instead of the sky, environment or sun and sky of a scene file, or of the
+    /// default lighting of a model; `None` keeps these. Other lights stay.
+    pub environment: Option<EnvironmentFile>,
+    /// What camera rays see that hit nothing; `None` for the background of the scene file, or the environment. A color is
+    /// divided by the gain of the scene's exposure, so that it does not affect the displayed color.
+    pub background: Option<Background>,
+    /// Whether an invisible ground under the objects catches shadows in the alpha of images. It is an error unless the
+    /// background is transparent.
+    pub ground: bool,
+}
+
+/// An environment map in latitude-longitude format that replaces the one of a scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnvironmentFile {
+    /// Path of an `.hdr` or `.exr` file.
+    pub path: PathBuf,
+    /// Rotation about +y in degrees, in the sense of the scene format's `rotate_y`.
+    pub rotate_degrees: f64,
+    /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the exposure,
+    /// which follows from the lights of its file.
+    pub scale: f32,
+}
+
+/// The axis of a model's file that points up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UpAxis {
+    /// The file's +x points up.
+    X,
+    /// The file's +y points up, as in glTF.
+    #[default]
+    Y,
+    /// The file's +z points up, as in most programs for CAD and 3D printing.
+    Z,
+}
+
+impl UpAxis {
+    /// Returns the rotation angles about x, y and z in degrees that turn the axis to +y, in the order of the scene
+    /// format's `rotate`.
+    pub(crate) fn rotate_degrees(self) -> [f64; 3] {
+        match self {
+            UpAxis::X => [0.0, 0.0, 90.0],
+            UpAxis::Y => [0.0; 3],
+            UpAxis::Z => [-90.0, 0.0, 0.0],
+        }
+    }
+}
+
+/// The direction from which a camera looks at its target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CameraFrom {
+    /// Azimuth of the camera in degrees, -360 to 360: 0 in front, at +z, and 90 on the right, at +x.
+    pub azimuth_degrees: f64,
+    /// Elevation of the camera above the horizontal plane in degrees, -90 to 90.
+    pub elevation_degrees: f64,
+    /// Distance in metres to the target of a scene's camera, or to the centre of a model's bounding box, 1e-15 to 1e8.
+    /// `None` keeps the distance of the scene's camera, and shows the whole model.
+    pub distance: Option<f64>,
 }
 
 impl LoadOptions {

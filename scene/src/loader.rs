@@ -13,7 +13,8 @@ use crate::{
     },
     model_file::{MODEL_TYPES, ModelFile},
     ron,
-    scene::Scene,
+    scene::{Background, Scene},
+    surroundings::Surroundings,
 };
 
 /// Loads scenes from one file, such as the frames of an animation. What the frames share is read once: the buffers and
@@ -38,6 +39,8 @@ pub struct SceneLoader {
     model: Option<ModelFile>,
     /// Camera, exposure and light of all loads; `None` if each load has its own.
     staging: Option<Staging>,
+    /// Light from infinity around the model that was loaded last; `None` before, and for a scene file.
+    surroundings: Option<Surroundings>,
     /// Files that were looked for so far.
     files: Vec<SceneFile>,
 }
@@ -52,6 +55,7 @@ impl SceneLoader {
             path: path.to_owned(),
             model: None,
             staging: None,
+            surroundings: None,
             files: Vec::new(),
         }
     }
@@ -62,7 +66,15 @@ impl SceneLoader {
     /// Those of [`Scene::load`]. Also [`Error::File`] if a chosen variant, camera or animation does not exist, or if an
     /// option is set that the file cannot follow; the message lists what exists.
     pub fn load(&mut self, options: &LoadOptions) -> Result<Scene, Error> {
-        let scene = self.record(|loader| loader.read(options))?;
+        let mut scene = self.record(|loader| loader.read(options))?;
+        if options.ground {
+            if scene.background != Background::Transparent {
+                let problem = "has no transparent background, without which a ground catches no shadows; choose that \
+                               background, or omit the ground";
+                return Err(self.wrong(problem.to_owned()));
+            }
+            scene.shadow_catcher = scene.lowest_point();
+        }
         Ok(Scene {
             files: self.files.clone(),
             ..scene
@@ -87,22 +99,41 @@ impl SceneLoader {
                 let mut options = options.clone();
                 options.time = Some(times[at]);
                 let model = loader.read_model(&options)?;
-                let own = Extent::of(&model);
+                let own = Extent::of(&model, &options);
                 let (model, extent) = match first {
                     None => (model, own),
-                    Some((model, extent)) => (model, own.union(extent)),
+                    Some((model, extent)) => (model, own.union(&extent)),
                 };
-                let has_camera = model.camera.is_some();
+                let has_camera = model.camera.is_some() && options.camera_from.is_none();
                 first = Some((model, extent));
                 if has_camera {
                     break;
                 }
             }
             let (model, extent) = first.ok_or_else(|| loader.wrong("has no extent".to_owned()))?;
-            Staging::new(&model, &extent).map_err(|problem| loader.wrong(problem))
+            Staging::new(&model, extent, options).map_err(|problem| loader.wrong(problem))
         })?;
         self.staging = Some(staging);
         Ok(())
+    }
+
+    /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model that
+    /// was loaded last, with these options; its settings and its camera may have changed since.
+    ///
+    /// # Errors
+    /// [`Error::File`] if the loader has loaded no model, such as for a scene file, or if the format cannot express a
+    /// light or a path.
+    pub fn scene_text(
+        &self,
+        scene: &Scene,
+        options: &LoadOptions,
+        path: &Path,
+    ) -> Result<String, Error> {
+        let Some(surroundings) = &self.surroundings else {
+            let problem = "is a scene file already; copy it and change the copy";
+            return Err(self.wrong(problem.to_owned()));
+        };
+        ron::write::scene_text(scene, options, surroundings, path)
     }
 
     /// Returns the files that were looked for so far, existing or not.
@@ -132,12 +163,14 @@ impl SceneLoader {
             let staging = match &self.staging {
                 Some(staging) => staging,
                 None => {
-                    let staging = Staging::new(&model, &Extent::of(&model));
+                    let staging = Staging::new(&model, Extent::of(&model, options), options);
                     own = staging.map_err(|problem| self.wrong(problem))?;
                     &own
                 }
             };
-            return default_scene::scene(&self.path, model, staging);
+            let (scene, surroundings) = default_scene::scene(&self.path, model, staging, options)?;
+            self.surroundings = Some(surroundings);
+            return Ok(scene);
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)

@@ -230,6 +230,8 @@ impl RenderScene {
             tree_share: light_tables.tree_share,
             first_instanced,
             instance_entries,
+            background: scene.background.radiance().unwrap_or(scene.sky),
+            has_background: scene.background.radiance().is_some().into(),
         };
         let alpha_tested =
             |maps: &MaterialTextures| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;

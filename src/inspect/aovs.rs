@@ -8,15 +8,19 @@ use std::{str::FromStr, sync::Arc};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::alpha::alpha;
 use crate::{
     Error,
-    accel::{instance::NO_INSTANCE, trees::SceneBvhs},
+    accel::{
+        instance::{InstanceHit, NO_INSTANCE},
+        trees::SceneBvhs,
+    },
     camera::Camera,
     device::render_scene::RenderScene,
     math::dot,
     path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
     sampler::sampler,
-    scene::{Scene, memory},
+    scene::{Background, Scene, memory},
     stages::{Preview, first_ray},
     vertex::rays::nearest_hit,
 };
@@ -39,16 +43,20 @@ pub enum Aov {
     Samples,
     /// `denoised.R`, `.G`, `.B`: the denoised image, see [`Preview`].
     Denoised,
+    /// `A`: share of the camera rays that hit something, and the shadows on the ground. Scenes with a transparent
+    /// background always have it, and others never. `R`, `G` and `B` are premultiplied by it.
+    Alpha,
 }
 
 impl Aov {
     /// All AOVs.
-    pub const ALL: [Aov; 5] = [
+    pub const ALL: [Aov; 6] = [
         Aov::Albedo,
         Aov::Normal,
         Aov::Depth,
         Aov::Samples,
         Aov::Denoised,
+        Aov::Alpha,
     ];
 
     /// Returns the name used on the command line.
@@ -59,6 +67,7 @@ impl Aov {
             Aov::Depth => "depth",
             Aov::Samples => "samples",
             Aov::Denoised => "denoised",
+            Aov::Alpha => "alpha",
         }
     }
 
@@ -70,6 +79,7 @@ impl Aov {
             Aov::Depth => &["depth.Z"],
             Aov::Samples => &["samples"],
             Aov::Denoised => &["denoised.R", "denoised.G", "denoised.B"],
+            Aov::Alpha => &["A"],
         }
     }
 }
@@ -77,8 +87,10 @@ impl Aov {
 impl FromStr for Aov {
     type Err = String;
 
+    /// Parses the name of an AOV that can be requested: any but [`Aov::Alpha`].
     fn from_str(name: &str) -> Result<Aov, String> {
-        let named = Aov::ALL.into_iter().find(|aov| aov.name() == name);
+        let mut aovs = Aov::ALL.into_iter();
+        let named = aovs.find(|&aov| aov != Aov::Alpha && aov.name() == name);
         named.ok_or_else(|| "expected albedo, normal, depth, samples or denoised".to_owned())
     }
 }
@@ -92,6 +104,8 @@ pub struct Aovs {
     pixels: Vec<Features>,
     /// The denoised image, if there is one.
     preview: Option<Preview>,
+    /// The alpha of each pixel; empty unless [`Aov::Alpha`] is requested.
+    alpha: Vec<f32>,
 }
 
 /// The features of a pixel, averaged over its samples; see [`Aov`].
@@ -106,7 +120,11 @@ impl Aovs {
     /// Memory of the AOVs of the surfaces in bytes per pixel.
     pub(crate) const BYTES_PER_PIXEL: u64 = size_of::<Features>() as u64;
 
-    /// Computes the requested AOVs. Camera rays are traced only if albedo, normal or depth is requested.
+    /// Memory of alpha in bytes per pixel, while it is traced.
+    pub(crate) const ALPHA_BYTES_PER_PIXEL: u64 = 5;
+
+    /// Computes the requested AOVs, and alpha if the background of the scene is transparent. Camera rays are traced only
+    /// for alpha, albedo, normal and depth.
     ///
     /// `trees` are the BVHs of this scene, such as [`Renderer::trees`](crate::render::renderer::Renderer::trees) returns
     /// them. With `None` they are built.
@@ -122,11 +140,16 @@ impl Aovs {
             requested: requested.to_vec(),
             pixels: Vec::new(),
             preview: None,
+            alpha: Vec::new(),
         };
+        aovs.requested.retain(|&aov| aov != Aov::Alpha);
+        let has_alpha = scene.background == Background::Transparent;
+        let of_surfaces = |aov: &Aov| matches!(aov, Aov::Albedo | Aov::Normal | Aov::Depth);
+        let has_features = aovs.requested.iter().any(of_surfaces);
+        aovs.requested.extend(has_alpha.then_some(Aov::Alpha));
         aovs.requested.sort();
         aovs.requested.dedup();
-        let of_the_scene = |aov: &Aov| !matches!(aov, Aov::Samples | Aov::Denoised);
-        if aovs.requested.iter().any(of_the_scene) {
+        if has_features || has_alpha {
             let (width, height) = scene.size;
             let render_scene = match trees {
                 Some(trees) => RenderScene::with_trees(trees, scene)?,
@@ -140,6 +163,12 @@ impl Aovs {
                 seed: scene.seed,
                 ..Span::default()
             };
+            if has_alpha {
+                aovs.alpha = alpha(&render_scene, &camera, &span, scene.shadow_catcher)?;
+            }
+            if !has_features {
+                return Ok(aovs);
+            }
             let pixel = |pixel| features(&render_scene, &camera, &span, pixel);
             let pixel_count = width * height;
             memory::reserve(&mut aovs.pixels, pixel_count as usize)
@@ -155,6 +184,20 @@ impl Aovs {
         self.preview = preview;
     }
 
+    /// Sets the alpha of each pixel, row by row from the top, and requests it for files.
+    pub fn set_alpha(&mut self, alpha: Vec<f32>) {
+        self.alpha = alpha;
+        if !self.requested.contains(&Aov::Alpha) {
+            self.requested.push(Aov::Alpha);
+        }
+    }
+
+    /// Returns the alpha of each pixel, row by row from the top; `None` for an opaque image.
+    pub fn alpha(&self) -> Option<&[f32]> {
+        let has_alpha = self.requested.contains(&Aov::Alpha);
+        has_alpha.then_some(&self.alpha)
+    }
+
     /// Returns the denoised image, if there is one.
     pub fn preview(&self) -> Option<&Preview> {
         self.preview.as_ref()
@@ -168,6 +211,7 @@ impl Aovs {
             Aov::Albedo => self.pixels[pixel].albedo[number],
             Aov::Normal => self.pixels[pixel].normal[number],
             Aov::Depth => self.pixels[pixel].depth,
+            Aov::Alpha => self.alpha[pixel],
             Aov::Samples => 0.0,
             Aov::Denoised => {
                 let preview = self.preview.as_ref();
@@ -181,15 +225,7 @@ impl Aovs {
 fn features(render_scene: &RenderScene, camera: &Camera, span: &Span, pixel: u32) -> Features {
     let (mut albedo, mut normal, mut depth, mut hits) = (DVec3::ZERO, DVec3::ZERO, 0.0, 0);
     for sample in 0..SAMPLES {
-        let span = Span {
-            first_pixel: pixel,
-            first_sample: sample,
-            ..*span
-        };
-        let ray = first_ray(camera, &span, &[], 0);
-        let (pixel, sample) = pixel_and_sample(&span, &[], 0);
-        let numbers = sampler(span.seed, pixel, sample);
-        let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
+        let (ray, found) = camera_hit(render_scene, camera, span, pixel, sample);
         let first = first_hit(render_scene, camera, &ray, &found.hit, found.instance);
         if let Some(first) = first {
             hits += 1;
@@ -204,6 +240,26 @@ fn features(render_scene: &RenderScene, camera: &Camera, span: &Span, pixel: u32
         normal: mean(normal),
         depth: (depth / f64::from(hits.max(1))) as f32,
     }
+}
+
+/// Returns the camera ray of a sample, and what it hits first, as in the render.
+pub(super) fn camera_hit(
+    render_scene: &RenderScene,
+    camera: &Camera,
+    span: &Span,
+    pixel: u32,
+    sample: u32,
+) -> (Ray, InstanceHit) {
+    let span = Span {
+        first_pixel: pixel,
+        first_sample: sample,
+        ..*span
+    };
+    let ray = first_ray(camera, &span, &[], 0);
+    let (pixel, sample) = pixel_and_sample(&span, &[], 0);
+    let numbers = sampler(span.seed, pixel, sample);
+    let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
+    (ray, found)
 }
 
 /// The properties of the surface that a camera ray hit first.

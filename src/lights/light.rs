@@ -104,6 +104,10 @@ shared! {
         /// An instance's entry is the offset from a mesh triangle's index to that of its world-space copy, or
         /// `NO_LIGHT` if the instance is not sampled as a light.
         pub instance_entries: u32,
+        /// Radiance that camera rays see where they hit nothing, if `has_background` is 1; otherwise the constant sky.
+        pub background: Vec3,
+        /// 1 if camera rays that hit nothing see `background` instead of the light from infinity, otherwise 0.
+        pub has_background: u32,
     }
 }
 

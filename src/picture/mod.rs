@@ -4,6 +4,8 @@
 
 pub mod tone;
 
+use std::ops::Range;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -21,6 +23,26 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// Returns a copy of some rows.
+    pub(crate) fn rows(&self, rows: Range<u32>) -> Picture {
+        let place = |row: u32| row as usize * self.width as usize;
+        Picture {
+            width: self.width,
+            height: rows.end - rows.start,
+            pixels: self.pixels[place(rows.start)..place(rows.end)].to_vec(),
+        }
+    }
+
+    /// Divides the pixels by the alpha by which they are premultiplied. Pixels of alpha 0, and those beyond the end of
+    /// `alpha`, are unchanged.
+    pub(crate) fn divide(&mut self, alpha: &[f32]) {
+        for (pixel, &alpha) in self.pixels.iter_mut().zip(alpha) {
+            if alpha > 0.0 {
+                *pixel /= alpha;
+            }
+        }
+    }
+
     /// Sets the size and all pixels, which are computed from their row-major indices. The memory of the pixels is reused.
     ///
     /// # Errors

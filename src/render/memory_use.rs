@@ -27,6 +27,8 @@ pub struct MemoryUse {
     pub denoised: bool,
     /// Whether there are AOVs of the surfaces: albedo, normal or depth.
     pub surface_aovs: bool,
+    /// Whether the image has an alpha channel.
+    pub alpha: bool,
     /// Whether statistics are drawn onto a PNG.
     pub overlay: bool,
 }
@@ -56,7 +58,9 @@ impl MemoryUse {
         let when = |condition: bool, bytes: u64| if condition { bytes } else { 0 };
         let copy = when(self.adaptive, PIXEL_STATS);
         let preview = when(self.denoised, PICTURE);
-        let always = Film::BYTES_PER_PIXEL + when(self.surface_aovs, Aovs::BYTES_PER_PIXEL);
+        let always = Film::BYTES_PER_PIXEL
+            + when(self.surface_aovs, Aovs::BYTES_PER_PIXEL)
+            + when(self.alpha, Aovs::ALPHA_BYTES_PER_PIXEL);
         let renderer = when(self.adaptive, ADAPTIVE) + when(self.denoised, SNAPSHOTS);
         let noise = if self.adaptive {
             CONVERGENCE_TEST

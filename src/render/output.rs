@@ -70,7 +70,8 @@ pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
 /// Writes a film in the format of the path's extension, in bands of a few rows, so that no copy of the whole picture is
 /// needed. A PNG with an overlay is drawn as a whole, and only then is `annotate` called. A PNG shows the picture, or the
-/// denoised one if `look` asks for it and `aovs` contains it. An EXR is a [`part`](crate::render::part) with the requested
+/// denoised one if `look` asks for it and `aovs` contains it. If `aovs` contains alpha, a PNG without an overlay has an
+/// alpha channel, by which its colors are not premultiplied. An EXR is a [`part`](crate::render::part) with the requested
 /// AOVs.
 pub fn write_picture(
     path: &Path,
@@ -86,7 +87,12 @@ pub fn write_picture(
                     denoise_ms: Some(preview.milliseconds),
                     ..part.header.stats.clone()
                 };
-                write_png(path, &preview.picture, &stats, look, annotate)
+                if look.overlay || aovs.alpha().is_none() {
+                    return write_png(path, &preview.picture, &stats, look, annotate);
+                }
+                let rows = |rows| preview.picture.rows(rows);
+                let size = part.header.identity.size;
+                write_rows(path, size, rows, aovs.alpha(), &stats, look)
             }
             None if look.overlay => {
                 let mut picture = Picture::default();
@@ -99,6 +105,7 @@ pub fn write_picture(
                     path,
                     part.header.identity.size,
                     rows,
+                    aovs.alpha(),
                     &part.header.stats,
                     look,
                 )
@@ -130,23 +137,42 @@ pub fn write_png(
     write_image(path, &image, stats)
 }
 
-/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows.
+/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied by
+/// `alpha` if that is given.
 fn write_rows(
     path: &Path,
     size: (u32, u32),
     rows: impl Fn(Range<u32>) -> Picture,
+    alpha: Option<&[f32]>,
     stats: &Stats,
     look: Look,
 ) -> Result<(), Error> {
     let compression = png::Compression::default();
     let band = (BAND_PIXELS / size.0).max(1);
     Ok(write_whole(path, |file| {
-        let mut writer = png_writer(file, size, DebugView::Light, stats, compression)?;
+        let color_type = match alpha {
+            Some(_) => png::ColorType::Rgba,
+            None => png::ColorType::Rgb,
+        };
+        let light = DebugView::Light;
+        let mut writer = png_writer(file, size, color_type, light, stats, compression)?;
         let mut stream = writer.stream_writer_with_size(PNG_CHUNK_BYTES)?;
         for top in (0..size.1).step_by(band as usize) {
-            let rows = rows(top..(top + band).min(size.1));
-            let rgba = tone::to_srgb8(&rows, look.exposure_stops, look.tone);
-            stream.write_all(&without_alpha(&rgba))?;
+            let end = (top + band).min(size.1);
+            let mut rows = rows(top..end);
+            let alpha = alpha.map(|alpha| {
+                let pixels = top as usize * size.0 as usize..end as usize * size.0 as usize;
+                &alpha[pixels]
+            });
+            rows.divide(alpha.unwrap_or_default());
+            let mut rgba = tone::to_srgb8(&rows, look.exposure_stops, look.tone);
+            match alpha {
+                Some(alpha) => {
+                    set_alpha(&mut rgba, alpha);
+                    stream.write_all(&rgba)?;
+                }
+                None => stream.write_all(&without_alpha(&rgba))?,
+            }
         }
         stream.finish()?;
         Ok(writer.finish()?)
@@ -232,7 +258,8 @@ pub fn encode_png(
     stats: &Stats,
     compression: png::Compression,
 ) -> io::Result<()> {
-    let mut writer = png_writer(file, image.size, image.debug_view, stats, compression)?;
+    let (size, color_type) = (image.size, png::ColorType::Rgb);
+    let mut writer = png_writer(file, size, color_type, image.debug_view, stats, compression)?;
     writer.write_image_data(&without_alpha(&image.rgba))?;
     writer.finish()?;
     Ok(())
@@ -247,17 +274,29 @@ fn without_alpha(rgba: &[u8]) -> Vec<u8> {
     rgb.collect()
 }
 
+/// Sets the alpha of pixels in RGBA, linear in 8 bits. Pixels of alpha 0 become black.
+fn set_alpha(rgba: &mut [u8], alpha: &[f32]) {
+    let (pixels, _) = rgba.as_chunks_mut::<4>();
+    for (pixel, &alpha) in pixels.iter_mut().zip(alpha) {
+        pixel[3] = (alpha * 255.0).round() as u8;
+        if pixel[3] == 0 {
+            *pixel = [0; 4];
+        }
+    }
+}
+
 /// Writes the start of a PNG with text chunks, and returns the writer of its pixels.
 fn png_writer<W: Write>(
     file: W,
     (width, height): (u32, u32),
+    color_type: png::ColorType,
     debug_view: DebugView,
     stats: &Stats,
     compression: png::Compression,
 ) -> io::Result<png::Writer<W>> {
     let mut encoder = png::Encoder::new(file, width, height);
     encoder.set_compression(compression);
-    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_color(color_type);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
     let texts = [

@@ -18,7 +18,8 @@
 //! | `film.variance`, `film.error`, `film.good` | float, float, uint | see [`PixelNoise`](crate::adaptive::pixel_noise::PixelNoise) |
 //!
 //! On request, a part contains [`Aovs`] in channels of their own; see [`Aov`](crate::inspect::aovs::Aov). They are not
-//! part of the film, and merging omits them.
+//! part of the film, and merging omits them. If the background of the scene is transparent, a part contains `A`, which
+//! all parts of a render have in common, and which merging keeps.
 //!
 //! | attribute, a text | what |
 //! |---|---|
@@ -67,7 +68,7 @@ use std::{
 
 use rayon::prelude::*;
 
-pub use file::{Packing, PartFile, aovs_of};
+pub use file::{Packing, PartFile, alpha_of, aovs_of};
 pub use samples::{SamplePosition, Samples};
 pub use verify::{Difference, Portion};
 

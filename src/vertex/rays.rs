@@ -55,7 +55,8 @@ pub fn nearest_hit<const INSTANCED: bool>(
     }
 }
 
-/// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped.
+/// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped. A camera ray
+/// gains that of the background, if the scene has one.
 ///
 /// `scattered` is `true` if the path has scattered off anything but smooth mirrors and glass. `bounce` is the number of
 /// scattering events before.
@@ -67,6 +68,9 @@ pub fn escaped_light(
     scattered: bool,
     bounce: u32,
 ) -> Vec3 {
+    if bounce == 0 && lights.light_params.has_background == 1 {
+        return throughput * lights.light_params.background;
+    }
     let light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
     clamp_indirect(&lights.light_params, light, bounce)
 }

@@ -21,6 +21,7 @@ use common::{
     sized,
 };
 use compaction::select::Strategy;
+use glam::Vec3;
 use harness::{Tests, is_short};
 use host::HostCompiler;
 use machines::{Cpu, Cuda, Host, Machine, Setting};
@@ -29,7 +30,7 @@ use raysieve::{
     device::render_scene::RenderScene,
     film::{FilmSums, film_hash},
     path::Span,
-    scene::{Focus, Lens, PixelFilter, Scene},
+    scene::{Background, Focus, Lens, PixelFilter, Scene},
     stages::wave::counts,
     wavefront::{Step, steps},
 };
@@ -315,6 +316,20 @@ fn small_render(scene: Scene) -> (Scene, Setting, Span) {
     (scene, setting, span)
 }
 
+/// Returns scenes with a constant sky and with an environment, whose camera rays see another background.
+fn backgrounds() -> [Scene; 2] {
+    [
+        Scene {
+            background: Background::Color(Vec3::new(0.25, 3.0, 0.5)),
+            ..load("scenes/spheres.ron")
+        },
+        Scene {
+            background: Background::Transparent,
+            ..load("tests/scenes/lights.ron")
+        },
+    ]
+}
+
 /// Compares the film of a render by host-compiled stages with that of the CPU backend.
 fn loop_agrees(compiler: &HostCompiler) {
     for scene in [
@@ -327,7 +342,10 @@ fn loop_agrees(compiler: &HostCompiler) {
         garden_by_lens(),
         alpha_tested_garden(),
         emissive_garden(),
-    ] {
+    ]
+    .into_iter()
+    .chain(backgrounds())
+    {
         let (scene, setting, span) = small_render(scene);
         let (width, height) = scene.size;
         let mut host = Host::new(compiler, &setting);
@@ -365,7 +383,10 @@ fn megakernel_agrees(compiler: &HostCompiler) {
         instanced_garden(),
         alpha_tested_garden(),
         emissive_garden(),
-    ] {
+    ]
+    .into_iter()
+    .chain(backgrounds())
+    {
         let (scene, setting, span) = small_render(scene);
         let (width, height) = scene.size;
         let mut film = Buffers::new(span, setting.max_bounces, !setting.scene.is_plain());

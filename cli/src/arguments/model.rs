@@ -3,9 +3,13 @@
 use clap::Args;
 use raysieve_scene::LoadOptions;
 
-use super::values::{frame_range, frame_rate, line_width, seconds};
+use super::{
+    framing::FramingArguments,
+    values::{frame_range, frame_rate, line_width, seconds},
+};
 
-/// Options that choose among what a glTF file offers: a material variant, a camera, and the time of its animations.
+/// Options that choose among what a glTF file offers (a material variant, a camera, and the time of its animations), and
+/// those of camera and light.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ModelArguments {
     /// Material variant of a glTF file (KHR_materials_variants) to show, such as --variant "street"; a wrong name lists
@@ -32,18 +36,24 @@ pub(super) struct ModelArguments {
     /// [default: 1/200 of the size of the model]
     #[arg(long, value_name = "METRES", value_parser = line_width, help_heading = "Model")]
     line_width: Option<f64>,
+
+    #[command(flatten)]
+    framing: FramingArguments,
 }
 
 impl ModelArguments {
     /// Returns the choices of the command line.
     pub(super) fn options(&self) -> LoadOptions {
-        LoadOptions {
+        let mut options = LoadOptions {
             variant: self.variant.clone(),
             camera: self.camera.clone(),
             animation: self.animation.clone(),
             time: self.time,
             line_width: self.line_width,
-        }
+            ..LoadOptions::default()
+        };
+        self.framing.add_to(&mut options);
+        options
     }
 }
 

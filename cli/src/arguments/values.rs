@@ -13,7 +13,9 @@ use raysieve::{
     picture::tone::Tone,
     render::{output::PictureFormat, part::SamplePosition, renderer::SortHits},
 };
-use raysieve_scene::{Scene, limits::MAX_BOUNCES};
+use raysieve_scene::{
+    Background, CameraFrom, EnvironmentFile, Scene, UpAxis, color::srgb_value, limits::MAX_BOUNCES,
+};
 
 use super::{bench::Method, scene::SampleRange};
 
@@ -86,6 +88,13 @@ pub(super) fn path_record_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),
         "expected a .json file for the path record",
+    )
+}
+
+pub(super) fn new_scene_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(
+        |path| has_extension(path, "ron"),
+        "expected a .ron file for the scene",
     )
 }
 
@@ -300,6 +309,123 @@ pub(super) fn line_width(text: &str) -> Result<f64, String> {
         Ok(width) if width > 0.0 && width <= 1e8 => Ok(width),
         _ => Err("expected metres above 0 and up to 1e8, such as 0.01".to_owned()),
     }
+}
+
+/// Returns a parser of the axis that points up: `x`, `y` or `z`.
+pub(super) fn up_axis() -> impl TypedValueParser<Value = UpAxis> {
+    PossibleValuesParser::new(["x", "y", "z"]).map(|name| match name.as_str() {
+        "x" => UpAxis::X,
+        "z" => UpAxis::Z,
+        _ => UpAxis::Y,
+    })
+}
+
+/// Parses an angle of view in degrees, from 0.001 to 179.999.
+pub(super) fn field_of_view(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(degrees) if (0.001..=179.999).contains(&degrees) => Ok(degrees),
+        _ => Err("expected an angle from 0.001 to 179.999 degrees, such as 40".to_owned()),
+    }
+}
+
+/// Parses azimuth and elevation of a camera in degrees and, perhaps, its distance in metres, such as `35,20` or
+/// `-90,0,2.5`. The azimuth is within ±360, the elevation within ±90, and the distance from 10⁻¹⁵ to 10⁸.
+pub(super) fn camera_from(text: &str) -> Result<CameraFrom, String> {
+    let expected = || {
+        "expected azimuth, elevation and perhaps a distance in metres, such as 35,20 or 35,20,2.5"
+            .to_owned()
+    };
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    let numbers = numbers.map_err(|_| expected())?;
+    let (azimuth_degrees, elevation_degrees, distance) = match numbers[..] {
+        [azimuth, elevation] => (azimuth, elevation, None),
+        [azimuth, elevation, distance] => (azimuth, elevation, Some(distance)),
+        _ => return Err(expected()),
+    };
+    if !(-360.0..=360.0).contains(&azimuth_degrees) {
+        return Err("expected an azimuth from -360 to 360 degrees".to_owned());
+    }
+    if !(-90.0..=90.0).contains(&elevation_degrees) {
+        return Err("expected an elevation from -90 to 90 degrees".to_owned());
+    }
+    if distance.is_some_and(|metres| !(1e-15..=1e8).contains(&metres)) {
+        return Err("expected a distance from 1e-15 to 1e8 metres".to_owned());
+    }
+    Ok(CameraFrom {
+        azimuth_degrees,
+        elevation_degrees,
+        distance,
+    })
+}
+
+/// Parses the path of an environment map and, perhaps, its rotation in degrees and its strength, such as
+/// `studio.hdr,90,0.5`. The strength is 0 to 10⁶.
+pub(super) fn environment(text: &str) -> Result<EnvironmentFile, String> {
+    let (mut path, mut numbers) = (text, Vec::new());
+    // A path may contain commas.
+    let is_image = |path: &str| {
+        ["hdr", "exr"]
+            .iter()
+            .any(|ending| has_extension(path.as_ref(), ending))
+    };
+    while !is_image(path)
+        && numbers.len() < 2
+        && let Some((rest, last)) = path.rsplit_once(',')
+    {
+        numbers.insert(0, last.trim());
+        path = rest;
+    }
+    if !is_image(path) {
+        return Err("expected an .hdr or .exr file, and perhaps rotation and strength, such as studio.hdr,90,0.5".to_owned());
+    }
+    let number =
+        |place: usize, default: f64, (min, max): (f64, f64), what: &str| match numbers.get(place) {
+            None => Ok(default),
+            Some(text) => match text.parse::<f64>() {
+                Ok(value) if (min..=max).contains(&value) => Ok(value),
+                _ => Err(format!("expected {what}, such as studio.hdr,90,0.5")),
+            },
+        };
+    Ok(EnvironmentFile {
+        path: path.into(),
+        rotate_degrees: number(
+            0,
+            0.0,
+            (-360.0, 360.0),
+            "a rotation from -360 to 360 degrees after the file",
+        )?,
+        scale: number(
+            1,
+            1.0,
+            (0.0, 1e6),
+            "a strength from 0 to 1e6 after the rotation",
+        )? as f32,
+    })
+}
+
+/// Parses a background: `env`, `transparent`, or a color as `#rrggbb`, `white`, `gray`, `grey` or `black`, whose radiance is
+/// returned in linear sRGB.
+pub(super) fn background(text: &str) -> Result<Background, String> {
+    let gray = |code: u32| [code; 3];
+    let codes = match text {
+        "env" => return Ok(Background::Environment),
+        "transparent" => return Ok(Background::Transparent),
+        "white" => gray(255),
+        "gray" | "grey" => gray(128),
+        "black" => gray(0),
+        _ => {
+            let digits = text.strip_prefix('#').filter(|digits| {
+                digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+            });
+            let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+            let code = code.ok_or(
+                "expected env, transparent, or a color such as #f0f0f0 (in quotes for a shell), white, gray or black",
+            )?;
+            [code >> 16, code >> 8 & 255, code & 255]
+        }
+    };
+    let linear = codes.map(|code| srgb_value(f64::from(code) / 255.0));
+    Ok(Background::Color(linear.into()))
 }
 
 /// Parses a range of frames such as `0..48`, start inclusive and end exclusive. It is not empty and ends at 10⁶ at the

@@ -10,6 +10,7 @@ mod gltf;
 mod gpus;
 mod inspect;
 mod interrupt;
+mod lighting;
 mod memory;
 mod models;
 mod noise;
@@ -42,6 +43,7 @@ fn main() {
     inspect::add(&mut trials);
     memory::add(&mut trials);
     models::add(&mut trials);
+    lighting::add(&mut trials);
     gpus::add(&mut trials);
     noise_on_gpus::add(&mut trials);
     libtest_mimic::run(&Arguments::from_args(), trials).exit()

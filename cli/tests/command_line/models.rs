@@ -29,7 +29,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 }
 
 /// Renders `model.glb` of the folder at 32 × 24 pixels with 4 samples on the CPU, with further arguments.
-fn render(folder: &Path, more: &[&str]) -> Output {
+pub(crate) fn render(folder: &Path, more: &[&str]) -> Output {
     let arguments = [
         "model.glb",
         "--backend",
@@ -44,14 +44,14 @@ fn render(folder: &Path, more: &[&str]) -> Output {
 }
 
 /// Writes the model as `model.glb` into a new folder.
-fn write(model: &Gltf) -> tempfile::TempDir {
+pub(crate) fn write(model: &Gltf) -> tempfile::TempDir {
     let folder = folder();
     fs::write(folder.path().join("model.glb"), model.glb()).expect("the model is written");
     folder
 }
 
 /// Returns the film hash of a render with these arguments.
-fn film_hash(folder: &Path, more: &[&str]) -> Value {
+pub(crate) fn film_hash(folder: &Path, more: &[&str]) -> Value {
     assert_done(&render(
         folder,
         &[more, &["-o", "hash.png", "--stats", "hash.json"]].concat(),
@@ -60,7 +60,7 @@ fn film_hash(folder: &Path, more: &[&str]) -> Value {
 }
 
 /// Returns a closed cube with edges of 1 m, whose corner is at the origin.
-fn cube() -> Gltf {
+pub(crate) fn cube() -> Gltf {
     let mut model = Gltf::new();
     let corners: Vec<[f32; 3]> = (0..8)
         .map(|corner| [0, 1, 2].map(|axis| (corner >> axis & 1) as f32))
@@ -86,10 +86,10 @@ fn cube() -> Gltf {
 }
 
 /// Half a turn about y.
-const HALF_TURN: [f32; 4] = [0.0, 1.0, 0.0, 0.0];
+pub(crate) const HALF_TURN: [f32; 4] = [0.0, 1.0, 0.0, 0.0];
 
 /// Returns a cube that turns about y by half a turn within two seconds.
-fn turning_cube() -> Gltf {
+pub(crate) fn turning_cube() -> Gltf {
     let mut model = cube();
     let turns = [[0.0, 0.0, 0.0, 1.0], HALF_TURN];
     model.animate(0, "rotation", "LINEAR", &[0.0, 2.0], "VEC4", &turns);

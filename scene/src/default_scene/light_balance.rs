@@ -6,7 +6,7 @@
 
 use std::f64::consts::PI;
 
-use glam::{DVec3, Vec3};
+use glam::{DAffine3, DVec3, Vec3};
 
 use crate::{
     color::luminance,
@@ -49,8 +49,9 @@ struct SurfacePoint {
     reflects: bool,
 }
 
-/// Returns the brightness of the model in `lights`, as seen by `camera` in an image of `size` pixels. If the lights are
-/// too bright or too dim for the film, the result has a factor by which all of them must be scaled.
+/// Returns the brightness of the model, placed by `transform`, in `lights`, as seen by `camera` in an image of `size`
+/// pixels. If the lights are too bright or too dim for the film, the result has a factor by which all of them must be
+/// scaled.
 ///
 /// Returns `None` if no light reaches the visible points, or more than half of them are on unlit materials.
 pub(super) fn balance(
@@ -58,9 +59,10 @@ pub(super) fn balance(
     lights: &[Light],
     camera: &Camera,
     size: (u32, u32),
+    transform: &DAffine3,
 ) -> Option<Balance> {
     let count = (MAX_PAIRS / lights.len().max(1) as u64).clamp(MIN_POINTS, MAX_POINTS);
-    let mut points = visible(surface_points(model, count), camera, size);
+    let mut points = visible(surface_points(model, count, transform), camera, size);
     let visible_count = points.len();
     points.retain(|point| point.reflects);
     if points.len() * 2 < visible_count {
@@ -84,9 +86,9 @@ pub(super) fn balance(
     })
 }
 
-/// Returns at most `count` points that are spread evenly over the area of the model. Returns none if the area is 0 or
-/// not finite.
-fn surface_points(model: &Model, count: u64) -> Vec<SurfacePoint> {
+/// Returns at most `count` points that are spread evenly over the area of the model, placed by `transform`. Returns none
+/// if the area is 0 or not finite.
+fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<SurfacePoint> {
     let triangles = |instance: usize| model.meshes[model.instances[instance].mesh].triangles.len();
     let instances = 0..model.instances.len();
     let total: u64 = instances
@@ -98,11 +100,12 @@ fn surface_points(model: &Model, count: u64) -> Vec<SurfacePoint> {
         for instance in instances.clone().step_by(step) {
             let instance = &model.instances[instance];
             let mesh = &model.meshes[instance.mesh];
-            let side = instance.transform.matrix3.determinant().signum();
+            let placed = *transform * instance.transform;
+            let side = placed.matrix3.determinant().signum();
             for (number, triangle) in mesh.triangles.iter().enumerate() {
                 let corners = triangle.map(|vertex| {
                     let position = mesh.positions[vertex as usize].as_dvec3();
-                    instance.transform.transform_point3(position)
+                    placed.transform_point3(position)
                 });
                 let [a, b, c] = corners;
                 let material = mesh.triangle_materials.get(number);

@@ -2,27 +2,29 @@
 //!
 //! The camera is the model's own if it has one, and otherwise shows the whole model from the front right, slightly from
 //! above. The lights are those of the model and a studio environment. A model with lights and a camera has a plain
-//! backdrop instead of the studio. Imports `builder`, `model`, `scene` and what they import.
+//! backdrop instead of the studio. Imports `builder`, `model`, `scene`, `view_options` and what they import.
 
+mod extent;
 mod light_balance;
-mod lighting;
 
 use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
-use self::{
-    light_balance::{Balance, balance, scale},
-    lighting::default_environment,
-};
+pub(crate) use self::extent::Extent;
+use self::light_balance::{Balance, balance, scale};
 use crate::{
-    Error,
-    builder::{geometry::Geometry, materials::Materials},
+    EnvironmentFile, Error, LoadOptions,
+    builder::{geometry::Geometry, materials::Materials, transform::Transform},
     files::display_path,
+    image::environment_map::chosen_environment,
+    load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
     scene::{
         Camera, DirectLight, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
     },
+    surroundings::{Surroundings, studio_environment},
+    view_options::projected,
 };
 
 /// Width and height of the image in pixels. If the model's camera has an aspect ratio, the width follows from that.
@@ -38,40 +40,136 @@ const STUDIO_SCALE_WITH_LIGHTS: f32 = 0.3;
 /// Radiance of the backdrop of a model with lights and a camera, relative to that of a white surface in these lights.
 /// It keeps shadows from being black.
 const BACKDROP: f32 = 0.12;
-/// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
-/// vertex. Beyond that the corners of the mesh's bounding box are used.
-const MAX_FRAMED_POINTS: usize = 1 << 26;
-
 /// The camera, the exposure and the light of a model that is shown without a scene file. The frames of an animation
 /// share them, so that the image does not flicker.
 pub(crate) struct Staging {
-    /// Rule for the camera that shows the whole model; unused for a model that has a camera.
-    framing: Framing,
+    /// Rule for the camera that shows the whole model; unused if a camera of the file is shown.
+    whole: Framing,
+    /// Centre of the model's bounding box in metres.
+    center: DVec3,
+    /// Distance in metres from `center` within which the model lies.
+    radius: f64,
     /// Brightness of the model in the lights of its file; `None` without such light.
     balance: Option<Balance>,
 }
 
 impl Staging {
-    /// Returns the staging for a model whose parts lie within `extent` and which has a camera or not. Fails if a light
-    /// is not within 1e8 m of 0.
-    pub(crate) fn new(model: &Model, extent: &Extent) -> Result<Staging, String> {
-        let framing = Framing::Around {
-            center: extent.center().as_vec3(),
-            half_size: extent.half_size().as_vec3(),
-            radius: extent.radius as f32,
+    /// Returns the staging for a model whose parts lie within `extent`, as `options` choose it.
+    ///
+    /// # Errors
+    /// A one-line message if a light is not within 1e8 m of 0, or `options` does not fit the camera.
+    pub(crate) fn new(
+        model: &Model,
+        extent: Extent,
+        options: &LoadOptions,
+    ) -> Result<Staging, String> {
+        let (center, radius) = (extent.center(), extent.radius);
+        let mut staging = Staging {
+            whole: Framing::Whole(extent.view(options)),
+            center,
+            radius,
+            balance: None,
         };
-        let size = image_size(model);
-        let camera = framing_of(model, framing, extent.radius).camera(size);
-        Ok(Staging {
-            framing,
-            balance: balance(model, &scene_lights(model)?, &camera, size),
+        let size = image_size(model, options);
+        let camera = staging.framing(model, options)?.camera(size);
+        let lights = scene_lights(model, options.up)?;
+        staging.balance = balance(model, &lights, &camera, size, &upright(options.up));
+        Ok(staging)
+    }
+
+    /// Returns the framing of the model's own camera, or of the whole model if there is none or `options` choose a
+    /// direction.
+    ///
+    /// # Errors
+    /// A one-line message if `options` has an angle of view and the camera is orthographic.
+    fn framing(&self, model: &Model, options: &LoadOptions) -> Result<Framing, String> {
+        let Some(own) = file_camera(model, options) else {
+            return Ok(self.whole.clone());
+        };
+        let camera = self.own_camera(own, options.up);
+        // The width of an orthographic view is that at the middle of the model, if it is in front of the camera.
+        let origin = camera.origin.as_dvec3();
+        let forward = (camera.target.as_dvec3() - origin).normalize_or(DVec3::NEG_Z);
+        let distance = (self.center - origin).dot(forward).max(self.radius);
+        Ok(Framing::Camera {
+            camera: projected(camera, options, distance)?,
+            keeps_width: options.fov_degrees.is_some() && !options.orthographic,
         })
+    }
+
+    /// Returns the light from infinity around the model, which is seen by `camera` of `framing`.
+    fn surroundings(
+        &self,
+        model: &Model,
+        framing: &Framing,
+        camera: &Camera,
+        options: &LoadOptions,
+    ) -> Surroundings {
+        if let Some(file) = &options.environment {
+            let stops = self.balance.map_or(0.0, |balance| balance.exposure_stops);
+            return Surroundings::File(EnvironmentFile {
+                scale: file.scale * libm::exp2f(-stops),
+                ..file.clone()
+            });
+        }
+        match &self.balance {
+            Some(balance) if model.camera.is_some() => {
+                Surroundings::Backdrop(Vec3::splat(BACKDROP * balance.white))
+            }
+            balance => {
+                let scale = balance.map_or(1.0, |own| STUDIO_SCALE_WITH_LIGHTS * own.white);
+                let viewer = match framing {
+                    Framing::Whole(view) => view.to_camera(),
+                    Framing::Camera { .. } => (camera.origin - camera.target).as_dvec3(),
+                };
+                Surroundings::studio(viewer, scale)
+            }
+        }
+    }
+
+    /// Converts a camera of the file, whose axis `up` points up, to that of a scene with a square image. The distance
+    /// from the camera to its target becomes the radius of the model, so that an orbiting camera circles the model.
+    fn own_camera(&self, camera: &ModelCamera, up: UpAxis) -> Camera {
+        let transform = upright(up) * camera.transform;
+        let axis = |axis: DVec3| transform.transform_vector3(axis).normalize_or(axis);
+        let origin = transform.translation;
+        let distance = self.radius.max(1e-3 * origin.abs().max_element()).max(1e-3);
+        Camera {
+            origin: origin.as_vec3(),
+            target: (origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
+            up: axis(DVec3::Y).as_vec3(),
+            projection: match camera.view {
+                ModelView::Perspective { yfov } => Projection::Perspective {
+                    fov_degrees: yfov.to_degrees() as f32,
+                },
+                ModelView::Orthographic { half_height } => Projection::Orthographic {
+                    width: (2.0 * half_height) as f32,
+                },
+            },
+            lens: None,
+            filter: PixelFilter::default(),
+        }
     }
 }
 
+/// Returns the rotation that turns the axis of a file that points up to +y.
+fn upright(up: UpAxis) -> DAffine3 {
+    let transform = Transform {
+        rotate_degrees: up.rotate_degrees().into(),
+        ..Transform::default()
+    };
+    transform.affine()
+}
+
+/// Returns the model's camera that is shown; `None` if it has none, or if `options` choose a direction instead.
+fn file_camera<'m>(model: &'m Model, options: &LoadOptions) -> Option<&'m ModelCamera> {
+    let own = model.camera.as_ref();
+    own.filter(|_| options.camera_from.is_none())
+}
+
 /// Returns the width and height of the image in pixels, which follow the aspect ratio of the model's camera.
-fn image_size(model: &Model) -> (u32, u32) {
-    match model.camera.and_then(|camera| camera.aspect_ratio) {
+fn image_size(model: &Model, options: &LoadOptions) -> (u32, u32) {
+    match file_camera(model, options).and_then(|camera| camera.aspect_ratio) {
         Some(ratio) => (
             (f64::from(SIZE.1) * ratio.clamp(0.25, 4.0)).round() as u32,
             SIZE.1,
@@ -80,65 +178,71 @@ fn image_size(model: &Model) -> (u32, u32) {
     }
 }
 
-/// Returns the framing of the model's own camera, or `whole` if it has none. `radius` is that of the model in metres.
-fn framing_of(model: &Model, whole: Framing, radius: f64) -> Framing {
-    match &model.camera {
-        Some(camera) => framing_of_camera(camera, radius),
-        None => whole,
-    }
-}
-
-/// Returns the lights of the model as those of a scene. Fails if one is not within 1e8 m of 0.
-fn scene_lights(model: &Model) -> Result<Vec<Light>, String> {
+/// Returns the lights of a model, whose axis `up` points up, as those of a scene. Fails if one is not within 1e8 m of 0.
+fn scene_lights(model: &Model, up: UpAxis) -> Result<Vec<Light>, String> {
+    let place = upright(up);
     let lights = model.lights.iter();
-    lights
-        .map(|light| light.scene_light(&DAffine3::IDENTITY))
-        .collect()
+    lights.map(|light| light.scene_light(&place)).collect()
 }
 
-/// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`.
+/// Makes a scene with default settings, a camera and default lighting from the model of the file at `path`. Returns it
+/// with the light from infinity, which is part of it.
 ///
 /// # Errors
-/// [`Error::File`] if the model has no triangle with an area, or is too bright or too large.
-pub(crate) fn scene(path: &Path, mut model: Model, staging: &Staging) -> Result<Scene, Error> {
+/// [`Error::File`] if the model has no triangle with an area, is too bright or too large, or `options` does not fit its
+/// camera.
+pub(crate) fn scene(
+    path: &Path,
+    mut model: Model,
+    staging: &Staging,
+    options: &LoadOptions,
+) -> Result<(Scene, Surroundings), Error> {
     let wrong = |problem: String| Error::File {
         file: display_path(path),
         problem,
     };
-    let Framing::Around { radius, .. } = staging.framing else {
-        return Err(wrong("has no extent".to_owned()));
-    };
-    let framing = framing_of(&model, staging.framing, radius.into());
-    let size = image_size(&model);
+    let framing = staging.framing(&model, options).map_err(wrong)?;
+    let size = image_size(&model, options);
     let camera = framing.camera(size);
     let cameras = std::mem::take(&mut model.cameras).into_iter();
     let cameras = cameras.map(|(name, camera)| NamedCamera {
         name,
-        framing: framing_of_camera(&camera, radius.into()),
+        framing: Framing::Camera {
+            camera: staging.own_camera(&camera, options.up),
+            keeps_width: false,
+        },
     });
     let cameras = cameras.collect();
-    let mut lights = scene_lights(&model).map_err(wrong)?;
+    let mut lights = scene_lights(&model, options.up).map_err(wrong)?;
     let balance = staging.balance;
     if let Some(balance) = balance.filter(|balance| balance.light_scale != 1.0) {
         let factor = balance.light_scale;
         lights.iter_mut().for_each(|light| scale(light, factor));
     }
+    let exposure_stops = balance.map_or(0.0, |balance| balance.exposure_stops);
+    let surroundings = staging.surroundings(&model, &framing, &camera, options);
     let mut sky = Vec3::ZERO;
-    match &balance {
-        Some(balance) if model.camera.is_some() => sky = Vec3::splat(BACKDROP * balance.white),
-        _ => {
-            let own = balance.as_ref();
-            let scale = own.map_or(1.0, |own| STUDIO_SCALE_WITH_LIGHTS * own.white);
-            let viewer = (camera.origin - camera.target).as_dvec3();
-            lights.push(Light::Environment(default_environment(viewer, scale)));
+    match &surroundings {
+        Surroundings::Studio {
+            azimuth_degrees,
+            scale,
+        } => {
+            let environment = studio_environment(*azimuth_degrees, *scale);
+            lights.push(Light::Environment(environment));
+        }
+        Surroundings::Backdrop(radiance) => sky = *radiance,
+        Surroundings::File(file) => {
+            let (light, note) = chosen_environment(file, SPP)?;
+            lights.push(light);
+            model.notes.extend(note);
         }
     }
-    let exposure_stops = balance.map_or(0.0, |balance| balance.exposure_stops);
+    let background = options.background.unwrap_or_default();
     let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
     materials.add_model(&model, SPP).map_err(wrong)?;
     let own = |material| material as u32;
     let flat = geometry
-        .push_model(&mut model, &DAffine3::IDENTITY, own, &materials)
+        .push_model(&mut model, &upright(options.up), own, &materials)
         .map_err(wrong)?;
     if flat > 0 {
         model.note(format!("{flat} triangles without area are left out"));
@@ -159,6 +263,8 @@ pub(crate) fn scene(path: &Path, mut model: Model, staging: &Staging) -> Result<
         framing: Some(framing),
         cameras,
         sky,
+        background: background.at_exposure(exposure_stops),
+        shadow_catcher: None,
         direct_light: DirectLight::Both,
         lights,
         materials: materials.surfaces,
@@ -178,84 +284,5 @@ pub(crate) fn scene(path: &Path, mut model: Model, staging: &Staging) -> Result<
         .notes
         .iter_mut()
         .for_each(|note| *note = format!("{file}: {note}"));
-    Ok(scene)
-}
-
-/// Makes the framing for a model's own camera. `extent` is the radius of the model in metres, which becomes the
-/// distance from the camera to its target.
-fn framing_of_camera(camera: &ModelCamera, extent: f64) -> Framing {
-    let axis = |axis: DVec3| camera.transform.transform_vector3(axis).normalize_or(axis);
-    let origin = camera.transform.translation;
-    // The target is as far away as the model is large, so that an orbiting camera circles the model.
-    let distance = extent.max(1e-3 * origin.abs().max_element()).max(1e-3);
-    Framing::Camera {
-        camera: Camera {
-            origin: origin.as_vec3(),
-            target: (origin + axis(DVec3::NEG_Z) * distance).as_vec3(),
-            up: axis(DVec3::Y).as_vec3(),
-            projection: match camera.view {
-                ModelView::Perspective { yfov } => Projection::Perspective {
-                    fov_degrees: yfov.to_degrees() as f32,
-                },
-                ModelView::Orthographic { half_height } => Projection::Orthographic {
-                    width: (2.0 * half_height) as f32,
-                },
-            },
-            lens: None,
-            filter: PixelFilter::default(),
-        },
-    }
-}
-
-/// The extent of a model, or of a model at several times.
-#[derive(Clone, Copy)]
-pub(crate) struct Extent {
-    /// Corner of the bounding box with the smallest coordinates, in metres.
-    low: DVec3,
-    /// Corner of the bounding box with the largest coordinates, in metres.
-    high: DVec3,
-    /// Distance in metres from the centre of the box within which all vertices lie.
-    radius: f64,
-}
-
-impl Extent {
-    /// Returns the extent of a model.
-    pub(crate) fn of(model: &Model) -> Extent {
-        let points = |of: &mut dyn FnMut(DVec3)| {
-            for instance in &model.instances {
-                let mesh = &model.meshes[instance.mesh];
-                let mut take =
-                    |point: &Vec3| of(instance.transform.transform_point3(point.as_dvec3()));
-                if model.instances.len().saturating_mul(mesh.positions.len()) <= MAX_FRAMED_POINTS {
-                    mesh.positions.iter().for_each(&mut take);
-                } else {
-                    mesh.corners().iter().for_each(&mut take);
-                }
-            }
-        };
-        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        points(&mut |point| (low, high) = (low.min(point), high.max(point)));
-        let center = (low + high) / 2.0;
-        let mut farthest: f64 = 0.0;
-        points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
-        let radius = farthest.sqrt();
-        Extent { low, high, radius }
-    }
-
-    /// Returns the extent of both: the box around both boxes, and half its diagonal as radius.
-    pub(crate) fn union(self, other: Extent) -> Extent {
-        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
-        let radius = (high - low).length() / 2.0;
-        Extent { low, high, radius }
-    }
-
-    /// Returns the centre of the bounding box.
-    fn center(&self) -> DVec3 {
-        (self.low + self.high) / 2.0
-    }
-
-    /// Returns half the lengths of the bounding box's edges.
-    fn half_size(&self) -> DVec3 {
-        (self.high - self.low) / 2.0
-    }
+    Ok((scene, surroundings))
 }

@@ -6,6 +6,7 @@
 //! Imports `scene`, `files` and what they import.
 
 mod basis;
+pub(crate) mod environment_map;
 mod height_maps;
 mod open_exr;
 mod plain_ktx2;

@@ -10,21 +10,17 @@ use super::{
 use crate::{
     Error,
     files::display_path,
+    image::environment_map::read_environment,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
-    memory,
-    scene::{Environment, Image, Light, Texels},
+    scene::{Environment, Light},
+    surroundings::studio_environment,
 };
-
-/// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
-const MAX_TEXELS: u64 = 1 << 28;
-/// Bytes of memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a
-/// GPU.
-const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
 /// Reads all entries of `lights`. Returns the lights, and warnings about them for
 /// [`Scene::notes`](crate::Scene::notes).
 ///
-/// `spp` is the number of samples per pixel, against which brightness is checked.
+/// `spp` is the number of samples per pixel, against which brightness is checked. If `is_replaced`, another environment
+/// replaces those of the scene, and a sun with its sky.
 ///
 /// # Errors
 /// [`Error::Scene`] at the first invalid entry, or at a second environment.
@@ -32,11 +28,20 @@ pub(crate) fn lights(
     source: &SceneSource,
     written: &[Raw],
     spp: u32,
+    is_replaced: bool,
 ) -> Result<(Vec<Light>, Vec<String>), Error> {
     let (mut lights, mut notes) = (Vec::new(), Vec::new());
     for (index, raw) in written.iter().enumerate() {
         let object = Object::listed("light", index, raw);
-        let new = read_light(source, &object, spp, &mut notes)?;
+        let parsed: LightText = source.parse(&object)?;
+        let is_far = matches!(
+            parsed,
+            LightText::SunSky(_) | LightText::Environment { .. } | LightText::Studio { .. }
+        );
+        if is_far && is_replaced {
+            continue;
+        }
+        let new = read_light(source, &object, parsed, spp, &mut notes)?;
         let is_picture = |light: &Light| matches!(light, Light::Environment(_));
         if new.iter().any(is_picture) && lights.iter().any(is_picture) {
             let problem = "is the second environment; a scene has at most one";
@@ -52,6 +57,7 @@ pub(crate) fn lights(
 fn read_light(
     source: &SceneSource,
     object: &Object,
+    parsed: LightText,
     spp: u32,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Light>, Error> {
@@ -62,7 +68,14 @@ fn read_light(
             .number(object, field, raw, &expected, valid)
             .map(|angle| angle as f32)
     };
-    let light = match source.parse(object)? {
+    let scale = |raw: Option<Raw>| {
+        let expected = "a number, 0 or more";
+        let valid = |scale: f64| scale >= 0.0 && (scale as f32).is_finite();
+        raw.map_or(Ok(1.0), |raw| {
+            source.number(object, "scale", raw, expected, valid)
+        })
+    };
+    let light = match parsed {
         LightText::Point {
             position,
             intensity,
@@ -118,16 +131,10 @@ fn read_light(
         LightText::SunSky(written) => return sun_sky(source, object, &written, spp),
         LightText::Environment {
             file,
-            scale,
+            scale: factor,
             rotate_y,
         } => {
-            let expected = "a number, 0 or more";
-            let scale = match scale {
-                Some(raw) => source.number(object, "scale", raw, expected, |scale| {
-                    scale >= 0.0 && (scale as f32).is_finite()
-                })?,
-                None => 1.0,
-            };
+            let scale = scale(factor)?;
             let degrees = match rotate_y {
                 Some(raw) => source.number(object, "rotate_y", raw, "degrees", |_| true)?,
                 None => 0.0,
@@ -135,8 +142,7 @@ fn read_light(
             let named = |path: &String| (1..=MAX_PATH_BYTES).contains(&path.len());
             let name: String = source.field(object, "file", file, "a path in quotes", named)?;
             let path = source.folder().join(name);
-            let picture = Image::open(&path)
-                .and_then(|picture| environment(picture, scale as f32, degrees, spp));
+            let picture = read_environment(&path, scale as f32, degrees, spp);
             let (environment, below) = picture.map_err(|problem| {
                 source.error(object, file, format!("{}: {problem}", display_path(&path)))
             })?;
@@ -146,6 +152,27 @@ fn read_light(
                     object.name
                 ));
             }
+            Light::Environment(environment)
+        }
+        LightText::Studio {
+            azimuth,
+            scale: factor,
+        } => {
+            let degrees = azimuth.map_or(Ok(0.0), |raw| {
+                let expected = "an angle from -360 to 360 degrees";
+                let valid = |angle: f64| angle.abs() <= 360.0;
+                source.number(object, "azimuth", raw, expected, valid)
+            })?;
+            let scale = scale(factor)?;
+            let environment = studio_environment(degrees, scale as f32);
+            let brightest = environment.radiances.iter().copied();
+            let brightest = brightest.fold(Vec3::ZERO, Vec3::max).max_element();
+            if brightest >= SAMPLE_LIMIT {
+                let problem = format!("scale: {scale} is too bright for the film; lower it");
+                return Err(source.error(object, factor.unwrap_or(object.raw), problem));
+            }
+            check_brightness(brightest.min(MAX_VISIBLE_RADIANCE), spp)
+                .map_err(|problem| source.error(object, object.raw, problem))?;
             Light::Environment(environment)
         }
     };
@@ -319,61 +346,4 @@ fn strength(source: &SceneSource, object: &Object, field: &str, raw: Raw) -> Res
         return Err(source.error(object, raw, problem));
     }
     Ok(strength)
-}
-
-/// Converts an image to an environment map whose radiance is the image's values times `scale`, rotated by `degrees`
-/// about +y. Returns it with the number of values below 0, which become 0.
-///
-/// Fails if the image is not in floating point, is too large, or is too bright for `spp` samples per pixel.
-fn environment(
-    picture: Image,
-    scale: f32,
-    degrees: f64,
-    spp: u32,
-) -> Result<(Environment, usize), String> {
-    let Image {
-        width,
-        height,
-        texels: Texels::Floats(texels),
-    } = picture
-    else {
-        return Err("holds no radiance; expected an HDR or EXR image".to_owned());
-    };
-    if u64::from(width) * u64::from(height) > MAX_TEXELS {
-        return Err(format!(
-            "its {width}x{height} texels are too many; a sky has at most {MAX_TEXELS}"
-        ));
-    }
-    memory::check(u64::from(width) * u64::from(height) * BYTES_PER_TEXEL)?;
-    let mut below = 0;
-    let mut brightest = 0.0_f32;
-    let mut radiances = Vec::with_capacity(texels.len());
-    for (index, &[red, green, blue, _]) in texels.iter().enumerate() {
-        let radiance = Vec3::new(red, green, blue);
-        below += radiance
-            .to_array()
-            .iter()
-            .filter(|&&value| value < 0.0)
-            .count();
-        let radiance = radiance.max(Vec3::ZERO) * scale;
-        let most = radiance.max_element();
-        if most >= SAMPLE_LIMIT {
-            let (column, row) = (index % width as usize + 1, index / width as usize + 1);
-            return Err(format!(
-                "its texel in column {column} of row {row} has the value {most}, too bright for the film, which accepts \
-                 samples below {SAMPLE_LIMIT}; lower `scale`"
-            ));
-        }
-        brightest = brightest.max(most);
-        radiances.push(radiance);
-    }
-    check_brightness(brightest.min(MAX_VISIBLE_RADIANCE), spp)?;
-    let turns = (degrees / 360.0).rem_euclid(1.0) as f32;
-    let environment = Environment {
-        width,
-        radiances: radiances.into(),
-        // A value just below 1 rounds up to 1 as an `f32`.
-        turns: if turns < 1.0 { turns } else { 0.0 },
-    };
-    Ok((environment, below))
 }

@@ -17,18 +17,19 @@ mod placements;
 pub(crate) mod source;
 mod sun_sky;
 mod text;
+pub(crate) mod write;
 
 use std::{path::Path, sync::Arc};
 
 use glam::Vec3;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
 use self::{
     camera::camera,
     lights::lights,
     materials::radiance,
     objects::Builder,
-    source::{Object, Raw, SceneSource},
+    source::{NumberRange, Object, Raw, SceneSource},
     text::SceneText,
 };
 use crate::{
@@ -36,10 +37,13 @@ use crate::{
     builder::{geometry::Geometry, materials::Materials},
     error::excerpt,
     files::display_path,
+    image::environment_map::chosen_environment,
     limits::{
         CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
     },
-    scene::{DirectLight, Scene, Surface, Tone},
+    load_options::UpAxis,
+    scene::{Background, DirectLight, Scene, Surface, Tone},
+    view_options::scene_camera,
 };
 
 /// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
@@ -48,17 +52,35 @@ use crate::{
 /// models are shown at the time of `options`, unless their object has its own.
 ///
 /// # Errors
-/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` sets anything else, or a time without
-/// an animated model.
+/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` has a choice that only models offer,
+/// a time without an animated model, or an angle of view for an orthographic camera.
 pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Scene, Error> {
     check_options(path, options)?;
     let source = &SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
     let settings = Settings::read(source, &written)?;
     let camera = camera(source, &Object::new("camera", written.camera))?;
-    let sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
+    let camera = scene_camera(camera, options).map_err(|problem| Error::File {
+        file: display_path(path),
+        problem,
+    })?;
+    let mut sky = written.sky.map_or(Ok(Vec3::ZERO), |raw| {
         radiance(source, &Object::new("sky", raw), raw, settings.spp)
     })?;
+    let background = match options.background {
+        Some(background) => background.at_exposure(settings.exposure_stops),
+        None => read_background(source, written.background, settings.spp)?,
+    };
+    let shadow_catcher = match written.shadow_catcher {
+        Some(raw) => {
+            let expected = "a height from -1e8 to 1e8 metres";
+            let valid = |height: f64| NumberRange::Coordinate.holds(height);
+            let object = Object::new("scene", raw);
+            let height = source.number(&object, "shadow_catcher", raw, expected, valid)?;
+            Some(height as f32)
+        }
+        None => None,
+    };
     let direct_light = setting(
         source,
         "direct_light",
@@ -67,7 +89,14 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         "Both, Lights or Bsdf",
         |_| Ok(()),
     )?;
-    let (mut lights, light_notes) = lights(source, &written.lights, settings.spp)?;
+    let is_replaced = options.environment.is_some();
+    let (mut lights, mut light_notes) = lights(source, &written.lights, settings.spp, is_replaced)?;
+    if let Some(file) = &options.environment {
+        let (light, note) = chosen_environment(file, settings.spp)?;
+        lights.push(light);
+        light_notes.extend(note);
+        sky = Vec3::ZERO;
+    }
     let materials = materials::read(source, &written.materials, settings.spp)?;
     let mut builder = Builder::new(source, materials, settings.spp, options.time);
     for (index, raw) in written.objects.iter().enumerate() {
@@ -114,6 +143,8 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         framing: None,
         cameras: Vec::new(),
         sky,
+        background,
+        shadow_catcher,
         direct_light,
         lights,
         materials,
@@ -138,7 +169,33 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     Ok(scene)
 }
 
-/// Fails with [`Error::File`] if an option other than the time is set, because a scene file has fields for them.
+/// The words that the field `background` accepts instead of a radiance.
+#[derive(Clone, Copy, Deserialize)]
+enum BackgroundText {
+    Environment,
+    Transparent,
+}
+
+/// Reads the field `background`: a radiance, `Environment` or `Transparent`. Invalid values are an [`Error::Scene`].
+fn read_background(source: &SceneSource, raw: Option<Raw>, spp: u32) -> Result<Background, Error> {
+    let Some(raw) = raw else {
+        return Ok(Background::Environment);
+    };
+    let object = Object::new("background", raw);
+    if raw.trim().get_ron().starts_with('(') {
+        return radiance(source, &object, raw, spp).map(Background::Color);
+    }
+    let expected = "a radiance (r, g, b), Environment or Transparent";
+    let object = Object::new("scene", raw);
+    Ok(
+        match source.field(&object, "background", raw, expected, |_| true)? {
+            BackgroundText::Environment => Background::Environment,
+            BackgroundText::Transparent => Background::Transparent,
+        },
+    )
+}
+
+/// Fails with [`Error::File`] if an option is set for which a scene file has a field of its objects.
 fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
     let problem = match options {
         LoadOptions {
@@ -159,6 +216,12 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
             ..
         } => {
             "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
+        }
+        LoadOptions {
+            up: UpAxis::X | UpAxis::Z,
+            ..
+        } => {
+            "is a scene, where y points up, and where the field `rotate` of a Model turns it; set it there"
         }
         _ => return Ok(()),
     };

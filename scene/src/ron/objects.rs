@@ -525,7 +525,6 @@ fn model_options(
     };
     Ok(LoadOptions {
         variant: text("variant", written.variant)?,
-        camera: None,
         animation: text("animation", written.animation)?,
         time: number("time", written.time, "seconds", |_| true)?,
         line_width: number(
@@ -534,5 +533,6 @@ fn model_options(
             "metres above 0 and up to 1e8",
             |width| width > 0.0 && width <= MAX_LENGTH,
         )?,
+        ..LoadOptions::default()
     })
 }

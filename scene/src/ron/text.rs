@@ -91,6 +91,10 @@ pub(crate) struct SceneText<'a> {
     #[serde(default, deserialize_with = "given")]
     pub(crate) sky: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "given")]
+    pub(crate) background: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
+    pub(crate) shadow_catcher: Option<Raw<'a>>,
+    #[serde(default, deserialize_with = "given")]
     pub(crate) direct_light: Option<Raw<'a>>,
     #[serde(default, deserialize_with = "lists::lights")]
     pub(crate) lights: Vec<Raw<'a>>,
@@ -192,6 +196,7 @@ fields! {
         Directional { direction, irradiance, angle? },
         SunSky(SunSkyText),
         Environment { file, scale?, rotate_y? },
+        Studio { azimuth?, scale? },
     }
 }
 

@@ -1,34 +1,28 @@
 //! The rule that adapts the camera of a model to the image size.
 
-use glam::{DVec3, Vec3};
+use std::sync::Arc;
+
+use glam::{DVec2, DVec3, Vec3};
 
 use super::{Camera, PixelFilter, Projection, camera::fov_degrees};
 
-/// Unit direction from the model to the camera: 35° to the right of +z and 20° above the horizon.
-const TO_CAMERA: DVec3 = DVec3::new(0.539, 0.342, 0.7698);
-/// Tangent of half the angle of view along the shorter side of the image; that half is 14°.
+/// Tangent of half the default angle of view along the shorter side of the image; that half is 14°.
 const TAN_HALF_FOV: f64 = 0.2493;
 /// Width of the visible region divided by that of the model: above 1, so that a margin is left.
 const MARGIN: f64 = 1.06;
 
 /// Rule that gives a model's camera for any image size, so that the same part of the model stays visible.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Framing {
-    /// Shows the whole model from 35° to the right of +z and 20° above. The model lies in both a box and a sphere with
-    /// the same centre.
-    Around {
-        /// Centre of the box and of the sphere in metres.
-        center: Vec3,
-        /// Half the lengths of the box's edges along x, y and z, in metres.
-        half_size: Vec3,
-        /// Radius of the sphere in metres. The camera shows the whole box or the whole sphere, whichever lets it stand
-        /// closer to the model.
-        radius: f32,
-    },
-    /// Shows the view of the model's own camera. The height of the view does not depend on the image size.
+    /// Shows the whole model from a fixed direction, as large as the image allows.
+    Whole(WholeView),
+    /// Shows the view of the model's own camera.
     Camera {
-        /// The camera for a square image. Other aspect ratios change only the width of its view.
+        /// The camera for a square image. Other aspect ratios change only the width of its view, or only the height if
+        /// `keeps_width` is set.
         camera: Camera,
+        /// Whether the width of the view is independent of the image size; otherwise the height is.
+        keeps_width: bool,
     },
 }
 
@@ -41,42 +35,282 @@ pub struct NamedCamera {
     pub framing: Framing,
 }
 
+/// A view of a whole model from a fixed direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WholeView {
+    /// Coordinate system of the view.
+    axes: ViewAxes,
+    /// Points of the model on the convex hull of their coordinates along `right` and `back`, in metres. No other point
+    /// can touch the left or right edge of the image.
+    across: Arc<[DVec2]>,
+    /// Points of the model on the convex hull of their coordinates along `up` and `back`, in metres. No other point can
+    /// touch the upper or lower edge of the image.
+    upwards: Arc<[DVec2]>,
+    /// Centre of the model's bounding box in world space, metres.
+    center: DVec3,
+    /// Extent of the view.
+    lens: WholeLens,
+}
+
+/// The projection and the distance of a [`WholeView`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WholeLens {
+    /// Whether the projection is orthographic; then the angle of view is ignored.
+    pub orthographic: bool,
+    /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for 28° along the shorter side of the image.
+    pub fov_degrees: Option<f32>,
+    /// Distance in metres from the camera to the centre of the model's bounding box; `None` for the distance at which
+    /// the model fills the image.
+    pub distance: Option<f64>,
+}
+
+/// The coordinate system of a view: three perpendicular unit vectors in world space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ViewAxes {
+    /// Direction to the right in the image.
+    pub right: DVec3,
+    /// Direction upwards in the image.
+    pub up: DVec3,
+    /// Direction from the model to the camera.
+    pub back: DVec3,
+}
+
+impl ViewAxes {
+    /// Returns the axes of a camera at this azimuth and elevation from its target, both in degrees.
+    ///
+    /// The azimuth is 0 in the direction +z and grows towards +x. The elevation is -90 to 90 above the horizontal plane.
+    /// Straight above or below, the top of the image is the direction that it approaches when the camera tilts there.
+    pub fn new(azimuth_degrees: f64, elevation_degrees: f64) -> ViewAxes {
+        let (sin, cos) = libm::sincos(azimuth_degrees.to_radians());
+        let level = DVec3::new(sin, 0.0, cos);
+        let (rise, along) = libm::sincos(elevation_degrees.to_radians());
+        ViewAxes {
+            right: DVec3::new(cos, 0.0, -sin),
+            up: DVec3::Y * along - level * rise,
+            back: level * along + DVec3::Y * rise,
+        }
+    }
+
+    /// Returns the up vector for a camera with these axes: +y, unless the view is almost vertical.
+    pub(crate) fn camera_up(&self) -> Vec3 {
+        if self.back.y.abs() < 0.9999 {
+            Vec3::Y
+        } else {
+            self.up.as_vec3()
+        }
+    }
+}
+
+/// The outline of a model in a view: those of its points that can touch the edges of the image.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    axes: ViewAxes,
+    across: Hull,
+    upwards: Hull,
+}
+
+impl Outline {
+    /// Creates an outline without points.
+    pub(crate) fn new(axes: ViewAxes) -> Outline {
+        Outline {
+            axes,
+            across: Hull::default(),
+            upwards: Hull::default(),
+        }
+    }
+
+    /// Adds a point in world space, metres.
+    pub(crate) fn push(&mut self, point: DVec3) {
+        let back = point.dot(self.axes.back);
+        self.across
+            .push(DVec2::new(point.dot(self.axes.right), back));
+        self.upwards.push(DVec2::new(point.dot(self.axes.up), back));
+    }
+
+    /// Adds all points of another outline in the same view.
+    pub(crate) fn extend(&mut self, other: &Outline) {
+        let pairs = [
+            (&mut self.across, &other.across),
+            (&mut self.upwards, &other.upwards),
+        ];
+        for (hull, other) in pairs {
+            other.points.iter().for_each(|&point| hull.push(point));
+        }
+    }
+
+    /// Returns the view that shows everything. `center` is the centre of the bounding box in world space, metres.
+    pub(crate) fn view(self, center: DVec3, lens: WholeLens) -> WholeView {
+        WholeView {
+            axes: self.axes,
+            across: self.across.finish(),
+            upwards: self.upwards.finish(),
+            center,
+            lens,
+        }
+    }
+}
+
+/// A builder of the convex hull of points, which keeps few of the others.
+#[derive(Clone, Debug, Default)]
+struct Hull {
+    /// All corners of the hull so far, and other points.
+    points: Vec<DVec2>,
+    /// Number of corners at the last reduction.
+    corners: usize,
+}
+
+impl Hull {
+    /// Number of points that are added before the others than corners are removed.
+    const STEP: usize = 4096;
+
+    fn push(&mut self, point: DVec2) {
+        self.points.push(point);
+        if self.points.len() >= 2 * self.corners + Self::STEP {
+            self.reduce();
+        }
+    }
+
+    /// Returns the corners, counter-clockwise.
+    fn finish(mut self) -> Arc<[DVec2]> {
+        self.reduce();
+        self.points.into()
+    }
+
+    /// Removes all points but the corners, by A. M. Andrew's monotone chain (1979).
+    fn reduce(&mut self) {
+        let by_x = |a: &DVec2, b: &DVec2| a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y));
+        self.points.sort_unstable_by(by_x);
+        self.points.dedup();
+        let mut corners: Vec<DVec2> = Vec::new();
+        let forward = self.points.iter();
+        let backward = self.points.iter().rev().skip(1);
+        let mut turned = 0;
+        for (number, &point) in forward.chain(backward).enumerate() {
+            if number == self.points.len() {
+                turned = corners.len() - 1;
+            }
+            while let [.., a, b] = corners[turned..]
+                && (b - a).perp_dot(point - a) <= 0.0
+            {
+                corners.pop();
+            }
+            corners.push(point);
+        }
+        // The chain ends where it began.
+        if corners.len() > 1 {
+            corners.pop();
+        }
+        self.points = corners;
+        self.corners = self.points.len();
+    }
+}
+
+/// Returns the largest value of `distance_along` over the points.
+fn max_of(points: &[DVec2], distance_along: impl Fn(DVec2) -> f64) -> f64 {
+    let values = points.iter().map(|&point| distance_along(point));
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Returns the position along the edge direction and along `back` of the camera that sees all points within the tangent
+/// `tan_half` of half its angle of view, as near as possible.
+fn fit_perspective(points: &[DVec2], tan_half: f64) -> (f64, f64) {
+    let tan_half = tan_half / MARGIN;
+    let right = max_of(points, |point| point.x + tan_half * point.y);
+    let left = max_of(points, |point| -point.x + tan_half * point.y);
+    ((right - left) / 2.0, (right + left) / (2.0 * tan_half))
+}
+
+/// Returns the position along the edge direction from which a camera at the position `distance` along `back` sees as much
+/// of the points on one side as on the other. It sees all within the tangent `tan_half`.
+fn center_at(points: &[DVec2], tan_half: f64, distance: f64) -> f64 {
+    // The smaller the angle, the farther away is the camera that fits the points into it.
+    let (mut low, mut high) = (0.0, tan_half);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if fit_perspective(points, middle).1 > distance {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    fit_perspective(points, high).0
+}
+
+/// Returns the middle and the width of the points along the edge direction.
+fn fit_orthographic(points: &[DVec2]) -> (f64, f64) {
+    let right = max_of(points, |point| point.x);
+    let left = max_of(points, |point| -point.x);
+    ((right - left) / 2.0, right + left)
+}
+
+impl WholeView {
+    /// Returns the direction from the model to the camera, of length 1.
+    pub fn to_camera(&self) -> DVec3 {
+        self.axes.back
+    }
+
+    /// Returns the camera for an image whose width is `aspect_ratio` times its height.
+    fn camera(&self, aspect_ratio: f64) -> Camera {
+        let ViewAxes { right, up, back } = self.axes;
+        let nearest = max_of(&self.across, |point| point.y);
+        let depth = nearest + max_of(&self.across, |point| -point.y);
+        let mut place = [right, up, back].map(|axis| self.center.dot(axis));
+        let center_back = place[2];
+        let projection = if self.lens.orthographic {
+            let (x, width) = fit_orthographic(&self.across);
+            let (y, height) = fit_orthographic(&self.upwards);
+            let width = MARGIN * width.max(height * aspect_ratio);
+            place = [x, y, nearest + depth.max(width)];
+            Projection::Orthographic {
+                width: width as f32,
+            }
+        } else {
+            let tan_half_width = match self.lens.fov_degrees {
+                Some(degrees) => libm::tan(f64::from(degrees).to_radians() / 2.0),
+                None => TAN_HALF_FOV * aspect_ratio.max(1.0),
+            };
+            let tan_half_height = tan_half_width / aspect_ratio;
+            if self.lens.distance.is_none() {
+                let (_, by_width) = fit_perspective(&self.across, tan_half_width);
+                let (_, by_height) = fit_perspective(&self.upwards, tan_half_height);
+                // Rays must not start on a model that is seen edge-on.
+                let distance = by_width.max(by_height).max(nearest + 1e-3 * depth);
+                place = [
+                    center_at(&self.across, tan_half_width, distance),
+                    center_at(&self.upwards, tan_half_height, distance),
+                    distance,
+                ];
+            }
+            Projection::Perspective {
+                fov_degrees: fov_degrees(tan_half_width),
+            }
+        };
+        if let Some(distance) = self.lens.distance {
+            place[2] = center_back + distance;
+        }
+        let at = |distance: f64| right * place[0] + up * place[1] + back * distance;
+        Camera {
+            origin: at(place[2]).as_vec3(),
+            target: at(center_back).as_vec3(),
+            up: self.axes.camera_up(),
+            projection,
+            lens: None,
+            filter: PixelFilter::default(),
+        }
+    }
+}
+
 impl Framing {
     /// Returns the camera for an image of this width and height in pixels.
     pub fn camera(&self, (width, height): (u32, u32)) -> Camera {
         let aspect_ratio = f64::from(width) / f64::from(height.max(1));
-        match *self {
-            Framing::Around {
-                center,
-                half_size,
-                radius,
-            } => {
-                let tan_half_width = TAN_HALF_FOV * aspect_ratio.max(1.0);
-                let tan_half_height = tan_half_width / aspect_ratio;
-                let right = DVec3::Y.cross(TO_CAMERA).normalize();
-                let up = TO_CAMERA.cross(right);
-                // The distance at which all corners of the box are visible, or the whole sphere, whichever is smaller.
-                let box_distance = (0..8).fold(0.0, |distance: f64, corner| {
-                    let sign = |axis: u32| if corner >> axis & 1 == 0 { -1.0 } else { 1.0 };
-                    let corner = half_size.as_dvec3() * DVec3::new(sign(0), sign(1), sign(2));
-                    let aside = (corner.dot(right).abs() / tan_half_width)
-                        .max(corner.dot(up).abs() / tan_half_height);
-                    distance.max(corner.dot(TO_CAMERA) + MARGIN * aside)
-                });
-                let sine = TAN_HALF_FOV / (1.0 + TAN_HALF_FOV * TAN_HALF_FOV).sqrt();
-                let distance = box_distance.min(f64::from(radius) * MARGIN / sine);
-                Camera {
-                    origin: (center.as_dvec3() + TO_CAMERA * distance).as_vec3(),
-                    target: center,
-                    up: Vec3::Y,
-                    projection: Projection::Perspective {
-                        fov_degrees: fov_degrees(tan_half_width),
-                    },
-                    lens: None,
-                    filter: PixelFilter::default(),
-                }
-            }
-            Framing::Camera { camera } => camera.with_width_scaled(aspect_ratio),
+        match self {
+            Framing::Whole(view) => view.camera(aspect_ratio),
+            Framing::Camera {
+                camera,
+                keeps_width: true,
+            } => *camera,
+            Framing::Camera { camera, .. } => camera.with_width_scaled(aspect_ratio),
         }
     }
 }

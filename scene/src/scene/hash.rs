@@ -3,13 +3,14 @@
 use glam::Vec3;
 
 use super::{
-    Camera, DirectLight, Environment, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
-    Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle, hasher::Hasher,
+    Background, Camera, DirectLight, Environment, Focus, Instance, Lens, Light, MaterialTextures,
+    Mesh, Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle,
+    hasher::Hasher,
 };
 
 impl Scene {
     /// Returns a hash of everything that determines the image: 128-bit XXH3 as 32 hexadecimal digits. It covers camera,
-    /// lights, sky, `direct_light`, geometry, materials and textures.
+    /// lights, sky, background, `direct_light`, geometry, materials and textures.
     ///
     /// The order of objects matters. Names, comments, file paths, unused materials and the render settings (size,
     /// samples, bounces, seed, clamping, exposure and tone) do not.
@@ -17,13 +18,26 @@ impl Scene {
         scene_hash(self.surfaces_hash(), &self.camera)
     }
 
-    /// Returns a 128-bit hash of everything in [`Scene::hash`] except the camera: lights, sky, `direct_light`,
-    /// geometry, materials and textures. [`scene_hash`] adds the camera.
+    /// Returns a 128-bit hash of everything in [`Scene::hash`] except the camera: lights, sky, background,
+    /// `direct_light`, geometry, materials and textures. [`scene_hash`] adds the camera.
     pub fn surfaces_hash(&self) -> u128 {
         let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
+        match self.background {
+            // Adds nothing, for the same reason as below.
+            Background::Environment => {}
+            Background::Color(radiance) => {
+                hash.bytes(b"background");
+                hash.vector(radiance);
+            }
+            Background::Transparent => hash.bytes(b"transparent"),
+        }
+        if let (Background::Transparent, Some(height)) = (self.background, self.shadow_catcher) {
+            hash.bytes(b"shadow catcher");
+            hash.floats([height]);
+        }
         match self.direct_light {
             // Adds nothing, so that hashes made before this setting existed stay valid.
             DirectLight::Both => {}

@@ -2,6 +2,7 @@
 //!
 //! Imports only `color`, `error`, `files` and `limits`, and none of the readers.
 
+mod background;
 pub(crate) mod camera;
 mod editable_parameters;
 mod framing;
@@ -21,9 +22,11 @@ use glam::Vec3;
 
 use crate::files::record::SceneFile;
 
+pub use background::Background;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub use editable_parameters::EditableParameter;
-pub use framing::{Framing, NamedCamera};
+pub(crate) use framing::Outline;
+pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};
 pub use hash::scene_hash;
 pub use image::{Image, Texels};
 pub use light::{Environment, Light};
@@ -66,6 +69,11 @@ pub struct Scene {
     pub cameras: Vec<NamedCamera>,
     /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB, added to that of `lights`; 0 or more.
     pub sky: Vec3,
+    /// What camera rays see that hit nothing.
+    pub background: Background,
+    /// Height in metres of an invisible, horizontal ground that catches shadows in the alpha of images; `None` without
+    /// one. It has an effect only if the background is transparent.
+    pub shadow_catcher: Option<f32>,
     /// Sampling strategy for direct light.
     pub direct_light: DirectLight,
     /// Lights that are not objects, at most one of them an environment.
@@ -110,6 +118,27 @@ pub enum DirectLight {
 }
 
 impl Scene {
+    /// Returns the height in metres of the lowest point of all objects; `None` without objects.
+    pub(crate) fn lowest_point(&self) -> Option<f32> {
+        let corners = self.triangles.iter().flat_map(|triangle| triangle.vertices);
+        let corners = corners.map(|corner| corner.y);
+        let spheres = self.spheres.iter();
+        let spheres = spheres.map(|sphere| sphere.center.y - sphere.radius);
+        let instances = self.instances.iter().map(|instance| {
+            let mesh = &self.meshes[instance.mesh as usize];
+            let [x, y, z] = instance.axes.map(|axis| axis.y);
+            let corners = mesh.triangles.as_flattened().iter();
+            let heights = corners.map(|&corner| {
+                let at = mesh.positions[corner as usize];
+                x * at.x + y * at.y + z * at.z + instance.position.y
+            });
+            heights.fold(f32::INFINITY, f32::min)
+        });
+        let heights = corners.chain(spheres).chain(instances);
+        let lowest = heights.fold(f32::INFINITY, f32::min);
+        lowest.is_finite().then_some(lowest)
+    }
+
     /// Sets the image size in pixels, without checking it. A scene with [`Scene::framing`] also gets the camera that
     /// shows the model at that size.
     pub fn set_size(&mut self, size: (u32, u32)) {

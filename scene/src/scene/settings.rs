@@ -1,5 +1,7 @@
 //! Overrides of a scene's render settings, for example from a command line, and the check of all settings.
 
+use glam::Vec3;
+
 use super::{MaterialTexture, Parameter, Scene};
 use crate::{
     Error,
@@ -63,7 +65,9 @@ impl Scene {
             .iter()
             .map(|light| light.max_visible_radiance().max_element());
         let brightest = surfaces
-            .chain([self.sky.max_element()])
+            .chain(
+                [self.sky, self.background.radiance().unwrap_or_default()].map(Vec3::max_element),
+            )
             .chain(lights)
             .fold(0.0, f32::max);
         check_brightness(brightest, self.spp).map_err(setting(format!("spp {}", self.spp)))

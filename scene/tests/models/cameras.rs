@@ -1,7 +1,7 @@
 //! Tests of model cameras and of automatic framing.
 
 use glam::Vec3;
-use raysieve::scene::{LoadOptions, Projection, Scene};
+use raysieve::scene::{CameraFrom, LoadOptions, Projection, Scene, UpAxis};
 use serde_json::json;
 
 use crate::{at, gltf::Gltf, load_with, refusal, triangles};
@@ -55,35 +55,185 @@ fn an_orthographic_camera_keeps_its_height_at_any_size() {
     }
 }
 
-/// Every vertex lies in the image, and the model reaches at least 60 % of the way from the centre to an edge.
-#[test]
-fn automatic_framing_shows_the_whole_model_at_any_size() {
-    let mut model = Gltf::triangle();
-    model.json["nodes"][0]["translation"] = json!([300, -20, 4]);
-    model.json["nodes"][0]["scale"] = json!([0.01, 0.03, 0.02]);
-    let mut scene = model.load("framed");
-    for size in [(960, 540), (300, 900), (512, 512)] {
-        scene.set_size(size);
-        let camera = &scene.camera;
-        let forward = (camera.target - camera.origin).normalize();
-        let right = forward.cross(camera.up).normalize();
-        let up = right.cross(forward);
-        let half_width = tan_half_width(&scene);
-        let half_height = half_width * size.1 as f32 / size.0 as f32;
-        let mut reach: f32 = 0.0;
-        for point in triangles(&scene).concat() {
-            let from = point - camera.origin;
-            let depth = from.dot(forward);
-            let x = from.dot(right) / depth / half_width;
-            let y = from.dot(up) / depth / half_height;
-            assert!(
-                depth > 0.0 && x.abs() < 1.0 && y.abs() < 1.0,
-                "{size:?}: {x}, {y}"
-            );
-            reach = reach.max(x.abs()).max(y.abs());
+/// Returns the largest distances of the model's vertices from the centre of the image, to the right and left, and up and
+/// down. 1 is the edge. Panics if a vertex is behind the camera.
+fn reach(scene: &Scene) -> [[f32; 2]; 2] {
+    let camera = &scene.camera;
+    let forward = (camera.target - camera.origin).normalize();
+    let right = forward.cross(camera.up).normalize();
+    let up = right.cross(forward);
+    let mut reach = [[0.0_f32; 2]; 2];
+    for point in triangles(scene).concat() {
+        let from = point - camera.origin;
+        let depth = from.dot(forward);
+        assert!(depth > 0.0, "{point} is behind the camera");
+        let half_width = match camera.projection {
+            Projection::Perspective { .. } => tan_half_width(scene) * depth,
+            Projection::Orthographic { width } => width / 2.0,
+        };
+        let half_height = half_width * scene.size.1 as f32 / scene.size.0 as f32;
+        let x = from.dot(right) / half_width;
+        let y = from.dot(up) / half_height;
+        for (reach, value) in reach.as_flattened_mut().iter_mut().zip([x, -x, y, -y]) {
+            *reach = reach.max(value);
         }
-        assert!(reach > 0.6, "{size:?}: {reach}");
     }
+    reach
+}
+
+/// Checks that the model is in the middle of the image, and touches two opposite edges of the margin of 6 %.
+fn assert_fills(scene: &Scene, what: &str) {
+    let reach = reach(scene);
+    let edge = 1.0 / 1.06;
+    let touches = |[one, other]: [f32; 2]| (one - edge).abs() < 1e-3 && (other - edge).abs() < 1e-3;
+    let within = reach
+        .iter()
+        .all(|[one, other]| *one < edge + 1e-3 && (one - other).abs() < 2e-3);
+    let found = format!("{what}, {:?}: {reach:?}", scene.size);
+    assert!(within && reach.into_iter().any(touches), "{found}");
+}
+
+/// Returns an L of two long bars, whose bounding box is much larger in most views, with an unused vertex far away.
+fn corner() -> Gltf {
+    let mut model = Gltf::triangle();
+    let points = [
+        [300.0, -20.0, 4.0],
+        [309.0, -20.0, 4.0],
+        [300.0, -20.0, 4.5],
+        [300.0, -17.0, 4.0],
+        [300.5, -20.0, 4.0],
+        [0.0, 0.0, 0.0],
+    ];
+    let positions = model.floats("VEC3", &points);
+    let indices = model.accessor(5121, "SCALAR", 6, &[0, 1, 2, 0, 3, 4]);
+    *model.primitive() = json!({ "attributes": { "POSITION": positions }, "indices": indices });
+    model
+}
+
+#[test]
+fn a_model_fills_the_image_at_any_size_and_from_any_direction() {
+    let path = corner().write("framed");
+    let directions = [
+        None,
+        Some((0.0, 0.0)),
+        Some((-120.0, 65.0)),
+        Some((10.0, 90.0)),
+        Some((200.0, -90.0)),
+    ];
+    for direction in directions {
+        for (orthographic, fov_degrees) in [(false, None), (false, Some(75.0)), (true, None)] {
+            let options = LoadOptions {
+                camera_from: direction.map(|(azimuth, elevation)| from(azimuth, elevation, None)),
+                fov_degrees,
+                orthographic,
+                ..LoadOptions::default()
+            };
+            let mut scene = load_with(&path, &options);
+            for size in [(960, 540), (300, 900), (512, 512)] {
+                scene.set_size(size);
+                assert_fills(&scene, &format!("{options:?}"));
+                if let Some(fov) = fov_degrees {
+                    let projection = Projection::Perspective { fov_degrees: fov };
+                    assert_eq!(scene.camera.projection, projection);
+                }
+            }
+        }
+    }
+}
+
+fn from(azimuth_degrees: f64, elevation_degrees: f64, distance: Option<f64>) -> CameraFrom {
+    CameraFrom {
+        azimuth_degrees,
+        elevation_degrees,
+        distance,
+    }
+}
+
+#[test]
+fn azimuth_and_elevation_place_the_camera() {
+    let path = Gltf::triangle().write("directions");
+    for (azimuth, elevation, expected) in [
+        (0.0, 0.0, Vec3::Z),
+        (90.0, 0.0, Vec3::X),
+        (-90.0, 0.0, Vec3::NEG_X),
+        (180.0, 45.0, Vec3::new(0.0, 1.0, -1.0).normalize()),
+        (0.0, 90.0, Vec3::Y),
+    ] {
+        let options = LoadOptions {
+            camera_from: Some(from(azimuth, elevation, Some(3.0))),
+            ..LoadOptions::default()
+        };
+        let camera = load_with(&path, &options).camera;
+        let offset = camera.origin - camera.target;
+        assert!(
+            offset.distance(expected * 3.0) < 1e-5,
+            "{azimuth}, {elevation}: {offset}"
+        );
+    }
+}
+
+/// A file with z up looks like one with y up.
+#[test]
+fn another_axis_can_point_up() {
+    let points = [[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 3.0, 1.0]];
+    let load = |up: UpAxis, turn: fn([f32; 3]) -> [f32; 3]| {
+        let mut model = Gltf::triangle();
+        let positions = model.floats("VEC3", &points.map(turn));
+        *model.primitive() = json!({ "attributes": { "POSITION": positions } });
+        model.json["cameras"] =
+            json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+        model.json["nodes"] =
+            json!([{ "mesh": 0 }, { "camera": 0, "translation": turn([0.0, 0.0, 5.0]) }]);
+        model.json["scenes"] = json!([{ "nodes": [0, 1] }]);
+        let options = LoadOptions {
+            up,
+            ..LoadOptions::default()
+        };
+        load_with(&model.write("up"), &options)
+    };
+    let expected = load(UpAxis::Y, |point| point);
+    let z_up = load(UpAxis::Z, |[x, y, z]| [x, -z, y]);
+    let x_up = load(UpAxis::X, |[x, y, z]| [y, -x, z]);
+    for scene in [z_up, x_up] {
+        assert_eq!(triangles(&scene), triangles(&expected));
+        assert_eq!(scene.camera.origin, expected.camera.origin);
+    }
+}
+
+#[test]
+fn the_camera_of_a_file_takes_another_projection() {
+    let mut model = Gltf::triangle();
+    model.json["cameras"] =
+        json!([{ "type": "perspective", "perspective": { "yfov": 1.0, "znear": 0.1 } }]);
+    model.json["nodes"] = json!([{ "mesh": 0 }, { "camera": 0, "translation": [0.5, 0.5, 50] }]);
+    model.json["scenes"] = json!([{ "nodes": [0, 1] }]);
+    let path = model.write("projection");
+    let load = |fov_degrees, orthographic, camera_from| {
+        let options = LoadOptions {
+            fov_degrees,
+            orthographic,
+            camera_from,
+            ..LoadOptions::default()
+        };
+        load_with(&path, &options)
+    };
+    let mut wide = load(Some(50.0), false, None);
+    for size in [(64, 64), (200, 100)] {
+        wide.set_size(size);
+        assert_eq!(wide.camera.origin, Vec3::new(0.5, 0.5, 50.0));
+        let projection = Projection::Perspective { fov_degrees: 50.0 };
+        assert_eq!(wide.camera.projection, projection);
+    }
+    // The width is that of the perspective view at the model.
+    let mut parallel = load(None, true, None);
+    parallel.set_size((64, 64));
+    let Projection::Orthographic { width } = parallel.camera.projection else {
+        panic!("{:?}", parallel.camera);
+    };
+    assert!((width - 100.0 * 0.5_f32.tan()).abs() < 0.1, "{width}");
+    let around = load(None, false, Some(from(35.0, 20.0, None)));
+    assert_eq!(around.size, (960, 540));
+    assert_fills(&around, "a direction replaces the camera");
 }
 
 /// Returns a triangle with three cameras on nodes at z = 1, 2 and 3, of which the second is named `Side` and the third

@@ -16,7 +16,7 @@ use exr::{
     },
     math::Vec2,
     meta::{
-        attribute::{AttributeValue, Text},
+        attribute::{AttributeValue, ChannelDescription, Text},
         header::{Header, LayerAttributes},
     },
 };
@@ -280,8 +280,7 @@ fn understood(
         expected.sort_unstable_by_key(|&(name, _)| name);
     }
     let expected = expected.iter().map(|&(name, kind)| (name.as_bytes(), kind));
-    let sampled =
-        |channel: &exr::meta::attribute::ChannelDescription| channel.sampling == Vec2(1, 1);
+    let sampled = |channel: &ChannelDescription| channel.sampling == Vec2(1, 1);
     if !found.eq(expected) || !exr_header.channels.list.iter().all(sampled) || exr_header.deep {
         return None;
     }
@@ -342,6 +341,44 @@ pub fn aovs_of(path: &Path) -> Result<Vec<Aov>, Error> {
     aovs.sort();
     aovs.dedup();
     Ok(aovs)
+}
+
+/// Returns the alpha of each pixel of the part at `path`, row by row from the top; `None` if its image is opaque. Values
+/// outside 0 to 1 are clamped.
+///
+/// # Errors
+/// See [`PartHeader::read`].
+pub fn alpha_of(path: &Path) -> Result<Option<Vec<f32>>, Error> {
+    let reader = open(path)?;
+    let header = checked_header(path, &reader)?;
+    let channels = &reader.headers()[0].channels.list;
+    let is_alpha =
+        |channel: &ChannelDescription| aov_of_channel(channel.name.as_slice()) == Some(Aov::Alpha);
+    if !channels.iter().any(is_alpha) {
+        return Ok(None);
+    }
+    let (size, pixel_count) = (header.identity.size, header.identity.pixel_count());
+    let alpha = memory::filled(0.0_f32, pixel_count as usize).map_err(Error::memory(size))?;
+    // Created before, because the decoder does not accept an error.
+    let alpha = Cell::new(Some(alpha));
+    let create = |_: Vec2<usize>, _: &_| alpha.take().unwrap_or_default();
+    let set = move |alpha: &mut Vec<f32>, at: Vec2<usize>, (value,): (f32,)| {
+        if let Some(place) = alpha.get_mut(at.y() * size.0 as usize + at.x()) {
+            // NaN becomes 0.
+            *place = value.clamp(0.0, 1.0).max(0.0);
+        }
+    };
+    let image = exr::image::read::read()
+        .no_deep_data()
+        .largest_resolution_level()
+        .specific_channels()
+        .required(Aov::Alpha.channels()[0])
+        .collect_pixels(create, set)
+        .first_valid_layer()
+        .all_attributes()
+        .from_chunks(reader)
+        .map_err(|error| unreadable(path, error))?;
+    Ok(Some(image.layer_data.channel_data.pixels))
 }
 
 /// Reads the film, the picture and the noise estimates of a part whose header has been checked.

@@ -44,7 +44,7 @@ pub fn save_view(
     if !can_save_view(path) {
         return Err(Error::File {
             file: display_path(path),
-            problem: "is a model, which cannot store a camera; write a .ron scene that contains `Model(file: ..)` and open that"
+            problem: "is a model, which cannot store a camera; write it as a scene with --write-scene and open that"
                 .to_owned(),
         });
     }
@@ -240,7 +240,7 @@ impl Edits<'_, '_> {
 }
 
 /// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
-fn triple(vector: Vec3) -> String {
+pub(super) fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
 }
 

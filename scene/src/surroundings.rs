@@ -1,13 +1,41 @@
-//! Default lighting for a model without a scene: a grey environment with three soft boxes. It is lighter at the top and
-//! behind the viewer.
+//! The light around a model without a scene: a studio, a plain backdrop, or an environment map.
 //!
-//! Imports only `scene`.
+//! The studio is a grey environment with three soft boxes, which is lighter at the top and behind the viewer. Imports
+//! `load_options` and `scene`.
 
 use std::f64::consts::PI;
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
-use crate::scene::Environment;
+use crate::{EnvironmentFile, scene::Environment};
+
+/// The light from infinity around a model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Surroundings {
+    /// The default lighting, see [`studio_environment`].
+    Studio {
+        /// Azimuth of the viewer in degrees, 0 at +z and 90 at +x.
+        azimuth_degrees: f64,
+        /// Factor of all radiances, 0 or more.
+        scale: f32,
+    },
+    /// A constant radiance from all directions, W·sr⁻¹·m⁻².
+    Backdrop(Vec3),
+    /// An environment map, with the factor from its values to radiance.
+    File(EnvironmentFile),
+}
+
+impl Surroundings {
+    /// Returns the studio for a viewer in this direction from the model, of which only the horizontal part matters.
+    pub(crate) fn studio(viewer: DVec3, scale: f32) -> Surroundings {
+        let azimuth = libm::atan2(viewer.x, viewer.z).to_degrees();
+        Surroundings::Studio {
+            // Short in a scene file.
+            azimuth_degrees: (azimuth * 100.0).round() / 100.0,
+            scale,
+        }
+    }
+}
 
 /// Texels per row of the environment map.
 const WIDTH: usize = 256;
@@ -57,10 +85,11 @@ const BOXES: [SoftBox; 3] = [
     },
 ];
 
-/// Makes the environment map with its soft boxes. `viewer` is the direction from the model to the viewer; only its
-/// horizontal part matters. `scale` multiplies all radiances.
-pub(crate) fn default_environment(viewer: DVec3, scale: f32) -> Environment {
-    let front = DVec3::new(viewer.x, 0.0, viewer.z).normalize_or(DVec3::Z);
+/// Makes the environment map of the studio with its soft boxes. The azimuth is that of the viewer in degrees, 0 at +z
+/// and 90 at +x. `scale` multiplies all radiances.
+pub(crate) fn studio_environment(azimuth_degrees: f64, scale: f32) -> Environment {
+    let (sin, cos) = libm::sincos(azimuth_degrees.to_radians());
+    let front = DVec3::new(sin, 0.0, cos);
     let right = DVec3::Y.cross(front);
     let boxes = BOXES.map(|of| {
         let (across, towards) = libm::sincos(of.azimuth.to_radians());

@@ -1,0 +1,113 @@
+//! The extent of a model: its bounding box, and its outline in the view of the camera.
+//!
+//! Imports `load_options`, `model` and `scene`.
+
+use glam::DVec3;
+
+use super::upright;
+use crate::{
+    LoadOptions,
+    load_options::CameraFrom,
+    model::{Model, ModelMesh},
+    scene::{Outline, ViewAxes, WholeLens, WholeView},
+};
+
+/// Direction of the camera without another choice: 35° to the right of +z and 20° above.
+const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
+    azimuth_degrees: 35.0,
+    elevation_degrees: 20.0,
+    distance: None,
+};
+/// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
+/// vertex. Beyond that the corners of the mesh's bounding box are used.
+const MAX_FRAMED_POINTS: usize = 1 << 26;
+
+/// The extent of a model, or of a model at several times.
+pub(crate) struct Extent {
+    /// Corner of the bounding box with the smallest coordinates, in metres.
+    low: DVec3,
+    /// Corner of the bounding box with the largest coordinates, in metres.
+    high: DVec3,
+    /// Distance in metres from the centre of the box within which all vertices lie.
+    pub(super) radius: f64,
+    /// The points that can touch the edges of the image.
+    outline: Outline,
+}
+
+impl Extent {
+    /// Returns the extent of the triangles of a model in the view that `options` choose.
+    pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
+        let upright = upright(options.up);
+        let used: Vec<Vec<bool>> = model.meshes.iter().map(used_vertices).collect();
+        let points = |take: &mut dyn FnMut(DVec3)| {
+            for instance in &model.instances {
+                let mesh = &model.meshes[instance.mesh];
+                let transform = upright * instance.transform;
+                let mut take = |point: DVec3| take(transform.transform_point3(point));
+                if model.instances.len().saturating_mul(mesh.positions.len()) <= MAX_FRAMED_POINTS {
+                    let vertices = mesh.positions.iter().zip(&used[instance.mesh]);
+                    let used = vertices.filter(|&(_, &used)| used);
+                    used.for_each(|(position, _)| take(position.as_dvec3()));
+                } else {
+                    let corners = mesh.corners();
+                    corners.iter().for_each(|corner| take(corner.as_dvec3()));
+                }
+            }
+        };
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
+        let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
+        let mut outline = Outline::new(axes);
+        points(&mut |point| {
+            (low, high) = (low.min(point), high.max(point));
+            outline.push(point);
+        });
+        let center = (low + high) / 2.0;
+        let mut farthest: f64 = 0.0;
+        points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
+        Extent {
+            low,
+            high,
+            radius: farthest.sqrt(),
+            outline,
+        }
+    }
+
+    /// Returns the extent of both, which must be in the same view: the box around both boxes, and half its diagonal as
+    /// radius.
+    pub(crate) fn union(mut self, other: &Extent) -> Extent {
+        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
+        self.outline.extend(&other.outline);
+        Extent {
+            low,
+            high,
+            radius: (high - low).length() / 2.0,
+            outline: self.outline,
+        }
+    }
+
+    /// Returns the centre of the bounding box.
+    pub(super) fn center(&self) -> DVec3 {
+        (self.low + self.high) / 2.0
+    }
+
+    /// Returns the view of everything, with the projection that `options` choose.
+    pub(super) fn view(self, options: &LoadOptions) -> WholeView {
+        let center = self.center();
+        let lens = WholeLens {
+            orthographic: options.orthographic,
+            fov_degrees: options.fov_degrees,
+            distance: options.camera_from.and_then(|from| from.distance),
+        };
+        self.outline.view(center, lens)
+    }
+}
+
+/// Returns for each vertex of a mesh whether it is part of a triangle.
+fn used_vertices(mesh: &ModelMesh) -> Vec<bool> {
+    let mut used = vec![false; mesh.positions.len()];
+    for vertex in mesh.triangles.as_flattened() {
+        used[*vertex as usize] = true;
+    }
+    used
+}
