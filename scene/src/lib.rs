@@ -271,8 +271,8 @@
 //! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// load_options, limits, atomic_file, files, scene, image, model, builder, gltf and obj and ply, model_file,
-// default_scene, ron, loader.
+// load_options, limits, atomic_file, files, scene, image, sun_sky, model, builder, gltf and obj and ply, model_file,
+// default_scene, import, mitsuba and pbrt, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -283,16 +283,19 @@ mod error;
 mod files;
 mod gltf;
 mod image;
+mod import;
 pub mod limits;
 mod load_options;
 mod loader;
 pub mod memory;
+mod mitsuba;
 mod model;
 mod model_file;
 mod obj;
 mod ply;
 mod ron;
 mod scene;
+mod sun_sky;
 
 use std::path::Path;
 
@@ -352,13 +355,16 @@ impl Scene {
             return Ok(());
         }
         let known = files::foreign::by_extension(&files::file_type(path));
-        Err(known.unwrap_or("expected a .ron scene, or a model: .glb, .gltf, .obj or .ply"))
+        Err(known.unwrap_or(
+            "expected a scene (.ron, Mitsuba's .xml or .pbrt), or a model: .glb, .gltf, .obj or .ply",
+        ))
     }
 
-    /// Returns whether the file's extension is that of a scene (`ron`) or a model (`glb`, `gltf`, `obj`, `ply`), in any
-    /// letter case. The file need not exist.
+    /// Returns whether the file's extension is that of a scene (`ron`, `xml`, `pbrt`) or a model (`glb`, `gltf`, `obj`,
+    /// `ply`), in any letter case. The file need not exist.
     pub fn is_named(path: &Path) -> bool {
         let found = files::file_type(path);
-        found == "ron" || model_file::MODEL_TYPES.contains(&found.as_str())
+        ["ron", "xml", "pbrt"].contains(&found.as_str())
+            || model_file::MODEL_TYPES.contains(&found.as_str())
     }
 }

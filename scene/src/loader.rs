@@ -11,6 +11,7 @@ use crate::{
         display_path, file_type,
         record::{SceneFile, recording},
     },
+    mitsuba,
     model_file::{MODEL_TYPES, ModelFile},
     ron,
     scene::Scene,
@@ -138,6 +139,9 @@ impl SceneLoader {
                 }
             };
             return default_scene::scene(&self.path, model, staging);
+        }
+        if file_type(&self.path) == "xml" {
+            return mitsuba::scene(&self.path, options);
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)
