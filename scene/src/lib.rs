@@ -292,6 +292,7 @@ mod mitsuba;
 mod model;
 mod model_file;
 mod obj;
+mod pbrt;
 mod ply;
 mod ron;
 mod scene;

@@ -13,7 +13,7 @@ use crate::{
     },
     mitsuba,
     model_file::{MODEL_TYPES, ModelFile},
-    ron,
+    pbrt, ron,
     scene::Scene,
 };
 
@@ -140,8 +140,10 @@ impl SceneLoader {
             };
             return default_scene::scene(&self.path, model, staging);
         }
-        if file_type(&self.path) == "xml" {
-            return mitsuba::scene(&self.path, options);
+        match file_type(&self.path).as_str() {
+            "xml" => return mitsuba::scene(&self.path, options),
+            "pbrt" => return pbrt::scene(&self.path, options),
+            _ => {}
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)

@@ -4,6 +4,7 @@
 //! indices, shapes, materials and environment maps. Imports `builder`, `model`, `obj`, `ply`, `scene` and what they
 //! import.
 
+pub(crate) mod bump;
 mod cie;
 pub(crate) mod environment;
 pub(crate) mod materials;

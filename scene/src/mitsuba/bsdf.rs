@@ -8,12 +8,13 @@ use super::{Converter, document::Object, values::Value};
 use crate::{
     error::excerpt,
     import::{
+        bump::Bump,
         materials::{Color, Scalar, blend, blends_exactly, metal_color},
         refractive_indices,
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
-    scene::{Encoding, Masking, Metal, Parameter, Principled, Roughness, Surface, Texture},
+    scene::{Masking, Metal, Parameter, Principled, Roughness, Surface},
 };
 
 /// A converted BSDF.
@@ -25,15 +26,6 @@ pub(super) struct Bsdf {
     pub(super) bump: Option<Bump>,
     /// Whether the surface is invisible: it is the boundary of a medium.
     pub(super) invisible: bool,
-}
-
-/// A height map of a surface.
-#[derive(Clone, Copy)]
-pub(super) struct Bump {
-    /// Index of the texture in the model's library.
-    pub(super) texture: u32,
-    /// Height in metres of the value 1.
-    pub(super) scale: f32,
 }
 
 impl From<Surface> for Bsdf {
@@ -361,20 +353,6 @@ impl Converter<'_> {
             material: blend(&first.material, &second.material, weight),
             ..heavier.clone()
         })
-    }
-
-    /// Returns the normal map for a height map on a surface where the image covers `size` metres.
-    pub(super) fn normal_map(&mut self, bump: Bump, size: f32) -> Result<u32, String> {
-        let library = &mut self.scene.model.library;
-        let texture = library.textures[bump.texture as usize];
-        // A scale of 1 stands for a height of a hundredth of the image's width.
-        let scale = (100.0 * bump.scale / size).clamp(-1e6, 1e6);
-        let image = library.normal_map_from_heights(texture.image, scale, texture.wrap[0])?;
-        Ok(library.add_texture(Texture {
-            image,
-            encoding: Encoding::Linear,
-            ..texture
-        }))
     }
 }
 

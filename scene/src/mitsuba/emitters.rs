@@ -81,6 +81,8 @@ impl Converter<'_> {
                 let map = environment::environment(&image, layout, turned, scale, spp);
                 self.environment(map.map_err(named)?);
             }
+            // An area light that shapes refer to.
+            "area" => {}
             "sunsky" | "sky" | "sun" => self.sun_sky(object, to_world.matrix3)?,
             plugin => {
                 let plugin = excerpt(plugin);

@@ -3,7 +3,7 @@
 
 use std::{f64::consts::TAU, rc::Rc};
 
-use glam::{DAffine3, DMat4, DVec3, Vec3};
+use glam::{DAffine3, DMat4, DVec3};
 
 use super::{Converter, affine, bsdf, document::Object, serialized, values::Value};
 use crate::{
@@ -11,12 +11,13 @@ use crate::{
     files::display_path,
     import::{
         ImportedSphere, MAX_SHAPES,
+        bump::extent_of_u,
         materials::emit,
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
     model::ModelMesh,
-    scene::{Channel, MaterialTexture, Parameter},
+    scene::Parameter,
 };
 
 /// A mesh of a shape group.
@@ -371,15 +372,8 @@ impl Converter<'_> {
         let Some(of) = self.document.child_of_kind(object, "bsdf") else {
             return Ok(None);
         };
-        let Some(bump) = self.bsdf(of)?.bump else {
-            return Ok(None);
-        };
-        let texture = &self.scene.model.library.textures[bump.texture as usize];
-        let repeats = texture.transform.matrix2.x_axis.length();
-        let size = (size / repeats.max(1e-6)).max(1e-6);
-        // Sizes are rounded, so that similar shapes share a normal map.
-        let step = 64.0;
-        Ok(Some(((size.log2() * step).round() / step).exp2()))
+        let bump = self.bsdf(of)?.bump;
+        Ok(bump.map(|bump| self.scene.bump_size(bump, size)))
     }
 
     /// Returns the index of the material of a shape on which u covers `size` metres. Returns `None` if the shape is
@@ -407,10 +401,7 @@ impl Converter<'_> {
         }
         let mut material = bsdf.material;
         if let (Some(bump), Some(size)) = (bsdf.bump, bump_scale) {
-            let map = MaterialTexture {
-                texture: self.normal_map(bump, size)?,
-                channel: Channel::Red,
-            };
+            let map = self.scene.normal_map(bump, size)?;
             material.maps.textures.insert(Parameter::Normal, map);
         }
         if let Some(emitter) = emitter {
@@ -430,36 +421,5 @@ impl Converter<'_> {
         self.scene.model.materials.push(material);
         self.materials.insert(key, index);
         Ok(Some(index))
-    }
-}
-
-/// Returns the mean distance in metres over which u grows by 1 on a mesh with this transform, weighted by area; 1 if the
-/// mesh has no texture coordinates.
-fn extent_of_u(mesh: &ModelMesh, transform: &DAffine3) -> f32 {
-    let Some(uvs) = &mesh.uvs else {
-        return 1.0;
-    };
-    let (mut sum, mut weights) = (0.0, 0.0);
-    // A sample of the triangles suffices for a mean.
-    let step = (mesh.triangles.len() / 4096).max(1);
-    for triangle in mesh.triangles.iter().step_by(step) {
-        let corners = triangle.map(|vertex| vertex as usize);
-        let [a, b, c] = corners.map(|vertex| {
-            let position: Vec3 = mesh.positions[vertex];
-            transform.transform_point3(position.as_dvec3())
-        });
-        let [ta, tb, tc] = corners.map(|vertex| uvs[vertex].map(f64::from));
-        let determinant = (tb[0] - ta[0]) * (tc[1] - ta[1]) - (tc[0] - ta[0]) * (tb[1] - ta[1]);
-        let along = ((b - a) * (tc[1] - ta[1]) - (c - a) * (tb[1] - ta[1])) / determinant;
-        let area = (b - a).cross(c - a).length();
-        if along.is_finite() && area.is_finite() {
-            sum += along.length() * area;
-            weights += area;
-        }
-    }
-    if weights > 0.0 {
-        (sum / weights) as f32
-    } else {
-        1.0
     }
 }

@@ -6,6 +6,7 @@ use glam::{DAffine3, DMat3, DMat4, DVec3, DVec4, Vec3};
 use roxmltree::Node;
 
 use crate::{
+    builder::transform::rotation,
     color::srgb_value,
     error::excerpt,
     files::{open_regular_file, relative_paths::RelativePaths},
@@ -239,6 +240,7 @@ fn transform(node: Node, read: &dyn Fn(Node, &str) -> Option<String>) -> Result<
                 let angle = angle.filter(|angle| angle.len() == 1);
                 let angle = angle.ok_or_else(|| wrong("an attribute `angle` in degrees"))?[0];
                 rotation(vector(&own, DVec3::ZERO)?, angle)
+                    .map(DMat4::from_mat3)
                     .ok_or_else(|| wrong("an axis such as y=\"1\""))?
             }
             "lookat" | "look_at" => {
@@ -270,16 +272,6 @@ fn transform(node: Node, read: &dyn Fn(Node, &str) -> Option<String>) -> Result<
         whole = matrix * whole;
     }
     Ok(whole)
-}
-
-/// Returns the rotation about an axis of any length by an angle in degrees; `None` if the axis has no direction.
-pub(crate) fn rotation(axis: DVec3, degrees: f64) -> Option<DMat4> {
-    let axis = axis.try_normalize()?;
-    let (sin, cos) = crate::builder::transform::sin_cos_degrees(degrees);
-    let column =
-        |unit: DVec3| unit * cos + axis.cross(unit) * sin + axis * (axis.dot(unit) * (1.0 - cos));
-    let matrix = DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z));
-    Some(DMat4::from_mat3(matrix))
 }
 
 /// Returns the transform of a camera at `origin` that looks along +z at `target`, with +x to the left and +y up.
