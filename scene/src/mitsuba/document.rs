@@ -275,6 +275,9 @@ impl Reader<'_> {
                 }
                 _ if values::is_value(tag) && node.attribute("type").is_none() => {
                     let name = snake_case(&attribute("name").unwrap_or_default());
+                    for attribute in node.attributes() {
+                        attribute_text(&self.defaults, attribute.value()).map_err(at)?;
+                    }
                     let defaults = &self.defaults;
                     let read = |node: Node, name: &str| replaced(defaults, node.attribute(name)?);
                     let value = values::value(node, &read, self.files).map_err(at)?;
@@ -342,6 +345,11 @@ fn attribute(defaults: &HashMap<String, String>, node: Node, name: &str) -> Resu
         let tag = excerpt(node.tag_name().name());
         format!("<{tag}> has no attribute `{name}`; add it")
     })?;
+    attribute_text(defaults, text)
+}
+
+/// Returns a text with each `$name` replaced by the default of that name. Fails if there is no such default.
+fn attribute_text(defaults: &HashMap<String, String>, text: &str) -> Result<String, String> {
     replaced(defaults, text).ok_or_else(|| {
         let text = excerpt(text);
         format!("`{text}` has no value; add <default name=\"..\" value=\"..\"/>")

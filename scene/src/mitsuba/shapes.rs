@@ -42,8 +42,10 @@ pub(super) struct Reading {
     flip: bool,
     /// Whether v grows upwards in the file.
     flip_v: bool,
-    /// Whether the material needs normals at the vertices.
-    needs_normals: bool,
+    /// Whether the material has a normal map or a bump map, which need normals at the vertices.
+    bent: bool,
+    /// Whether the material has a normal map.
+    has_normal_map: bool,
 }
 
 impl Converter<'_> {
@@ -234,6 +236,7 @@ impl Converter<'_> {
         if inside {
             mesh.flip();
         }
+        self.orient_normal_map(object, &mut mesh)?;
         let mesh = self.scene.push_mesh(mesh, material)?;
         let placed = Placed {
             mesh,
@@ -259,6 +262,7 @@ impl Converter<'_> {
         if flip {
             mesh.flip();
         }
+        self.orient_normal_map(object, &mut mesh)?;
         let mesh = self.scene.push_mesh(mesh, material)?;
         let placed = Placed {
             mesh,
@@ -279,7 +283,7 @@ impl Converter<'_> {
         let name = object.text("filename", "");
         let path = self.files.find_by_last_component(name)?;
         let bumped = self.bump_scale(object, 1.0)?.is_some();
-        let needs_normals = bumped || self.has_normal_map(object)?;
+        let has_normal_map = self.has_normal_map(object)?;
         let mirrored = to_world.matrix3.determinant() < 0.0;
         let facets = object.flag("face_normals", false);
         let reading = Reading {
@@ -291,7 +295,8 @@ impl Converter<'_> {
             // Mitsuba turns the faces of a mirrored mesh inside out; a mesh here keeps its front outside.
             flip: flip != mirrored,
             flip_v: object.flag("flip_tex_coords", object.plugin == "obj"),
-            needs_normals,
+            bent: bumped || has_normal_map,
+            has_normal_map,
         };
         let key = (path.clone(), reading);
         let meshes = match self.meshes.get(&key) {
@@ -349,12 +354,30 @@ impl Converter<'_> {
             } else if without_normals {
                 mesh.smooth();
             }
-            if reading.needs_normals && mesh.normals.is_none() {
+            if reading.bent && mesh.normals.is_none() {
                 mesh.facet()?;
+            }
+            if reading.has_normal_map {
+                mesh.add_right_handed_tangents()?;
             }
             indices.push(self.scene.model.push_mesh(mesh));
         }
         Ok(indices)
+    }
+
+    /// Adds the tangents that a normal map of a shape's BSDF needs.
+    fn orient_normal_map(
+        &mut self,
+        object: &Rc<Object>,
+        mesh: &mut ModelMesh,
+    ) -> Result<(), String> {
+        if !self.has_normal_map(object)? {
+            return Ok(());
+        }
+        if mesh.normals.is_none() {
+            mesh.facet()?;
+        }
+        mesh.add_right_handed_tangents()
     }
 
     /// Returns whether the BSDF of a shape has a normal map.
