@@ -17,6 +17,8 @@ const MAX_TEXELS: u64 = 1 << 28;
 /// Bytes of memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a
 /// GPU.
 const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
+/// Smallest width of a resampled map in texels, so that interpolation between few texels stays visible.
+const MIN_RESAMPLED: u32 = 1024;
 /// Largest width of a resampled map in texels.
 const MAX_RESAMPLED: u32 = 8192;
 
@@ -25,6 +27,8 @@ const MAX_RESAMPLED: u32 = 8192;
 pub(crate) enum Layout {
     /// Latitude and longitude, like [`Environment`], with y up.
     LatitudeLongitude,
+    /// Latitude and longitude, but with the poles in the middle of the first and the last row, as in Mitsuba.
+    PolesInRows,
     /// The equal-area octahedral map of P. Clarberg (2008), as in pbrt, with z up.
     Octahedral,
 }
@@ -77,11 +81,13 @@ pub(crate) fn environment(
         colors,
     };
     let width = match layout {
-        Layout::LatitudeLongitude => image.width.max(image.height.saturating_mul(2)),
+        Layout::LatitudeLongitude | Layout::PolesInRows => {
+            image.width.max(image.height.saturating_mul(2))
+        }
         // A quarter of an octahedral map's side covers an eighth of a turn.
         Layout::Octahedral => image.width.saturating_mul(2),
     };
-    let width = width.saturating_mul(2).clamp(16, MAX_RESAMPLED) as usize;
+    let width = width.saturating_mul(2).clamp(MIN_RESAMPLED, MAX_RESAMPLED) as usize;
     let height = width / 2;
     memory::check((width * height) as u64 * BYTES_PER_TEXEL)?;
     let mut radiances = vec![Vec3::ZERO; width * height];
@@ -94,7 +100,8 @@ pub(crate) fn environment(
                 let (x, z) = libm::sincos(2.0 * PI * (column as f64 + 0.5) / width as f64);
                 let direction = from_world * DVec3::new(x * sin, cos, -z * sin);
                 *texel = match layout {
-                    Layout::LatitudeLongitude => source.latitude_longitude(direction),
+                    Layout::LatitudeLongitude => source.latitude_longitude(direction, false),
+                    Layout::PolesInRows => source.latitude_longitude(direction, true),
                     Layout::Octahedral => source.octahedral(direction),
                 };
             }
@@ -165,12 +172,17 @@ struct Source {
 }
 
 impl Source {
-    /// Returns the colour in a direction of any length, if the image shows latitude and longitude.
-    fn latitude_longitude(&self, direction: DVec3) -> Vec3 {
+    /// Returns the colour in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is that
+    /// of [`Layout::PolesInRows`].
+    fn latitude_longitude(&self, direction: DVec3, poles_in_rows: bool) -> Vec3 {
         let direction = direction.normalize_or(DVec3::Y);
         let u = libm::atan2(direction.x, -direction.z) / (2.0 * PI);
         let v = libm::acos(direction.y.clamp(-1.0, 1.0)) / PI;
-        let (x, y) = (u * self.width as f64 - 0.5, v * self.height as f64 - 0.5);
+        let x = u * self.width as f64 - 0.5;
+        let y = match poles_in_rows {
+            true => v * (self.height as f64 - 1.0),
+            false => v * self.height as f64 - 0.5,
+        };
         let at = |x: i64, y: i64| {
             let column = x.rem_euclid(self.width as i64) as usize;
             let row = y.clamp(0, self.height as i64 - 1) as usize;

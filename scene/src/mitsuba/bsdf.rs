@@ -372,6 +372,15 @@ pub(super) fn grey() -> Bsdf {
     .into()
 }
 
+/// Returns the BSDF of an area light that has none: black.
+pub(super) fn black() -> Bsdf {
+    Surface::Diffuse {
+        albedo: Vec3::ZERO,
+        one_sided: true,
+    }
+    .into()
+}
+
 /// Makes the back of a surface reflect like its front.
 fn show_both_sides(surface: &mut Surface) {
     match surface {

@@ -23,7 +23,7 @@ use crate::{
 /// Largest size of an XML file in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 /// Bytes of memory that the tree of an XML file takes per byte of the file, at most.
-const BYTES_PER_BYTE: u64 = 64;
+const BYTES_PER_BYTE: u64 = 128;
 /// Largest number of files that a scene may include, counted with repetitions.
 const MAX_INCLUDES: u32 = 1000;
 /// Largest number of attributes of an element.

@@ -11,8 +11,9 @@ use crate::{
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
 };
 
-/// Factor from the sky and sun of the crate, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's.
-const SUN_SKY_SCALE: f64 = 1.0;
+/// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by the
+/// integral of the colour matching function y.
+const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
 
 impl Converter<'_> {
     /// Converts an emitter of the scene.
@@ -75,7 +76,11 @@ impl Converter<'_> {
                 let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
                 let image = opened.map_err(named)?;
                 let scale = Vec3::splat(object.number("scale", 1.0) as f32);
-                let layout = Layout::LatitudeLongitude;
+                // The difference between both layouts is half a row, which is invisible in larger maps.
+                let layout = match image.height < 512 {
+                    true => Layout::PolesInRows,
+                    false => Layout::LatitudeLongitude,
+                };
                 let turned = rotation(to_world.matrix3)?;
                 let spp = self.scene.spp;
                 let map = environment::environment(&image, layout, turned, scale, spp);
@@ -121,9 +126,9 @@ impl Converter<'_> {
             .note("approximated: the brightness of sun and sky");
         // Mitsuba's sky has z up, and this crate's y up: x stays, y becomes -z.
         let local = DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y);
-        let day = day(object, local)?;
         let to_world = to_world * local;
         let from_world = rotation(to_world)?;
+        let day = day(object, from_world)?;
         let scale = object.number("scale", 1.0) * SUN_SKY_SCALE;
         let finite = |name: &str| object.number(name, 1.0).clamp(0.0, 1e6) * scale;
         if object.plugin != "sun" {
@@ -139,7 +144,9 @@ impl Converter<'_> {
             };
             self.environment(environment::rotated(&map, from_world));
         }
-        if object.plugin != "sky" {
+        if object.plugin != "sky" && object.number("sun_scale", 1.0) != 0.0 {
+            self.scene
+                .note("approximated: the brightness of the sun behind haze");
             self.scene.lights.push(Light::Directional {
                 direction: (to_world * -day.to_sun()).as_vec3(),
                 irradiance: (day.irradiance() * finite("sun_scale")).as_vec3(),
@@ -164,11 +171,11 @@ fn rotation(to_world: DMat3) -> Result<DMat3, String> {
     }
 }
 
-/// Reads the parameters of a clear day. `local` turns the coordinates of this crate's sky into those of Mitsuba's.
-fn day(object: &Object, local: DMat3) -> Result<SunSky, String> {
+/// Reads the parameters of a clear day. `from_world` turns directions of the world into those of this crate's sky.
+fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
     let direction = match object.value("sun_direction") {
         Some(&Value::Vector(direction)) => {
-            let direction = local.transpose() * direction;
+            let direction = from_world * direction;
             direction
                 .try_normalize()
                 .ok_or("sun_direction: has no direction; correct it")?

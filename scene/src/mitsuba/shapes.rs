@@ -412,9 +412,10 @@ impl Converter<'_> {
             number(emitter),
             bump_scale.map_or(0, f32::to_bits),
         );
-        let bsdf = match of {
-            Some(of) => self.bsdf(of)?,
-            None => bsdf::grey(),
+        let bsdf = match (of, emitter) {
+            (Some(of), _) => self.bsdf(of)?,
+            (None, None) => bsdf::grey(),
+            (None, Some(_)) => bsdf::black(),
         };
         if bsdf.invisible && emitter.is_none() {
             return Ok(None);

@@ -120,7 +120,7 @@ impl Converter {
         }
         // Older versions of pbrt have latitude-longitude maps with z up and −x in the centre.
         let from_world = match layout {
-            Layout::LatitudeLongitude => {
+            Layout::LatitudeLongitude | Layout::PolesInRows => {
                 DMat3::from_cols(DVec3::NEG_Z, DVec3::X, DVec3::Y) * inverse
             }
             Layout::Octahedral => inverse,
