@@ -97,6 +97,17 @@ impl Scalar {
     }
 }
 
+/// Returns a reflectance with each channel limited to 0..=1; NaN becomes 0.
+pub(crate) fn reflectance(color: Vec3) -> Vec3 {
+    color.map(|part| {
+        if part.is_nan() {
+            0.0
+        } else {
+            part.clamp(0.0, 1.0)
+        }
+    })
+}
+
 /// Returns the mean of a texture's image.
 fn mean(library: &TextureLibrary, texture: u32) -> Vec3 {
     let texture = &library.textures[texture as usize];
@@ -129,9 +140,13 @@ pub(crate) fn checkerboard(
     })
 }
 
-/// Returns the transform of texture coordinates that a scale and an offset make.
+/// Returns the transform of texture coordinates that a scale and an offset make; the identity if it is not finite.
 pub(crate) fn uv_transform(scale: Vec2, offset: Vec2) -> Affine2 {
-    Affine2::from_cols(Vec2::new(scale.x, 0.0), Vec2::new(0.0, scale.y), offset)
+    let transform = Affine2::from_cols(Vec2::new(scale.x, 0.0), Vec2::new(0.0, scale.y), offset);
+    match transform.is_finite() {
+        true => transform,
+        false => Affine2::IDENTITY,
+    }
 }
 
 /// Returns the reflectance of a dielectric boundary at normal incidence.

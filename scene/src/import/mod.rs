@@ -13,7 +13,7 @@ pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
 
-use std::{path::Path, sync::Arc};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
@@ -22,6 +22,7 @@ use crate::{
     builder::{geometry::Geometry, materials::Materials},
     files::display_path,
     limits::{MAX_LENGTH, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
+    memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
     scene::{
         Camera, DirectLight, Environment, Focus, Framing, Lens, Light, Parameter, PixelFilter,
@@ -29,8 +30,8 @@ use crate::{
     },
 };
 
-/// Largest number of primitives of all shapes that a reader makes itself. Meshes of files do not count.
-pub(crate) const MAX_SHAPES: usize = 1 << 24;
+/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its shapes.
+pub(crate) const MAX_SHAPES: usize = 1 << 23;
 
 /// A scene of another renderer while it is read.
 pub(crate) struct Imported {
@@ -54,6 +55,21 @@ pub(crate) struct Imported {
     pub(crate) max_bounces: u32,
     /// Exposure of the displayed image in stops.
     pub(crate) exposure_stops: f32,
+    /// Indices in the model of tessellated shapes, which equal shapes share.
+    pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
+}
+
+/// What the mesh of a tessellated shape depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Tessellated {
+    /// Type of the shape.
+    pub(crate) kind: &'static str,
+    /// Bits of the parameters of the mesh.
+    pub(crate) parameters: [u64; 3],
+    /// Whether the front is turned to the back.
+    pub(crate) flipped: bool,
+    /// Whether the tangents are those of [`ModelMesh::add_right_handed_tangents`].
+    pub(crate) right_handed: bool,
 }
 
 /// A sphere with its material.
@@ -105,6 +121,7 @@ impl Default for Imported {
             spp: 64,
             max_bounces: 8,
             exposure_stops: 0.0,
+            tessellated: HashMap::new(),
         }
     }
 }
@@ -132,6 +149,7 @@ impl Imported {
             ));
         }
         if is_visible(&transform) {
+            reserve_one(&mut self.model.instances)?;
             self.model.instances.push(ModelInstance {
                 mesh,
                 material,
@@ -153,6 +171,23 @@ impl Imported {
             mesh.facet()?;
         }
         Ok(self.model.push_mesh(mesh))
+    }
+
+    /// Adds the mesh of a tessellated shape like [`Imported::push_mesh`], or returns the index of an equal one.
+    pub(crate) fn push_tessellated(
+        &mut self,
+        shape: Tessellated,
+        mesh: ModelMesh,
+        material: usize,
+    ) -> Result<usize, String> {
+        let maps = &self.model.materials[material].maps.textures;
+        let key = (shape, maps.contains_key(&Parameter::Normal));
+        if let Some(&known) = self.tessellated.get(&key) {
+            return Ok(known);
+        }
+        let index = self.push_mesh(mesh, material)?;
+        self.tessellated.insert(key, index);
+        Ok(index)
     }
 
     /// Makes the scene of the file at `path`.

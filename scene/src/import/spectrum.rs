@@ -1,12 +1,11 @@
 //! Conversion of spectra to linear sRGB, with the colour matching functions of the CIE.
 //!
 //! A spectrum is a list of wavelengths in nanometres with values, in increasing order of wavelength. It is interpolated
-//! linearly, and is 0 outside the list. Imports `cie` and `color`.
+//! linearly, and is 0 outside the list. Imports `cie`.
 
 use glam::{DVec3, Vec3};
 
 use super::cie::{D65, FIRST, OBSERVER, STEP};
-use crate::color::xyz_to_rgb;
 
 /// Integral of the colour matching function y over the wavelength in nanometres.
 const Y_INTEGRAL: f64 = 106.857;
@@ -80,6 +79,15 @@ fn integral(power: impl Fn(f64) -> f64) -> Vec3 {
         .map(|(wavelength, observer, _)| observer * power(wavelength))
         .sum();
     xyz_to_rgb(sum / Y_INTEGRAL).max(DVec3::ZERO).as_vec3()
+}
+
+/// Converts CIE XYZ to linear sRGB. The matrix has more digits than that of `color`, which scene files depend on.
+fn xyz_to_rgb(xyz: DVec3) -> DVec3 {
+    DVec3::new(
+        DVec3::new(3.240_479, -1.537_150, -0.498_535).dot(xyz),
+        DVec3::new(-0.969_256, 1.875_991, 0.041_556).dot(xyz),
+        DVec3::new(0.055_648, -0.204_043, 1.057_311).dot(xyz),
+    )
 }
 
 /// Returns the value of a spectrum at a wavelength in nanometres.

@@ -9,7 +9,7 @@ use crate::{
     error::excerpt,
     import::{
         bump::Bump,
-        materials::{Color, Scalar, blend, blends_exactly, metal_color},
+        materials::{Color, Scalar, blend, blends_exactly, metal_color, reflectance},
         refractive_indices,
     },
     limits::MIN_ALPHA,
@@ -278,7 +278,7 @@ impl Converter<'_> {
                     "approximated: the Fresnel reflection of conductors with `specular_reflectance`",
                 );
             }
-            metal = Metal::Color((metal_color(metal) * tint.factor).clamp(Vec3::ZERO, Vec3::ONE));
+            metal = Metal::Color(reflectance(metal_color(metal) * tint.factor));
         }
         let rough = object.plugin == "roughconductor";
         let surface = match (rough, metal) {
@@ -358,7 +358,7 @@ impl Converter<'_> {
 
 /// Makes a BSDF of a colour with a texture.
 pub(super) fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Bsdf {
-    let mut bsdf = Bsdf::from(surface(color.factor.clamp(Vec3::ZERO, Vec3::ONE)));
+    let mut bsdf = Bsdf::from(surface(reflectance(color.factor)));
     color.apply(Parameter::Color, &mut bsdf.material.maps);
     bsdf
 }

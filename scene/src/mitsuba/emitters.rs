@@ -132,7 +132,10 @@ impl Converter<'_> {
         let scale = object.number("scale", 1.0) * SUN_SKY_SCALE;
         let finite = |name: &str| object.number(name, 1.0).clamp(0.0, 1e6) * scale;
         if object.plugin != "sun" {
-            let (width, radiances) = day.radiances();
+            let (width, mut radiances) = day.radiances();
+            // Mitsuba's sky is black below the horizon.
+            let half = radiances.len() / 2;
+            radiances[half..].fill(Vec3::ZERO);
             let factor = finite("sky_scale") as f32;
             let map = Environment {
                 width,

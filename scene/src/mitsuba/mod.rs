@@ -76,6 +76,7 @@ fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
         groups: HashMap::new(),
         meshes: HashMap::new(),
         open: HashSet::new(),
+        shapes: 0,
     };
     notes
         .into_iter()
@@ -104,6 +105,8 @@ struct Converter<'d> {
     meshes: HashMap<(PathBuf, shapes::Reading), Rc<Vec<usize>>>,
     /// Numbers of the objects that are being converted, so that references in a circle are found.
     open: HashSet<usize>,
+    /// Number of shapes that were converted, counted with repetitions.
+    shapes: usize,
 }
 
 impl Converter<'_> {

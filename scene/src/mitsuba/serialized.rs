@@ -27,6 +27,8 @@ const COLORS: u32 = 0x0008;
 const FACE_NORMALS: u32 = 0x0010;
 /// Flag of a mesh whose numbers have 64 bits.
 const DOUBLE: u32 = 0x2000;
+/// Largest length of the name of a mesh in bytes.
+const MAX_NAME: u32 = 4096;
 /// Largest ratio of deflate between the sizes of data and of its compressed form.
 const MAX_COMPRESSION: u64 = 1032;
 
@@ -79,7 +81,13 @@ fn mesh(mut reader: impl Read, version: u16, limit: u64) -> Result<ModelMesh, St
     let damaged = |error: io::Error| format!("is damaged: {error}; export it again");
     let flags = u32::from_le_bytes(fixed(&mut reader).map_err(damaged)?);
     if version == 4 {
-        while fixed::<1>(&mut reader).map_err(damaged)? != [0] {}
+        let mut length = 0;
+        while fixed::<1>(&mut reader).map_err(damaged)? != [0] {
+            length += 1;
+            if length > MAX_NAME {
+                return Err("is damaged: its name has no end; export it again".to_owned());
+            }
+        }
     }
     let vertices = u64::from_le_bytes(fixed(&mut reader).map_err(damaged)?);
     let triangles = u64::from_le_bytes(fixed(&mut reader).map_err(damaged)?);

@@ -10,12 +10,13 @@ use crate::{
     error::excerpt,
     files::display_path,
     import::{
-        ImportedSphere, MAX_SHAPES,
+        ImportedSphere, MAX_SHAPES, Tessellated,
         bump::extent_of_u,
         materials::emit,
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
+    memory::reserve_one,
     model::ModelMesh,
     scene::Parameter,
 };
@@ -58,6 +59,12 @@ impl Converter<'_> {
         mut group: Option<&mut Vec<Placed>>,
     ) -> Result<(), String> {
         let document = self.document;
+        self.shapes += 1;
+        if self.shapes > MAX_SHAPES {
+            return Err(format!(
+                "is one of more than {MAX_SHAPES} shapes; split the scene"
+            ));
+        }
         if document.child(object, "interior").is_some()
             || document.child_of_kind(object, "medium").is_some()
         {
@@ -102,12 +109,19 @@ impl Converter<'_> {
                 Ok(())
             }),
             "sphere" => self.sphere(object, to_world, flip, group),
-            "rectangle" => self.mesh(object, shapes::rectangle(), to_world, flip, group),
-            "cube" => self.mesh(object, shapes::cube(), to_world, flip, group),
+            "rectangle" => self.mesh(
+                object,
+                "rectangle",
+                shapes::rectangle(),
+                to_world,
+                flip,
+                group,
+            ),
+            "cube" => self.mesh(object, "cube", shapes::cube(), to_world, flip, group),
             "disk" => {
                 let disk = shapes::disk(0.0, TAU, DiskCoordinates::RadiusAngle);
                 self.note_tessellated();
-                self.mesh(object, disk, to_world, flip, group)
+                self.mesh(object, "disk", disk, to_world, flip, group)
             }
             "cylinder" => {
                 let vector = |name: &str, default: DVec3| match object.value(name) {
@@ -122,7 +136,7 @@ impl Converter<'_> {
                 let place = DAffine3::from_cols(side, up, axis, from);
                 self.note_tessellated();
                 let cylinder = shapes::cylinder(0.0, 1.0, TAU);
-                self.mesh(object, cylinder, to_world * place, flip, group)
+                self.mesh(object, "cylinder", cylinder, to_world * place, flip, group)
             }
             "obj" | "ply" | "serialized" => self.mesh_file(object, to_world, flip, group),
             plugin => {
@@ -164,6 +178,7 @@ impl Converter<'_> {
     fn push(&mut self, placed: Placed, group: Option<&mut Vec<Placed>>) -> Result<(), String> {
         match group {
             Some(group) if group.len() < MAX_SHAPES => {
+                reserve_one(group)?;
                 group.push(placed);
                 Ok(())
             }
@@ -231,25 +246,16 @@ impl Converter<'_> {
             return Ok(());
         }
         self.note_tessellated();
-        let mut mesh = shapes::sphere(-1.0, 1.0, TAU, false);
         // The mesh of a mirrored sphere keeps its front outside.
-        if inside {
-            mesh.flip();
-        }
-        self.orient_normal_map(object, &mut mesh)?;
-        let mesh = self.scene.push_mesh(mesh, material)?;
-        let placed = Placed {
-            mesh,
-            material,
-            transform: place,
-        };
-        self.push(placed, group)
+        let mesh = shapes::sphere(-1.0, 1.0, TAU, false);
+        self.mesh(object, "sphere", mesh, place, inside, group)
     }
 
     /// Adds a mesh that was made here.
     fn mesh(
         &mut self,
         object: &Rc<Object>,
+        kind: &'static str,
         mut mesh: ModelMesh,
         to_world: DAffine3,
         flip: bool,
@@ -262,8 +268,14 @@ impl Converter<'_> {
         if flip {
             mesh.flip();
         }
+        let shape = Tessellated {
+            kind,
+            parameters: [0; 3],
+            flipped: flip,
+            right_handed: self.has_normal_map(object)?,
+        };
         self.orient_normal_map(object, &mut mesh)?;
-        let mesh = self.scene.push_mesh(mesh, material)?;
+        let mesh = self.scene.push_tessellated(shape, mesh, material)?;
         let placed = Placed {
             mesh,
             material,

@@ -259,5 +259,9 @@ fn to_uv(object: &Object) -> Affine2 {
 fn planar(matrix: &DMat4) -> Affine2 {
     let [x, y, _, offset] = [matrix.x_axis, matrix.y_axis, matrix.z_axis, matrix.w_axis];
     let column = |column: glam::DVec4| Vec2::new(column.x as f32, column.y as f32);
-    Affine2::from_cols(column(x), column(y), column(offset))
+    let planar = Affine2::from_cols(column(x), column(y), column(offset));
+    match planar.is_finite() {
+        true => planar,
+        false => Affine2::IDENTITY,
+    }
 }

@@ -9,7 +9,7 @@ use crate::{
     error::excerpt,
     import::{
         bump::Bump,
-        materials::{Color, Scalar, blend, blends_exactly, emit, metal_color},
+        materials::{Color, Scalar, blend, blends_exactly, emit, metal_color, reflectance},
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
@@ -437,7 +437,7 @@ fn roughness(alpha: f32) -> Roughness {
 
 /// Makes a material of a colour with a texture.
 fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Converted {
-    let mut converted = Converted::from(surface(color.factor.clamp(Vec3::ZERO, Vec3::ONE)));
+    let mut converted = Converted::from(surface(reflectance(color.factor)));
     color.apply(Parameter::Color, &mut converted.material.maps);
     converted
 }

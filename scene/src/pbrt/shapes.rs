@@ -12,12 +12,12 @@ use crate::{
     error::excerpt,
     files::display_path,
     import::{
-        ImportedSphere, MAX_SHAPES,
+        ImportedSphere, MAX_SHAPES, Tessellated,
         bump::extent_of_u,
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
-    memory::vec_with_capacity,
+    memory::{reserve_one, vec_with_capacity},
     model::ModelMesh,
     scene::Parameter,
 };
@@ -48,6 +48,11 @@ impl Converter {
         let radius = parameters.number("radius", 1.0);
         let phi_max = parameters.number("phimax", 360.0).clamp(0.001, 360.0) / 360.0 * TAU;
         let scaled = DAffine3::from_scale(DVec3::splat(radius));
+        if ["sphere", "disk", "cylinder"].contains(&kind) && radius <= 0.0 {
+            return Err(format!("radius: found {radius}, expected a number above 0"));
+        }
+        let bits =
+            |kind: &'static str, parameters: [f64; 3]| Some((kind, parameters.map(f64::to_bits)));
         match kind {
             "sphere" => self.sphere(parameters, radius, phi_max),
             "disk" => {
@@ -55,7 +60,9 @@ impl Converter {
                 let mesh = shapes::disk(hole, phi_max, DiskCoordinates::AngleRadius);
                 let height = DVec3::new(0.0, 0.0, parameters.number("height", 0.0));
                 self.note_tessellated();
+                let key = bits("disk", [hole, phi_max, 0.0]);
                 self.mesh(
+                    key,
                     mesh,
                     DAffine3::from_translation(height) * scaled,
                     parameters,
@@ -69,22 +76,23 @@ impl Converter {
                 let mesh = shapes::cylinder(low.min(high), high.max(low), phi_max);
                 self.note_tessellated();
                 let scale = DAffine3::from_scale(DVec3::new(radius, radius, 1.0));
-                self.mesh(mesh, scale, parameters)
+                let key = bits("cylinder", [low, high, phi_max]);
+                self.mesh(key, mesh, scale, parameters)
             }
             "trianglemesh" => {
                 let mesh = triangle_mesh(parameters)?;
-                self.mesh(mesh, DAffine3::IDENTITY, parameters)
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
             "loopsubdiv" => {
                 self.note("approximated: subdivision surfaces by their control meshes");
                 let mut mesh = triangle_mesh(parameters)?;
                 mesh.smooth();
-                self.mesh(mesh, DAffine3::IDENTITY, parameters)
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
             "bilinearmesh" => {
                 let mesh = bilinear_mesh(parameters)?;
                 self.note("approximated: curved bilinear patches by meshes");
-                self.mesh(mesh, DAffine3::IDENTITY, parameters)
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
             "plymesh" => self.mesh_file(parameters),
             kind => {
@@ -98,6 +106,9 @@ impl Converter {
 
     /// Shows the object with this name in the current coordinates.
     pub(super) fn instance(&mut self, name: &str) -> Result<(), String> {
+        if self.object.is_some() {
+            return Err("objects cannot contain instances; end the object before".to_owned());
+        }
         let Some(shapes) = self.objects.get(name).cloned() else {
             return Err(format!("there is no object \"{}\"", excerpt(name)));
         };
@@ -122,6 +133,7 @@ impl Converter {
     fn push(&mut self, placed: Placed) -> Result<(), String> {
         match &mut self.object {
             Some((_, shapes)) if shapes.len() < MAX_SHAPES => {
+                reserve_one(shapes)?;
                 shapes.push(placed);
                 Ok(())
             }
@@ -183,12 +195,16 @@ impl Converter {
         }
         self.note_tessellated();
         let mesh = shapes::sphere(low, high, phi_max, true);
-        self.mesh(mesh, DAffine3::from_scale(DVec3::splat(radius)), parameters)
+        let key = ("sphere", [low, high, phi_max].map(f64::to_bits));
+        let scale = DAffine3::from_scale(DVec3::splat(radius));
+        self.mesh(Some(key), mesh, scale, parameters)
     }
 
-    /// Adds a mesh, with `place` before the transform of the graphics state.
+    /// Adds a mesh, with `place` before the transform of the graphics state. Meshes with equal keys are equal and stored
+    /// once.
     fn mesh(
         &mut self,
+        key: Option<(&'static str, [u64; 3])>,
         mut mesh: ModelMesh,
         place: DAffine3,
         parameters: &Parameters,
@@ -204,7 +220,18 @@ impl Converter {
         let Some(material) = self.shape_material(size, area, parameters)? else {
             return Ok(());
         };
-        let mesh = self.scene.push_mesh(mesh, material)?;
+        let mesh = match key {
+            Some((kind, parameters)) => {
+                let shape = Tessellated {
+                    kind,
+                    parameters,
+                    flipped: self.state.reverses,
+                    right_handed: false,
+                };
+                self.scene.push_tessellated(shape, mesh, material)?
+            }
+            None => self.scene.push_mesh(mesh, material)?,
+        };
         self.push(Placed {
             mesh,
             material,
@@ -381,6 +408,7 @@ fn bilinear_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
         };
         shapes::push_bilinear_patch(&mut mesh, corners, normals, uvs)?;
     }
+    mesh.normalize_attributes();
     turn_to_normals(&mut mesh);
     Ok(mesh)
 }

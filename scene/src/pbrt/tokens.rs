@@ -76,13 +76,10 @@ impl<'t> Tokens<'t> {
         match self.next()? {
             Some(Token::Text(text)) => Ok(text),
             // A single text may be written as a list.
-            Some(Token::Open) => {
-                let text = self.text(what)?;
-                match self.next()? {
-                    Some(Token::Close) => Ok(text),
-                    _ => Err(format!("expected `]` after {what}")),
-                }
-            }
+            Some(Token::Open) => match (self.next()?, self.next()?) {
+                (Some(Token::Text(text)), Some(Token::Close)) => Ok(text),
+                _ => Err(format!("expected {what} in quotes, or a list of it")),
+            },
             Some(Token::Word(word)) => Err(format!(
                 "found `{}`, expected {what} in quotes",
                 excerpt(word)
