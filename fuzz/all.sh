@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 bin=${BIN:-$here/bin}
 corpus=${CORPUS:-$here/corpus}
 out=${OUT:-$here/out}
-kinds=(exr glb gltf hdr image mtl obj ply ron)
+kinds=(exr glb gltf hdr image mtl obj pbrt ply ron serialized xml)
 
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

@@ -85,7 +85,7 @@ pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// Scene to render: a .ron file, or a model (.glb, .gltf, .obj or .ply)
+    /// Scene to render: a .ron, Mitsuba .xml or .pbrt file, or a model (.glb, .gltf, .obj or .ply)
     #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
     pub(crate) scene: Option<PathBuf>,
 

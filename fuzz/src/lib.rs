@@ -10,6 +10,9 @@ const BUMPS: &str = "newmtl red\nmap_Kd IMAGE\nmap_Bump -bm 2 IMAGE\n";
 /// An OBJ file that names the MTL file of the case.
 const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
 
+/// A Mitsuba scene that shows the mesh of the case.
+const SERIALIZED: &str = r#"<scene><shape type="serialized"><string name="filename" value="case.serialized"/></shape></scene>"#;
+
 /// A scene that uses `IMAGE` as an environment map and as textures.
 const IMAGES: &str = r#"(
     camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 40),
@@ -47,6 +50,7 @@ pub fn read(kind: &str, bytes: &[u8]) {
             file("case.obj", OBJ.as_bytes())
         }
         "mtl" => file("case.obj", OBJ.as_bytes()),
+        "serialized" => file("case.xml", SERIALIZED.as_bytes()),
         _ => case.clone(),
     };
     let mut refusals = vec![Scene::load(&scene).err().map(|error| error.to_string())];

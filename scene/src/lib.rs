@@ -276,9 +276,41 @@
 //! [`LoadOptions::environment`] replaces the room or the backdrop. [`SceneLoader::scene_text`] returns all of this as a
 //! scene file.
 
+//! # Scenes of other renderers
+//!
+//! [`Scene::load`] reads scenes of Mitsuba 3 (`.xml`) and pbrt-v4 (`.pbrt`). Reading is lenient: what has no counterpart
+//! is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. Files that a scene names
+//! must lie in its folder or below it. That also holds for included files, of which a file may not include itself.
+//!
+//! | | Mitsuba | pbrt |
+//! |---|---|---|
+//! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
+//! | films | size, a crop in the centre; filters `box` and `gaussian` | the same; exposure by `iso` and `exposuretime` |
+//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `loopsubdiv` (its control mesh), objects and instances |
+//! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
+//! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
+//! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
+//! | spectra | `uniform`, `regular`, `irregular`, `blackbody`, `d65`, lists of wavelengths, files; metals and glasses by name | lists of wavelengths, files, `blackbody`; metals and glasses by name |
+//!
+//! - Spectra become linear sRGB by the colour matching functions of the CIE: reflectances under the illuminant D65,
+//!   emissions as they are. As in pbrt, the spectrum of a pbrt light has luminance 1 before its `scale`.
+//! - A camera that mirrors its image is supported: then the whole scene is mirrored. So pbrt's left-handed coordinates
+//!   need no conversion.
+//! - Disks, cylinders, curved patches, and stretched or textured spheres become meshes of 128 edges per circle.
+//! - A texture of a roughness is replaced by its mean, except for `principled`. Beckmann's distribution becomes GGX.
+//! - Participating media, hair, curves, subsurface scattering, polarisation and motion are not shown.
+//! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
+//! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
+//!
+//! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error. Reading
+//! takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of meshes and
+//! images. Time grows linearly with the size of all files, included ones counted as often as they are included.
+//! A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes with equal
+//! parameters share a mesh, of up to 0.5 MB.
+
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, model, builder, gltf and obj and
-// ply, model_file, default_scene, ron, loader.
+// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, sun_sky, model, builder, gltf and
+// obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -289,16 +321,20 @@ mod error;
 mod files;
 mod gltf;
 mod image;
+mod import;
 pub mod limits;
 mod load_options;
 mod loader;
 pub mod memory;
+mod mitsuba;
 mod model;
 mod model_file;
 mod obj;
+mod pbrt;
 mod ply;
 mod ron;
 mod scene;
+mod sun_sky;
 mod surroundings;
 mod view_options;
 
@@ -323,8 +359,8 @@ pub use self::{
 };
 
 impl Scene {
-    /// Reads a `.ron` scene file and the files that it names, or a model (`.glb`, `.gltf`, `.obj` or `.ply`). A model
-    /// gets default settings and lighting, and a camera: its own, or else one that shows all of it.
+    /// Reads a scene file (`.ron`, Mitsuba's `.xml` or `.pbrt`) and the files that it names, or a model (`.glb`, `.gltf`,
+    /// `.obj` or `.ply`). A model gets default settings and lighting, and a camera: its own, or else one that shows all of it.
     ///
     /// # Errors
     /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
@@ -361,13 +397,16 @@ impl Scene {
             return Ok(());
         }
         let known = files::foreign::by_extension(&files::file_type(path));
-        Err(known.unwrap_or("expected a .ron scene, or a model: .glb, .gltf, .obj or .ply"))
+        Err(known.unwrap_or(
+            "expected a scene (.ron, Mitsuba's .xml or .pbrt), or a model: .glb, .gltf, .obj or .ply",
+        ))
     }
 
-    /// Returns whether the file's extension is that of a scene (`ron`) or a model (`glb`, `gltf`, `obj`, `ply`), in any
-    /// letter case. The file need not exist.
+    /// Returns whether the file's extension is that of a scene (`ron`, `xml`, `pbrt`) or a model (`glb`, `gltf`, `obj`,
+    /// `ply`), in any letter case. The file need not exist.
     pub fn is_named(path: &Path) -> bool {
         let found = files::file_type(path);
-        found == "ron" || model_file::MODEL_TYPES.contains(&found.as_str())
+        ["ron", "xml", "pbrt"].contains(&found.as_str())
+            || model_file::MODEL_TYPES.contains(&found.as_str())
     }
 }

@@ -11,8 +11,9 @@ use crate::{
         display_path, file_type,
         record::{SceneFile, recording},
     },
+    mitsuba,
     model_file::{MODEL_TYPES, ModelFile},
-    ron,
+    pbrt, ron,
     scene::{Background, Scene},
     surroundings::Surroundings,
 };
@@ -171,6 +172,11 @@ impl SceneLoader {
             let (scene, surroundings) = default_scene::scene(&self.path, model, staging, options)?;
             self.surroundings = Some(surroundings);
             return Ok(scene);
+        }
+        match file_type(&self.path).as_str() {
+            "xml" => return mitsuba::scene(&self.path, options),
+            "pbrt" => return pbrt::scene(&self.path, options),
+            _ => {}
         }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)

@@ -20,7 +20,7 @@ use raysieve::{
 };
 
 /// Files to damage, one at a time. Models are read directly; meshes and images through a scene that names them.
-const SEEDS: [&str; 17] = [
+const SEEDS: [&str; 24] = [
     "../tests/scenes/every_field.ron",
     "../tests/scenes/cornell_d8.ron",
     "../tests/scenes/instances.ron",
@@ -38,6 +38,13 @@ const SEEDS: [&str; 17] = [
     "tests/models/strip_meshopt.glb",
     "tests/models/basis_etc1s.ktx2",
     "tests/models/basis_uastc.ktx2",
+    "tests/imported/everything.xml",
+    "tests/imported/everything.pbrt",
+    "../tests/imported/mitsuba/blobs.serialized",
+    "../tests/imported/mitsuba/bitmap.xml",
+    "../tests/imported/mitsuba/spectra.xml",
+    "../tests/imported/pbrt/checkerboard.pbrt",
+    "../tests/imported/pbrt/instances.pbrt",
 ];
 
 /// Returns the names and contents of further files to damage, generated here.
@@ -131,6 +138,11 @@ const IMAGES: &str = r#"(
     objects: [Quad(corner: (0, 0, 0), edge_u: (1, 0, 0), edge_v: (0, 1, 0), material: "m")],
 )"#;
 
+/// A Mitsuba scene that shows the damaged mesh.
+const SERIALIZED: &str = r#"<scene><shape type="serialized">
+    <string name="filename" value="case.serialized"/><integer name="shape_index" value="1"/>
+</shape></scene>"#;
+
 /// Fragments that are inserted at random places, chosen because readers tend to mishandle them.
 const FRAGMENTS: [&str; 16] = [
     "NaN",
@@ -208,7 +220,18 @@ fn damaged_files_are_read_or_refused() {
 #[ignore = "writes fuzz/corpus"]
 fn corpora_are_written() {
     for kind in [
-        "exr", "glb", "gltf", "hdr", "image", "mtl", "obj", "ply", "ron",
+        "exr",
+        "glb",
+        "gltf",
+        "hdr",
+        "image",
+        "mtl",
+        "obj",
+        "pbrt",
+        "ply",
+        "ron",
+        "serialized",
+        "xml",
     ] {
         let corpus = Path::new("fuzz/corpus").join(kind);
         fs::create_dir_all(&corpus).unwrap();
@@ -216,7 +239,10 @@ fn corpora_are_written() {
         for folder in [
             "../scenes",
             "../tests/meshes",
+            "tests/imported",
             "tests/models",
+            "../tests/imported/mitsuba",
+            "../tests/imported/pbrt",
             "../tests/reference",
             "../tests/scenes",
             "tests/scenes_wrong",
@@ -312,6 +338,11 @@ fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String
         let obj = folder.join("case.obj");
         fs::write(&obj, OBJ).unwrap();
         return read(&obj).map(|_| ());
+    }
+    if kind == "serialized" {
+        let scene = folder.join("case.xml");
+        fs::write(&scene, SERIALIZED).unwrap();
+        return read(&scene).map(|_| ());
     }
     if original.contains("pyramid") || original.contains("index") {
         let scene = folder.join("case.ron");

@@ -1,6 +1,7 @@
 //! Shared helpers of the renderer's tests: paths, test scenes and renders.
 #![allow(dead_code, reason = "not every test program needs all of it")]
 
+pub(crate) mod blocks;
 #[path = "paths.rs"]
 mod paths;
 

@@ -73,6 +73,20 @@ pub(crate) fn rotate_y(p: DVec3, degrees: f64) -> DVec3 {
     DVec3::new(p.x * cos + p.z * sin, p.y, p.z * cos - p.x * sin)
 }
 
+/// Returns the rotation about an axis of any length by an angle in degrees, counter-clockwise if the axis points to the
+/// viewer. Returns `None` if the axis has no direction.
+pub(crate) fn rotation(axis: DVec3, degrees: f64) -> Option<DMat3> {
+    let axis = axis.try_normalize()?;
+    let (sin, cos) = sin_cos_degrees(degrees);
+    let turned =
+        |unit: DVec3| unit * cos + axis.cross(unit) * sin + axis * (axis.dot(unit) * (1.0 - cos));
+    Some(DMat3::from_cols(
+        turned(DVec3::X),
+        turned(DVec3::Y),
+        turned(DVec3::Z),
+    ))
+}
+
 /// Returns sine and cosine, in this order, of an angle in degrees. They are exact at multiples of 90°.
 pub(crate) fn sin_cos_degrees(degrees: f64) -> (f64, f64) {
     let quarters = (degrees / 90.0).round();

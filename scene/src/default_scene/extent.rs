@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Direction of the camera without another choice: 35° to the right of +z and 20° above.
-const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
+pub(crate) const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
     azimuth_degrees: 35.0,
     elevation_degrees: 20.0,
     distance: None,

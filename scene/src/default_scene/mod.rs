@@ -11,7 +11,7 @@ use std::{path::Path, sync::Arc};
 
 use glam::{DAffine3, DVec3, Vec3};
 
-pub(crate) use self::extent::Extent;
+pub(crate) use self::extent::{DEFAULT_DIRECTION, Extent};
 use self::light_balance::{Balance, balance, scale};
 use crate::{
     EnvironmentFile, Error, LoadOptions,

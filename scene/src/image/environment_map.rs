@@ -15,10 +15,10 @@ use crate::{
 };
 
 /// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
-const MAX_TEXELS: u64 = 1 << 28;
+pub(crate) const MAX_TEXELS: u64 = 1 << 28;
 /// Bytes of memory per texel of an environment map: its radiance, and an entry of a sampling table on the host and on a
 /// GPU.
-const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
+pub(crate) const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
 /// Reads the environment that `file` chooses, for `spp` samples per pixel. Returns its light, and a warning if the image
 /// has values below 0.

@@ -351,6 +351,16 @@ impl ModelMesh {
         Ok(())
     }
 
+    /// Computes tangents for a normal map whose green direction is `cross(normal, tangent)`, whether or not the image is
+    /// mirrored on the surface. Does nothing without normals or texture coordinates. Fails if memory does not suffice.
+    pub(crate) fn add_right_handed_tangents(&mut self) -> Result<(), String> {
+        tangents::make(self)?;
+        for tangent in self.tangents.iter_mut().flatten() {
+            tangent[3] = 1.0;
+        }
+        Ok(())
+    }
+
     /// Normalises normals and tangents, and removes attributes with values that are not finite. Returns the names of
     /// the removed attributes for a warning. Tangents are not named, because they can be computed.
     pub(crate) fn normalize_attributes(&mut self) -> Vec<&'static str> {

@@ -41,6 +41,19 @@ pub(crate) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, St
     builder.finish()
 }
 
+/// Reads the meshes of an OBJ file without its materials and smoothing groups: one of the faces with normals, and one of
+/// the others.
+///
+/// Fails with a one-line message, without the file's name, if the file is invalid or has no faces.
+pub(crate) fn read_geometry(reader: &mut impl BufRead) -> Result<Model, String> {
+    let mut builder = ObjBuilder::new(Path::new(""));
+    statements::read(reader, |statement| match statement {
+        Statement::Material(_) | Statement::Libraries(_) | Statement::Smoothing(_) => Ok(()),
+        statement => builder.take(statement),
+    })?;
+    builder.finish()
+}
+
 /// Reads the vertices and faces of an OBJ file into `mesh`. Normals and texture coordinates are passed only if
 /// `mesh.attributes` is set. Fails with a one-line message, without the file's name.
 pub(crate) fn read_mesh(reader: &mut impl BufRead, mesh: &mut MeshBuilder) -> Result<(), String> {

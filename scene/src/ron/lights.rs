@@ -4,7 +4,6 @@ use glam::{DVec3, Vec3};
 
 use super::{
     source::{MAX_PATH_BYTES, NumberRange, Object, Raw, SceneSource},
-    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
     text::{LightText, SunSkyText},
 };
 use crate::{
@@ -13,6 +12,7 @@ use crate::{
     image::environment_map::read_environment,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
     scene::{Environment, Light},
+    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
     surroundings::studio_environment,
 };
 

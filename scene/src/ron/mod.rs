@@ -15,7 +15,6 @@ mod objects;
 mod parameters;
 mod placements;
 pub(crate) mod source;
-mod sun_sky;
 mod text;
 pub(crate) mod write;
 

@@ -109,15 +109,15 @@ struct SkyChannel {
 /// Coefficients of the distribution function by channel, as little-endian `f32`. For albedo 0 and 1, and for each
 /// turbidity from 1 to 10, there are six Bézier control points of nine numbers.
 const SHAPES: [&[u8]; 3] = [
-    include_bytes!("../../assets/hosek_wilkie/params-r.f32"),
-    include_bytes!("../../assets/hosek_wilkie/params-g.f32"),
-    include_bytes!("../../assets/hosek_wilkie/params-b.f32"),
+    include_bytes!("../assets/hosek_wilkie/params-r.f32"),
+    include_bytes!("../assets/hosek_wilkie/params-g.f32"),
+    include_bytes!("../assets/hosek_wilkie/params-b.f32"),
 ];
 /// Mean radiances by channel, as little-endian `f32`, in the order of `SHAPES` but with one number per control point.
 const RADIANCES: [&[u8]; 3] = [
-    include_bytes!("../../assets/hosek_wilkie/radiances-r.f32"),
-    include_bytes!("../../assets/hosek_wilkie/radiances-g.f32"),
-    include_bytes!("../../assets/hosek_wilkie/radiances-b.f32"),
+    include_bytes!("../assets/hosek_wilkie/radiances-r.f32"),
+    include_bytes!("../assets/hosek_wilkie/radiances-g.f32"),
+    include_bytes!("../assets/hosek_wilkie/radiances-b.f32"),
 ];
 
 impl SkyChannel {

@@ -1,0 +1,334 @@
+//! Materials of other renderers: values with textures, and the nearest material for a blend or an emitter. Imports
+//! `image`, `model` and `scene`.
+
+use glam::{Affine2, Vec2, Vec3};
+
+use crate::{
+    image::texture_library::TextureLibrary,
+    model::ModelMaterial,
+    scene::{
+        Channel, Encoding, Filter, Image, MaterialTexture, MaterialTextures, Metal, Parameter,
+        Principled, Surface, Texels, Texture, Wrap,
+    },
+};
+
+/// A colour of a material: a factor, and the texture that it multiplies.
+#[derive(Clone, Copy)]
+pub(crate) struct Color {
+    pub(crate) factor: Vec3,
+    /// Index into the textures of the model's library; `None` for a constant.
+    pub(crate) texture: Option<u32>,
+}
+
+/// A number of a material: a factor, and the texture whose channel it multiplies.
+#[derive(Clone, Copy)]
+pub(crate) struct Scalar {
+    pub(crate) factor: f32,
+    /// Texture of the model's library, with the channel; `None` for a constant.
+    pub(crate) texture: Option<MaterialTexture>,
+}
+
+impl From<Vec3> for Color {
+    fn from(factor: Vec3) -> Color {
+        Color {
+            factor,
+            texture: None,
+        }
+    }
+}
+
+impl From<f32> for Scalar {
+    fn from(factor: f32) -> Scalar {
+        Scalar {
+            factor,
+            texture: None,
+        }
+    }
+}
+
+impl Color {
+    /// Returns the mean colour of the surface, if its texture is spread evenly.
+    pub(crate) fn mean(self, library: &TextureLibrary) -> Vec3 {
+        self.factor
+            * self
+                .texture
+                .map_or(Vec3::ONE, |texture| mean(library, texture))
+    }
+
+    /// Returns the number that the colour stands for where a number is expected: the mean of its channels, or the red
+    /// channel of its texture.
+    pub(crate) fn scalar(self) -> Scalar {
+        Scalar {
+            factor: self.factor.element_sum() / 3.0,
+            texture: self.texture.map(|texture| MaterialTexture {
+                texture,
+                channel: Channel::Red,
+            }),
+        }
+    }
+
+    /// Adds the texture to those of a material and returns the factor.
+    pub(crate) fn apply(self, parameter: Parameter, maps: &mut MaterialTextures) -> Vec3 {
+        self.scalar().apply(parameter, maps);
+        self.factor
+    }
+}
+
+impl Scalar {
+    /// Returns the mean number of the surface, if its texture is spread evenly.
+    pub(crate) fn mean(self, library: &TextureLibrary) -> f32 {
+        let of = |map: MaterialTexture| {
+            let mean = mean(library, map.texture);
+            match map.channel {
+                Channel::Green => mean.y,
+                Channel::Blue => mean.z,
+                Channel::Red | Channel::Alpha => mean.x,
+            }
+        };
+        self.factor * self.texture.map_or(1.0, of)
+    }
+
+    /// Adds the texture to those of a material and returns the factor.
+    pub(crate) fn apply(self, parameter: Parameter, maps: &mut MaterialTextures) -> f32 {
+        if let Some(texture) = self.texture {
+            maps.textures.insert(parameter, texture);
+        }
+        self.factor
+    }
+}
+
+/// Returns a reflectance with each channel limited to 0..=1; NaN becomes 0.
+pub(crate) fn reflectance(color: Vec3) -> Vec3 {
+    color.map(|part| {
+        if part.is_nan() {
+            0.0
+        } else {
+            part.clamp(0.0, 1.0)
+        }
+    })
+}
+
+/// Returns the mean of a texture's image.
+fn mean(library: &TextureLibrary, texture: u32) -> Vec3 {
+    let texture = &library.textures[texture as usize];
+    library.images[texture.image as usize].mean(texture.encoding)
+}
+
+/// Adds a checkerboard to a library and returns its texture. Both colours appear twice in the unit square, after
+/// `to_uv`: `first` at the upper left. `scale` is the number of squares per unit, divided by 2.
+pub(crate) fn checkerboard(
+    library: &mut TextureLibrary,
+    [first, second]: [Vec3; 2],
+    to_uv: Affine2,
+) -> u32 {
+    let texel = |color: Vec3| color.extend(1.0).to_array();
+    let image = library.add_image(Image {
+        width: 2,
+        height: 2,
+        texels: Texels::Floats(vec![
+            texel(first),
+            texel(second),
+            texel(second),
+            texel(first),
+        ]),
+    });
+    library.add_texture(Texture {
+        filter: Filter::Nearest,
+        transform: to_uv,
+        wrap: [Wrap::Repeat; 2],
+        ..Texture::new(image, Encoding::Linear)
+    })
+}
+
+/// Returns the transform of texture coordinates that a scale and an offset make; the identity if it is not finite.
+pub(crate) fn uv_transform(scale: Vec2, offset: Vec2) -> Affine2 {
+    let transform = Affine2::from_cols(Vec2::new(scale.x, 0.0), Vec2::new(0.0, scale.y), offset);
+    match transform.is_finite() {
+        true => transform,
+        false => Affine2::IDENTITY,
+    }
+}
+
+/// Returns the reflectance of a dielectric boundary at normal incidence.
+fn normal_reflectance(ior: f32) -> f32 {
+    let amplitude = (ior - 1.0) / (ior + 1.0);
+    amplitude * amplitude
+}
+
+/// Returns the reflectance at normal incidence of a conductor with a complex refractive index.
+fn conductor_reflectance(eta: Vec3, k: Vec3) -> Vec3 {
+    let of = |eta: f32, k: f32| ((eta - 1.0).powi(2) + k * k) / ((eta + 1.0).powi(2) + k * k);
+    Vec3::new(of(eta.x, k.x), of(eta.y, k.y), of(eta.z, k.z))
+}
+
+/// Returns the reflectance at normal incidence of a metal.
+pub(crate) fn metal_color(metal: Metal) -> Vec3 {
+    match metal {
+        Metal::Color(color) => color,
+        Metal::Index { eta, k } => conductor_reflectance(eta, k),
+    }
+}
+
+/// Returns a principled material that is like a surface.
+pub(crate) fn principled(surface: &Surface) -> Principled {
+    let metallic = |color: Vec3, roughness: f32, one_sided: bool| Principled {
+        base_color: color,
+        metallic: 1.0,
+        roughness,
+        one_sided,
+        ..Principled::default()
+    };
+    let glass = |ior: f32, alpha: f32| Principled {
+        transmission: 1.0,
+        ior,
+        roughness: alpha.sqrt(),
+        ..Principled::default()
+    };
+    match *surface {
+        Surface::Diffuse { albedo, one_sided } => Principled {
+            base_color: albedo,
+            specular: 0.0,
+            roughness: 1.0,
+            one_sided,
+            ..Principled::default()
+        },
+        Surface::Mirror {
+            reflectance,
+            one_sided,
+        } => metallic(reflectance, 0.0, one_sided),
+        Surface::Dielectric { ior, absorption } => Principled {
+            absorption,
+            ..glass(ior, 0.0)
+        },
+        Surface::Conductor { metal, one_sided } => metallic(metal_color(metal), 0.0, one_sided),
+        Surface::RoughConductor {
+            metal,
+            roughness,
+            one_sided,
+        } => metallic(metal_color(metal), roughness.alpha.sqrt(), one_sided),
+        Surface::RoughDielectric {
+            ior,
+            roughness,
+            absorption,
+        } => Principled {
+            absorption,
+            ..glass(ior, roughness.alpha)
+        },
+        Surface::CoatedDiffuse {
+            albedo,
+            ior,
+            alpha,
+            one_sided,
+        } => Principled {
+            base_color: albedo,
+            ior,
+            roughness: alpha.sqrt(),
+            one_sided,
+            ..Principled::default()
+        },
+        Surface::Principled(principled) => principled,
+        Surface::Emissive {
+            radiance,
+            albedo,
+            one_sided,
+            both_sides,
+        } => Principled {
+            base_color: albedo,
+            specular: 0.0,
+            roughness: 1.0,
+            emission: radiance,
+            one_sided,
+            both_sides,
+            ..Principled::default()
+        },
+    }
+}
+
+/// Returns a material between two others: `first` at a `weight` of 0, `second` at 1. Two diffuse materials without
+/// textures are blended exactly. Otherwise the parameters of principled materials are interpolated, and the textures are
+/// those of the material with the larger weight.
+pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
+    let weight = weight.clamp(0.0, 1.0);
+    let heavier = if weight < 0.5 { first } else { second };
+    if weight == 0.0 || weight == 1.0 {
+        return heavier.clone();
+    }
+    let number = |from: f32, to: f32| from + (to - from) * weight;
+    let surface = match (&first.surface, &second.surface) {
+        (
+            &Surface::Diffuse { albedo, one_sided },
+            &Surface::Diffuse {
+                albedo: other,
+                one_sided: both,
+            },
+        ) => Surface::Diffuse {
+            albedo: albedo.lerp(other, weight),
+            one_sided: one_sided && both,
+        },
+        (first, second) => {
+            let (a, b) = (principled(first), principled(second));
+            // The reflectance of a boundary is interpolated, rather than its index.
+            let reflectance = number(
+                normal_reflectance(a.ior) * a.specular,
+                normal_reflectance(b.ior) * b.specular,
+            );
+            let ior = if a.transmission > b.transmission {
+                a.ior
+            } else {
+                b.ior
+            };
+            Surface::Principled(Principled {
+                base_color: a.base_color.lerp(b.base_color, weight),
+                metallic: number(a.metallic, b.metallic),
+                roughness: number(a.roughness, b.roughness),
+                ior,
+                specular: (reflectance / normal_reflectance(ior).max(1e-6)).clamp(0.0, 1.0),
+                specular_color: a.specular_color.lerp(b.specular_color, weight),
+                transmission: number(a.transmission, b.transmission),
+                thin: a.thin || b.thin,
+                clearcoat: number(a.clearcoat, b.clearcoat),
+                clearcoat_roughness: number(a.clearcoat_roughness, b.clearcoat_roughness),
+                emission: a.emission.lerp(b.emission, weight),
+                both_sides: a.both_sides || b.both_sides,
+                one_sided: a.one_sided && b.one_sided,
+                absorption: a.absorption.lerp(b.absorption, weight),
+            })
+        }
+    };
+    ModelMaterial {
+        surface,
+        ..heavier.clone()
+    }
+}
+
+/// Returns whether [`blend`] is exact for these materials.
+pub(crate) fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
+    let plain = |material: &ModelMaterial| {
+        matches!(material.surface, Surface::Diffuse { .. })
+            && material.maps == MaterialTextures::default()
+    };
+    plain(first) && plain(second)
+}
+
+/// Makes a material emit `radiance` from its front. Returns whether its reflection is that of the material; otherwise it
+/// is replaced by that of a principled material.
+pub(crate) fn emit(material: &mut ModelMaterial, radiance: Color) -> bool {
+    let radiance = radiance
+        .apply(Parameter::Emission, &mut material.maps)
+        .max(Vec3::ZERO);
+    if let Surface::Diffuse { albedo, one_sided } = material.surface {
+        material.surface = Surface::Emissive {
+            radiance,
+            albedo,
+            one_sided,
+            both_sides: false,
+        };
+        return true;
+    }
+    let exact = matches!(material.surface, Surface::Principled(_));
+    material.surface = Surface::Principled(Principled {
+        emission: radiance,
+        ..principled(&material.surface)
+    });
+    exact
+}

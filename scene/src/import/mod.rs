@@ -1,0 +1,470 @@
+//! The parts of a scene of another renderer, and the scene that is made of them.
+//!
+//! The readers `mitsuba` and `pbrt` fill an [`Imported`] scene. The submodules hold what both need: spectra, refractive
+//! indices, shapes, materials and environment maps. Imports `builder`, `model`, `obj`, `ply`, `scene` and what they
+//! import.
+
+pub(crate) mod bump;
+mod cie;
+pub(crate) mod environment;
+pub(crate) mod materials;
+pub(crate) mod mesh_files;
+pub(crate) mod refractive_indices;
+pub(crate) mod shapes;
+pub(crate) mod spectrum;
+
+use std::{collections::HashMap, path::Path, sync::Arc};
+
+use glam::{DAffine3, DMat3, DVec3, Vec3};
+
+use crate::{
+    Error, LoadOptions,
+    builder::{geometry::Geometry, materials::Materials},
+    default_scene::DEFAULT_DIRECTION,
+    files::display_path,
+    image::environment_map::chosen_environment,
+    limits::{MAX_LENGTH, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
+    load_options::UpAxis,
+    memory::reserve_one,
+    model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
+    scene::{
+        Background, Camera, DirectLight, Environment, Focus, Framing, Lens, Light, Outline,
+        Parameter, PixelFilter, Projection, Scene, Sphere, Tone, ViewAxes, WholeLens,
+        camera::fov_degrees,
+    },
+    view_options::scene_camera,
+};
+
+/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its shapes.
+pub(crate) const MAX_SHAPES: usize = 1 << 23;
+
+/// A scene of another renderer while it is read.
+pub(crate) struct Imported {
+    /// Meshes, instances, materials, textures and warnings.
+    pub(crate) model: Model,
+    /// Spheres that are not meshes.
+    pub(crate) spheres: Vec<ImportedSphere>,
+    /// Lights that are not objects, without the environment map.
+    pub(crate) lights: Vec<Light>,
+    /// Environment map; `None` if there is none.
+    pub(crate) environment: Option<Environment>,
+    /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB.
+    pub(crate) sky: Vec3,
+    /// Camera; `None` if the file has none.
+    pub(crate) view: Option<View>,
+    /// Width and height of the image in pixels.
+    pub(crate) size: (u32, u32),
+    /// Samples per pixel, 1 or more.
+    pub(crate) spp: u32,
+    /// Maximum number of times that a path may scatter, 0 to 1024.
+    pub(crate) max_bounces: u32,
+    /// Exposure of the displayed image in stops.
+    pub(crate) exposure_stops: f32,
+    /// Indices in the model of tessellated shapes, which equal shapes share.
+    pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
+}
+
+/// What the mesh of a tessellated shape depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Tessellated {
+    /// Type of the shape.
+    pub(crate) kind: &'static str,
+    /// Bits of the parameters of the mesh.
+    pub(crate) parameters: [u64; 3],
+    /// Whether the front is turned to the back.
+    pub(crate) flipped: bool,
+    /// Whether the tangents are those of [`ModelMesh::add_right_handed_tangents`].
+    pub(crate) right_handed: bool,
+}
+
+/// A sphere with its material.
+pub(crate) struct ImportedSphere {
+    pub(crate) center: DVec3,
+    /// Radius in metres, above 0.
+    pub(crate) radius: f64,
+    /// Index into the materials of the model.
+    pub(crate) material: usize,
+}
+
+/// A camera. Its axes need not have length 1, and may be left-handed; then the image is mirrored.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) origin: DVec3,
+    /// Direction that points to the right in the image.
+    pub(crate) right: DVec3,
+    /// Direction that points up in the image.
+    pub(crate) up: DVec3,
+    /// Direction in which the camera looks.
+    pub(crate) forward: DVec3,
+    /// Projection, with the extent of the view.
+    pub(crate) extent: ViewExtent,
+    /// Radius of the lens and distance of its plane of focus, both in metres; `None` for a pinhole.
+    pub(crate) lens: Option<(f64, f64)>,
+    /// Pixel reconstruction filter.
+    pub(crate) filter: PixelFilter,
+}
+
+/// Extent of the view of a camera.
+#[derive(Clone, Copy)]
+pub(crate) enum ViewExtent {
+    /// Perspective projection, with the tangent of half the horizontal angle of view.
+    Perspective(f64),
+    /// Orthographic projection, with half the width of the view in metres.
+    Orthographic(f64),
+}
+
+impl Default for Imported {
+    fn default() -> Imported {
+        Imported {
+            model: Model::default(),
+            spheres: Vec::new(),
+            lights: Vec::new(),
+            environment: None,
+            sky: Vec3::ZERO,
+            view: None,
+            size: (768, 576),
+            spp: 64,
+            max_bounces: 8,
+            exposure_stops: 0.0,
+            tessellated: HashMap::new(),
+        }
+    }
+}
+
+impl Imported {
+    /// Adds a warning for the user, unless an equal one exists.
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        self.model.note(note.into());
+    }
+
+    /// Adds an instance of a mesh. An invisible one, scaled to a line or a point, is left out. Fails if the transform is
+    /// not finite.
+    pub(crate) fn push_instance(
+        &mut self,
+        mesh: usize,
+        material: usize,
+        transform: DAffine3,
+    ) -> Result<(), String> {
+        if !transform.is_finite() {
+            return Err("has a transform that is not finite; correct its numbers".to_owned());
+        }
+        if self.model.instances.len() >= MAX_SHAPES {
+            return Err(format!(
+                "has more than {MAX_SHAPES} shapes; split the scene"
+            ));
+        }
+        if is_visible(&transform) {
+            reserve_one(&mut self.model.instances)?;
+            self.model.instances.push(ModelInstance {
+                mesh,
+                material,
+                transform,
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds a mesh, with the normals that its material needs, and returns its index. Fails if it does not fit into
+    /// memory.
+    pub(crate) fn push_mesh(
+        &mut self,
+        mut mesh: ModelMesh,
+        material: usize,
+    ) -> Result<usize, String> {
+        let maps = &self.model.materials[material].maps.textures;
+        if maps.contains_key(&Parameter::Normal) && mesh.normals.is_none() {
+            mesh.facet()?;
+        }
+        Ok(self.model.push_mesh(mesh))
+    }
+
+    /// Adds the mesh of a tessellated shape like [`Imported::push_mesh`], or returns the index of an equal one.
+    pub(crate) fn push_tessellated(
+        &mut self,
+        shape: Tessellated,
+        mesh: ModelMesh,
+        material: usize,
+    ) -> Result<usize, String> {
+        let maps = &self.model.materials[material].maps.textures;
+        let key = (shape, maps.contains_key(&Parameter::Normal));
+        if let Some(&known) = self.tessellated.get(&key) {
+            return Ok(known);
+        }
+        let index = self.push_mesh(mesh, material)?;
+        self.tessellated.insert(key, index);
+        Ok(index)
+    }
+
+    /// Makes the scene of the file at `path`, with the camera, the environment and the background that `options` choose.
+    ///
+    /// # Errors
+    /// [`Error::File`] if nothing is visible, or something is too large, too bright or too far away. Also if `options`
+    /// turn the scene, or do not fit the camera.
+    pub(crate) fn into_scene(mut self, path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
+        let file = display_path(path);
+        let wrong = |problem: String| Error::File {
+            file: file.clone(),
+            problem,
+        };
+        if options.up != UpAxis::Y {
+            let problem = "is a scene, whose camera defines what points up; omit the axis";
+            return Err(wrong(problem.to_owned()));
+        }
+        check_size(self.size)
+            .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
+        self.model.finish_notes();
+        self.model.bake_flat_instances().map_err(wrong)?;
+        self.model.merge_meshes().map_err(wrong)?;
+        let mirror = self.view.as_ref().is_some_and(View::is_mirrored);
+        if mirror {
+            self.mirror();
+        }
+        let (camera, framing) = self.camera(options).map_err(wrong)?;
+        let mut chosen = None;
+        if let Some(file) = &options.environment {
+            let (light, note) = chosen_environment(file, self.spp)?;
+            note.into_iter().for_each(|note| self.note(note));
+            (chosen, self.environment, self.sky) = (Some(light), None, Vec3::ZERO);
+        }
+        let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
+        materials.add_model(&self.model, self.spp).map_err(wrong)?;
+        let transform = match mirror {
+            true => DAffine3::from_mat3(MIRROR),
+            false => DAffine3::IDENTITY,
+        };
+        let flat = geometry
+            .push_model(
+                &mut self.model,
+                &transform,
+                |index| index as u32,
+                &materials,
+            )
+            .map_err(wrong)?;
+        for sphere in &self.spheres {
+            let far = sphere.center.abs().max_element() + sphere.radius;
+            check_position(DVec3::splat(far), "a sphere").map_err(wrong)?;
+            let sphere = Sphere {
+                center: sphere.center.as_vec3(),
+                radius: sphere.radius.max(MIN_LENGTH) as f32,
+                material: sphere.material as u32,
+            };
+            geometry.push_sphere(sphere).map_err(wrong)?;
+        }
+        if flat > 0 {
+            self.note(format!("{flat} triangles without area are left out"));
+        }
+        if geometry.primitive_count() == 0 {
+            return Err(
+                wrong("has no shape that can be shown; see its warnings".to_owned())
+                    .with_notes(&self.model.notes),
+            );
+        }
+        let shines = materials
+            .surfaces
+            .iter()
+            .any(|surface| surface.radiance() != Vec3::ZERO);
+        let is_lit = self.sky != Vec3::ZERO || self.environment.is_some() || chosen.is_some();
+        if !is_lit && self.lights.is_empty() && !shines {
+            self.note("the scene contains no light: the image will be black; add an emitter");
+        }
+        check_brightness(self.sky.max_element(), self.spp).map_err(wrong)?;
+        let mut lights = std::mem::take(&mut self.lights);
+        for light in &lights {
+            check_light(light).map_err(wrong)?;
+        }
+        lights.extend(self.environment.take().map(Light::Environment).or(chosen));
+        let background = options.background.unwrap_or(Background::Environment);
+        let prefix = |note: &String| format!("{file}: {note}");
+        Ok(Scene {
+            path: path.to_owned(),
+            size: self.size,
+            spp: self.spp,
+            max_bounces: self.max_bounces,
+            seed: 0,
+            clamp_indirect: None,
+            exposure_stops: self.exposure_stops,
+            tone: Tone::Srgb,
+            camera,
+            framing,
+            cameras: Vec::new(),
+            sky: self.sky,
+            background: background.at_exposure(self.exposure_stops),
+            shadow_catcher: None,
+            direct_light: DirectLight::Both,
+            lights,
+            materials: materials.surfaces,
+            material_names: materials.display_names,
+            maps: materials.maps,
+            textures: materials.library.textures,
+            images: materials.library.images,
+            triangles: Arc::new(geometry.triangles),
+            spheres: Arc::new(geometry.spheres),
+            meshes: Arc::new(geometry.meshes),
+            instances: Arc::new(geometry.instances),
+            notes: self.model.notes.iter().map(prefix).collect(),
+            files: Vec::new(),
+        })
+    }
+
+    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options` have
+    /// an angle of view and it is orthographic.
+    fn camera(&self, options: &LoadOptions) -> Result<(Camera, Option<Framing>), String> {
+        if let Some(view) = &self.view {
+            return Ok((scene_camera(view.camera()?, options)?, None));
+        }
+        let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
+        let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
+        let mut outline = Outline::new(axes);
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let mut push = |point: DVec3| {
+            (low, high) = (low.min(point), high.max(point));
+            outline.push(point);
+        };
+        for instance in &self.model.instances {
+            for corner in self.model.meshes[instance.mesh].corners() {
+                push(instance.transform.transform_point3(corner.as_dvec3()));
+            }
+        }
+        for sphere in &self.spheres {
+            for axis in [axes.right, axes.up, axes.back] {
+                push(sphere.center - axis * sphere.radius);
+                push(sphere.center + axis * sphere.radius);
+            }
+        }
+        if self.model.instances.is_empty() && self.spheres.is_empty() {
+            push(DVec3::NEG_ONE);
+            push(DVec3::ONE);
+        }
+        let lens = WholeLens {
+            orthographic: options.orthographic,
+            fov_degrees: options.fov_degrees,
+            distance: from.distance,
+        };
+        let framing = Framing::Whole(outline.view((low + high) / 2.0, lens));
+        Ok((framing.camera(self.size), Some(framing)))
+    }
+
+    /// Mirrors camera, lights and spheres at the plane x = 0. The camera of a scene cannot mirror its image, but an
+    /// image of the mirrored scene is the mirrored image.
+    fn mirror(&mut self) {
+        if let Some(view) = &mut self.view {
+            for vector in [
+                &mut view.origin,
+                &mut view.right,
+                &mut view.up,
+                &mut view.forward,
+            ] {
+                *vector = MIRROR * *vector;
+            }
+        }
+        for sphere in &mut self.spheres {
+            sphere.center = MIRROR * sphere.center;
+        }
+        for light in &mut self.lights {
+            match light {
+                Light::Point { position, .. } => position.x = -position.x,
+                Light::Spot {
+                    position,
+                    direction,
+                    ..
+                } => (position.x, direction.x) = (-position.x, -direction.x),
+                Light::Directional { direction, .. } => direction.x = -direction.x,
+                Light::Environment(_) => {}
+            }
+        }
+        if let Some(environment) = &mut self.environment {
+            environment::mirror(environment);
+        }
+    }
+}
+
+/// Mirrors at the plane x = 0.
+const MIRROR: DMat3 = DMat3::from_cols(DVec3::NEG_X, DVec3::Y, DVec3::Z);
+
+impl View {
+    /// Returns whether the image is mirrored: right, up and backwards are left-handed.
+    fn is_mirrored(&self) -> bool {
+        self.right.cross(self.up).dot(self.forward) > 0.0
+    }
+
+    /// Returns the camera. Fails if its axes are degenerate, or it is too far away.
+    fn camera(&self) -> Result<Camera, String> {
+        let degenerate = || "its camera has a degenerate transform; correct it".to_owned();
+        check_position(self.origin, "the camera")?;
+        let forward = self.forward.try_normalize().ok_or_else(degenerate)?;
+        let up = self.up.try_normalize().ok_or_else(degenerate)?;
+        if forward.cross(up).length() < 1e-5 {
+            return Err(degenerate());
+        }
+        let lens = self.lens.filter(|&(radius, _)| radius > MIN_LENGTH);
+        let focus = lens.map_or(1.0, |(_, focus)| focus.clamp(MIN_LENGTH, MAX_LENGTH));
+        // A target that is close to a distant camera would lose its direction in `f32`.
+        let distance = focus.max(1e-2 * self.origin.abs().max_element());
+        Ok(Camera {
+            origin: self.origin.as_vec3(),
+            target: (self.origin + forward * distance).as_vec3(),
+            up: up.as_vec3(),
+            projection: match self.extent {
+                ViewExtent::Perspective(tangent) => Projection::Perspective {
+                    fov_degrees: fov_degrees(tangent),
+                },
+                ViewExtent::Orthographic(half_width) => Projection::Orthographic {
+                    width: (2.0 * half_width).clamp(MIN_LENGTH, MAX_LENGTH) as f32,
+                },
+            },
+            lens: lens.map(|(radius, _)| Lens {
+                radius: radius.min(MAX_LENGTH) as f32,
+                focus: Focus::Distance(focus as f32),
+                blades: 0,
+                rotation_degrees: 0.0,
+            }),
+            filter: self.filter,
+        })
+    }
+}
+
+/// Fails if a light is too bright or too far away, or has no direction.
+fn check_light(light: &Light) -> Result<(), String> {
+    let (strength, position, direction) = match light {
+        Light::Point {
+            position,
+            intensity,
+        } => (*intensity, *position, Vec3::X),
+        Light::Spot {
+            position,
+            direction,
+            intensity,
+            ..
+        } => (*intensity, *position, *direction),
+        Light::Directional {
+            direction,
+            irradiance,
+            ..
+        } => (*irradiance, Vec3::ZERO, *direction),
+        Light::Environment(_) => return Ok(()),
+    };
+    check_position(position.as_dvec3(), "a light")?;
+    if !direction.length_squared().is_normal() {
+        return Err("a light has no direction; give it one".to_owned());
+    }
+    match strength.max_element() < SAMPLE_LIMIT && strength.is_finite() {
+        true => Ok(()),
+        false => Err(format!(
+            "a light of {} is too bright for the film; expected less than {SAMPLE_LIMIT}",
+            strength.max_element()
+        )),
+    }
+}
+
+impl Error {
+    /// Adds the first of `notes` to the message of a file that shows nothing.
+    fn with_notes(self, notes: &[String]) -> Error {
+        match (self, notes.first()) {
+            (Error::File { file, problem }, Some(note)) => Error::File {
+                file,
+                problem: format!("{problem} ({note})"),
+            },
+            (error, _) => error,
+        }
+    }
+}

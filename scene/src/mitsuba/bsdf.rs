@@ -1,0 +1,418 @@
+//! BSDFs of Mitsuba, converted to the nearest material. Imports `document`, `textures` and `import`.
+
+use std::rc::Rc;
+
+use glam::Vec3;
+
+use super::{Converter, document::Object, values::Value};
+use crate::{
+    error::excerpt,
+    import::{
+        bump::Bump,
+        materials::{Color, Scalar, blend, blends_exactly, metal_color, reflectance},
+        refractive_indices,
+    },
+    limits::MIN_ALPHA,
+    model::ModelMaterial,
+    scene::{Masking, Metal, Parameter, Principled, Roughness, Surface},
+};
+
+/// A converted BSDF.
+#[derive(Clone)]
+pub(super) struct Bsdf {
+    /// Material without emission.
+    pub(super) material: ModelMaterial,
+    /// Height map, which becomes a normal map when the size of the shape is known.
+    pub(super) bump: Option<Bump>,
+    /// Whether the surface is invisible: it is the boundary of a medium.
+    pub(super) invisible: bool,
+}
+
+impl From<Surface> for Bsdf {
+    fn from(surface: Surface) -> Bsdf {
+        Bsdf {
+            material: surface.into(),
+            bump: None,
+            invisible: false,
+        }
+    }
+}
+
+impl Converter<'_> {
+    /// Converts a BSDF.
+    pub(super) fn bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
+        if let Some(known) = self.bsdfs.get(&object.number) {
+            return Ok(known.clone());
+        }
+        let mut bsdf = self.nested(object, |own| own.new_bsdf(object))?;
+        if bsdf.material.name.is_empty() {
+            bsdf.material.name = crate::error::escaped(&object.id);
+        }
+        self.bsdfs.insert(object.number, bsdf.clone());
+        Ok(bsdf)
+    }
+
+    /// Converts a BSDF that was not converted before.
+    fn new_bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
+        match object.plugin.as_str() {
+            "diffuse" | "lambertian" => {
+                let color = self.reflectance(object, "reflectance", 0.5)?;
+                Ok(colored(color, |albedo| Surface::Diffuse {
+                    albedo,
+                    one_sided: true,
+                }))
+            }
+            "twosided" => {
+                let inner: Vec<_> = self.inner(object).cloned().collect();
+                if inner.len() > 1 {
+                    self.scene.note(
+                        "approximated: `twosided` of two BSDFs by the first of them on both sides",
+                    );
+                }
+                let mut bsdf = match inner.first() {
+                    Some(inner) => self.bsdf(inner)?,
+                    None => grey(),
+                };
+                show_both_sides(&mut bsdf.material.surface);
+                Ok(bsdf)
+            }
+            "dielectric" => {
+                self.note_tints(object)?;
+                let ior = self.relative_ior(object, 1.5046)?;
+                Ok(Surface::Dielectric {
+                    ior,
+                    absorption: Vec3::ZERO,
+                }
+                .into())
+            }
+            "thindielectric" => {
+                self.note_tints(object)?;
+                self.scene
+                    .note("approximated: `thindielectric`, without reflections between its sides");
+                Ok(Surface::Principled(Principled {
+                    transmission: 1.0,
+                    thin: true,
+                    roughness: 0.0,
+                    ior: self.relative_ior(object, 1.5046)?,
+                    ..Principled::default()
+                })
+                .into())
+            }
+            "roughdielectric" => {
+                self.note_tints(object)?;
+                let ior = self.relative_ior(object, 1.5046)?;
+                Ok(Surface::RoughDielectric {
+                    ior,
+                    roughness: self.roughness(object)?,
+                    absorption: Vec3::ZERO,
+                }
+                .into())
+            }
+            "conductor" | "roughconductor" => self.conductor(object),
+            "plastic" | "roughplastic" | "pplastic" => self.plastic(object),
+            "principled" => self.principled(object, false),
+            "principledthin" => self.principled(object, true),
+            "mask" => {
+                let mut bsdf = self.only_inner(object)?;
+                let opacity = self.scalar(object, "opacity", 0.5)?;
+                bsdf.material.maps.opacity = opacity
+                    .apply(Parameter::Opacity, &mut bsdf.material.maps)
+                    .clamp(0.0, 1.0);
+                Ok(bsdf)
+            }
+            "blendbsdf" => self.blend(object),
+            "bumpmap" | "bump" => {
+                let mut bsdf = self.only_inner(object)?;
+                let texture = self.inner_texture(object)?;
+                if let Some(texture) = texture.texture {
+                    self.scene.note("approximated: bump maps by normal maps");
+                    bsdf.bump = Some(Bump {
+                        texture,
+                        scale: object.number("scale", 1.0) as f32,
+                    });
+                }
+                Ok(bsdf)
+            }
+            "normalmap" => {
+                let mut bsdf = self.only_inner(object)?;
+                let map = self.inner_texture(object)?;
+                map.apply(Parameter::Normal, &mut bsdf.material.maps);
+                Ok(bsdf)
+            }
+            "null" => Ok(Bsdf {
+                invisible: true,
+                ..grey()
+            }),
+            plugin => {
+                let plugin = excerpt(plugin);
+                self.scene.note(format!(
+                    "not shown: the BSDF `{plugin}`; its surfaces are grey"
+                ));
+                Ok(grey())
+            }
+        }
+    }
+
+    /// Returns the BSDFs inside another one.
+    fn inner<'o>(&'o self, object: &'o Object) -> impl Iterator<Item = &'o Rc<Object>> {
+        let children = self.document.children(object);
+        children
+            .filter(|(_, child)| child.tag == "bsdf")
+            .map(|(_, child)| child)
+    }
+
+    /// Converts the first BSDF inside another one; grey if there is none.
+    fn only_inner(&mut self, object: &Object) -> Result<Bsdf, String> {
+        let inner = self.inner(object).next().cloned();
+        inner.map_or(Ok(grey()), |inner| self.bsdf(&inner))
+    }
+
+    /// Converts the first texture inside a BSDF; white if there is none.
+    fn inner_texture(&mut self, object: &Object) -> Result<Color, String> {
+        let document = self.document;
+        match document.child_of_kind(object, "texture") {
+            Some(texture) => self.texture(texture, false),
+            None => Ok(Vec3::ONE.into()),
+        }
+    }
+
+    /// Warns if a dielectric has a colour, which real ones do not have.
+    fn note_tints(&mut self, object: &Object) -> Result<(), String> {
+        for name in ["specular_reflectance", "specular_transmittance"] {
+            let color = self.reflectance(object, name, 1.0)?;
+            if color.texture.is_some() || color.factor != Vec3::ONE {
+                let plugin = excerpt(&object.plugin);
+                self.scene.note(format!("not used: `{name}` of `{plugin}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the index of refraction inside a surface divided by that outside.
+    fn relative_ior(&mut self, object: &Object, default: f32) -> Result<f32, String> {
+        let mut ior = |name: &str, default: f32| match object.value(name) {
+            Some(Value::Text(text)) => refractive_indices::dielectric(text).ok_or_else(|| {
+                let text = excerpt(text);
+                format!("{name}: found `{text}`, expected a number or a material such as bk7")
+            }),
+            _ => self.constant(object, name, default),
+        };
+        let (inside, outside) = (ior("int_ior", default)?, ior("ext_ior", 1.000_277)?);
+        let ratio = object.number("eta", f64::from(inside / outside)) as f32;
+        Ok(if ratio.is_finite() {
+            ratio.clamp(0.1, 10.0)
+        } else {
+            1.5
+        })
+    }
+
+    /// Returns the GGX alpha of a rough BSDF. Beckmann's distribution, different alphas along u and v, and textures are
+    /// approximated, with warnings.
+    fn alpha(&mut self, object: &Object) -> Result<f32, String> {
+        if object.text("distribution", "beckmann") != "ggx" {
+            self.scene
+                .note("approximated: the Beckmann distribution of rough surfaces by GGX");
+        }
+        let alpha = self.constant(object, "alpha", 0.1)?;
+        let along_u = self.constant(object, "alpha_u", alpha)?;
+        let along_v = self.constant(object, "alpha_v", alpha)?;
+        if along_u != along_v {
+            self.scene
+                .note("approximated: anisotropic roughness by the mean of both directions");
+        }
+        let alpha = (along_u * along_v).max(0.0).sqrt();
+        Ok(if alpha.is_finite() {
+            alpha.clamp(MIN_ALPHA, 1.0)
+        } else {
+            1.0
+        })
+    }
+
+    /// Returns the microfacet distribution of a rough BSDF.
+    fn roughness(&mut self, object: &Object) -> Result<Roughness, String> {
+        Ok(Roughness {
+            alpha: self.alpha(object)?,
+            masking: Masking::Separable,
+            energy_compensation: false,
+        })
+    }
+
+    /// Converts a smooth or rough conductor.
+    fn conductor(&mut self, object: &Object) -> Result<Bsdf, String> {
+        let tint = self.reflectance(object, "specular_reflectance", 1.0)?;
+        let named = object.text("material", "");
+        let mut metal = match named {
+            "none" => Metal::Color(Vec3::ONE),
+            "" => match (
+                self.color(object, "eta", false)?,
+                self.color(object, "k", false)?,
+            ) {
+                (None, None) => Metal::Color(Vec3::ONE),
+                (eta, k) => {
+                    let library = &self.scene.model.library;
+                    let index = |color: Option<Color>, default: f32| {
+                        let color = color.map_or(Vec3::splat(default), |color| color.mean(library));
+                        color.clamp(Vec3::ZERO, Vec3::splat(100.0))
+                    };
+                    Metal::Index {
+                        eta: index(eta, 0.0),
+                        k: index(k, 1.0),
+                    }
+                }
+            },
+            name => match refractive_indices::conductor(name) {
+                Some((eta, k)) => Metal::Index { eta, k },
+                None => {
+                    let name = excerpt(name);
+                    return Err(format!(
+                        "material: found `{name}`, expected a metal such as Au"
+                    ));
+                }
+            },
+        };
+        // A metal without a refractive index is a perfect mirror, whatever the angle.
+        let mirror = metal == Metal::Color(Vec3::ONE);
+        if tint.factor != Vec3::ONE || tint.texture.is_some() {
+            if !mirror {
+                self.scene.note(
+                    "approximated: the Fresnel reflection of conductors with `specular_reflectance`",
+                );
+            }
+            metal = Metal::Color(reflectance(metal_color(metal) * tint.factor));
+        }
+        let rough = object.plugin == "roughconductor";
+        let surface = match (rough, metal) {
+            (true, _) => Surface::RoughConductor {
+                metal,
+                roughness: self.roughness(object)?,
+                one_sided: true,
+            },
+            (false, Metal::Color(reflectance)) if mirror => Surface::Mirror {
+                reflectance,
+                one_sided: true,
+            },
+            (false, _) => Surface::Conductor {
+                metal,
+                one_sided: true,
+            },
+        };
+        let mut bsdf = Bsdf::from(surface);
+        tint.apply(Parameter::Color, &mut bsdf.material.maps);
+        Ok(bsdf)
+    }
+
+    /// Converts plastic: a diffuse base under a dielectric coat.
+    fn plastic(&mut self, object: &Object) -> Result<Bsdf, String> {
+        self.scene
+            .note("approximated: the Fresnel reflection of `plastic` by Schlick's formula");
+        let color = self.reflectance(object, "diffuse_reflectance", 0.5)?;
+        let specular = self.reflectance(object, "specular_reflectance", 1.0)?;
+        if specular.texture.is_some() || specular.factor != Vec3::ONE {
+            self.scene
+                .note("not used: `specular_reflectance` of `plastic`");
+        }
+        let ior = self.relative_ior(object, 1.49)?;
+        let alpha = match object.plugin.as_str() {
+            "plastic" => 0.0,
+            _ => self.alpha(object)?,
+        };
+        let mut bsdf = colored(color, |albedo| Surface::CoatedDiffuse {
+            albedo,
+            ior,
+            alpha,
+            one_sided: true,
+        });
+        if !object.flag("nonlinear", false)
+            && let Surface::CoatedDiffuse { albedo, .. } = &mut bsdf.material.surface
+        {
+            // The coat's base takes into account that light returns to it several times, each time with the albedo.
+            // Without that, the same brightness is that of a base with another albedo.
+            let inside = internal_reflectance(ior);
+            let mean = color.mean(&self.scene.model.library);
+            let base = |mean: f32| 1.0 / (1.0 - inside + mean * inside).max(1e-3);
+            *albedo = (*albedo * mean.map(base)).clamp(Vec3::ZERO, Vec3::ONE);
+        }
+        Ok(bsdf)
+    }
+
+    /// Converts a blend of two BSDFs.
+    fn blend(&mut self, object: &Object) -> Result<Bsdf, String> {
+        let inner: Vec<_> = self.inner(object).cloned().collect();
+        let weight: Scalar = self.scalar(object, "weight", 0.5)?;
+        let [first, second, ..] = inner.as_slice() else {
+            return self.only_inner(object);
+        };
+        let (first, second) = (self.bsdf(first)?, self.bsdf(second)?);
+        if weight.texture.is_some() || !blends_exactly(&first.material, &second.material) {
+            self.scene
+                .note("approximated: `blendbsdf` by a single material");
+        }
+        let weight = weight.mean(&self.scene.model.library);
+        let heavier = if weight < 0.5 { &first } else { &second };
+        Ok(Bsdf {
+            material: blend(&first.material, &second.material, weight),
+            ..heavier.clone()
+        })
+    }
+}
+
+/// Makes a BSDF of a colour with a texture.
+pub(super) fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Bsdf {
+    let mut bsdf = Bsdf::from(surface(reflectance(color.factor)));
+    color.apply(Parameter::Color, &mut bsdf.material.maps);
+    bsdf
+}
+
+/// Returns the BSDF of a shape that has none: diffuse grey.
+pub(super) fn grey() -> Bsdf {
+    Surface::Diffuse {
+        albedo: Vec3::splat(0.5),
+        one_sided: true,
+    }
+    .into()
+}
+
+/// Returns the BSDF of an area light that has none: black.
+pub(super) fn black() -> Bsdf {
+    Surface::Diffuse {
+        albedo: Vec3::ZERO,
+        one_sided: true,
+    }
+    .into()
+}
+
+/// Makes the back of a surface reflect like its front.
+fn show_both_sides(surface: &mut Surface) {
+    match surface {
+        Surface::Diffuse { one_sided, .. }
+        | Surface::Mirror { one_sided, .. }
+        | Surface::Conductor { one_sided, .. }
+        | Surface::RoughConductor { one_sided, .. }
+        | Surface::CoatedDiffuse { one_sided, .. }
+        | Surface::Emissive { one_sided, .. } => *one_sided = false,
+        Surface::Principled(principled) => principled.one_sided = false,
+        Surface::Dielectric { .. } | Surface::RoughDielectric { .. } => {}
+    }
+}
+
+/// Returns the hemispherical mean of the Fresnel reflectance inside a body with this index of refraction, for light that
+/// comes from all directions. 1 or less gives 0.
+fn internal_reflectance(ior: f32) -> f32 {
+    const STEPS: u32 = 256;
+    let ior = f64::from(ior.max(1.0));
+    let steps = (0..STEPS).map(|step| {
+        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
+        let sine_out = ior * ior * (1.0 - cosine * cosine);
+        let reflected = match sine_out < 1.0 {
+            true => {
+                let out = (1.0 - sine_out).sqrt();
+                let parallel = (cosine - ior * out) / (cosine + ior * out);
+                let perpendicular = (ior * cosine - out) / (ior * cosine + out);
+                0.5 * (parallel * parallel + perpendicular * perpendicular)
+            }
+            false => 1.0,
+        };
+        reflected * 2.0 * cosine
+    });
+    (steps.sum::<f64>() / f64::from(STEPS)) as f32
+}

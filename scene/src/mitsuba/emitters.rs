@@ -1,0 +1,217 @@
+//! Emitters of Mitsuba that are not shapes. Imports `document`, `textures` and `import`.
+
+use glam::{DMat3, DVec3, Vec3};
+
+use super::{Converter, document::Object, values::Value};
+use crate::{
+    error::excerpt,
+    import::environment::{self, Layout},
+    limits::SAMPLE_LIMIT,
+    scene::{Environment, Image, Light},
+    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
+};
+
+/// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by the
+/// integral of the colour matching function y.
+const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
+
+impl Converter<'_> {
+    /// Converts an emitter of the scene.
+    pub(super) fn emitter(&mut self, object: &Object) -> Result<(), String> {
+        let to_world = self.transform(object, "to_world");
+        let position = match object.value("position") {
+            Some(&Value::Vector(position)) => position,
+            _ => to_world.translation,
+        };
+        let forward = to_world.transform_vector3(DVec3::Z);
+        match object.plugin.as_str() {
+            "point" => {
+                let intensity = self.strength(object, "intensity")?;
+                self.scene.lights.push(Light::Point {
+                    position: position.as_vec3(),
+                    intensity,
+                });
+            }
+            "spot" => {
+                let cutoff = object.number("cutoff_angle", 20.0).clamp(0.0, 90.0);
+                let beam = object
+                    .number("beam_width", 0.75 * cutoff)
+                    .clamp(0.0, cutoff);
+                if beam < cutoff {
+                    self.scene
+                        .note("approximated: the fall-off at the edge of spot lights");
+                }
+                if self.document.child(object, "texture").is_some() {
+                    self.scene.note("not used: the texture of spot lights");
+                }
+                let intensity = self.strength(object, "intensity")?;
+                self.scene.lights.push(Light::Spot {
+                    position: position.as_vec3(),
+                    direction: forward.as_vec3(),
+                    intensity,
+                    inner_degrees: beam as f32,
+                    outer_degrees: cutoff as f32,
+                });
+            }
+            "directional" => {
+                let direction = match object.value("direction") {
+                    Some(&Value::Vector(direction)) => to_world.transform_vector3(direction),
+                    _ => forward,
+                };
+                let irradiance = self.strength(object, "irradiance")?;
+                self.scene.lights.push(Light::Directional {
+                    direction: direction.as_vec3(),
+                    irradiance,
+                    angle_degrees: 0.0,
+                });
+            }
+            "constant" => {
+                let radiance = self.strength(object, "radiance")?;
+                self.scene.sky += radiance;
+            }
+            "envmap" => {
+                let name = object.text("filename", "");
+                let path = self.files.find_by_last_component(name);
+                let opened = path.and_then(|path| Image::open(&path));
+                let named = |problem: String| format!("`{}`: {problem}", excerpt(name));
+                let image = opened.map_err(named)?;
+                let scale = Vec3::splat(object.number("scale", 1.0) as f32);
+                // The difference between both layouts is half a row, which is invisible in larger maps.
+                let layout = match image.height < 512 {
+                    true => Layout::PolesInRows,
+                    false => Layout::LatitudeLongitude,
+                };
+                let turned = rotation(to_world.matrix3)?;
+                let spp = self.scene.spp;
+                let map = environment::environment(&image, layout, turned, scale, spp);
+                self.environment(map.map_err(named)?);
+            }
+            // An area light that shapes refer to.
+            "area" => {}
+            "sunsky" | "sky" | "sun" => self.sun_sky(object, to_world.matrix3)?,
+            plugin => {
+                let plugin = excerpt(plugin);
+                self.scene
+                    .note(format!("not shown: the emitter `{plugin}`"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the strength of a light with this name, 0 or more. A texture is replaced by its mean.
+    fn strength(&mut self, object: &Object, name: &str) -> Result<Vec3, String> {
+        let color = self.emission(object, name)?;
+        let strength = color.mean(&self.scene.model.library);
+        match strength.is_finite() && strength.max_element() < SAMPLE_LIMIT {
+            true => Ok(strength.max(Vec3::ZERO)),
+            false => Err(format!(
+                "{name}: {strength} is too bright; expected less than {SAMPLE_LIMIT}"
+            )),
+        }
+    }
+
+    /// Sets the environment map of the scene. A second one is left out, with a warning.
+    fn environment(&mut self, map: Environment) {
+        match self.scene.environment {
+            None => self.scene.environment = Some(map),
+            Some(_) => self
+                .scene
+                .note("not shown: all environment maps but the first"),
+        }
+    }
+
+    /// Converts the sky and the sun of a clear day, with z up before `to_world`.
+    fn sun_sky(&mut self, object: &Object, to_world: DMat3) -> Result<(), String> {
+        self.scene
+            .note("approximated: the brightness of sun and sky");
+        // Mitsuba's sky has z up, and this crate's y up: x stays, y becomes -z.
+        let local = DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y);
+        let to_world = to_world * local;
+        let from_world = rotation(to_world)?;
+        let day = day(object, from_world)?;
+        let scale = object.number("scale", 1.0) * SUN_SKY_SCALE;
+        let finite = |name: &str| object.number(name, 1.0).clamp(0.0, 1e6) * scale;
+        if object.plugin != "sun" {
+            let (width, mut radiances) = day.radiances();
+            // Mitsuba's sky is black below the horizon.
+            let half = radiances.len() / 2;
+            radiances[half..].fill(Vec3::ZERO);
+            let factor = finite("sky_scale") as f32;
+            let map = Environment {
+                width,
+                radiances: radiances
+                    .iter()
+                    .map(|&radiance| radiance * factor)
+                    .collect(),
+                turns: 0.0,
+            };
+            self.environment(environment::rotated(&map, from_world));
+        }
+        if object.plugin != "sky" && object.number("sun_scale", 1.0) != 0.0 {
+            self.scene
+                .note("approximated: the brightness of the sun behind haze");
+            self.scene.lights.push(Light::Directional {
+                direction: (to_world * -day.to_sun()).as_vec3(),
+                irradiance: (day.irradiance() * finite("sun_scale")).as_vec3(),
+                angle_degrees: object
+                    .number("sun_aperture", SUN_DEGREES.into())
+                    .clamp(0.01, 90.0) as f32,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the rotation from the world into the coordinates of an environment map, given its transform to the world.
+/// Fails if that has no inverse.
+fn rotation(to_world: DMat3) -> Result<DMat3, String> {
+    let columns = [to_world.x_axis, to_world.y_axis, to_world.z_axis];
+    let [x, y, z] = columns.map(DVec3::normalize_or_zero);
+    let inverse = DMat3::from_cols(x, y, z).inverse();
+    match inverse.is_finite() && inverse.determinant().abs() > 1e-6 {
+        true => Ok(inverse),
+        false => Err("to_world has no inverse; correct it".to_owned()),
+    }
+}
+
+/// Reads the parameters of a clear day. `from_world` turns directions of the world into those of this crate's sky.
+fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
+    let direction = match object.value("sun_direction") {
+        Some(&Value::Vector(direction)) => {
+            let direction = from_world * direction;
+            direction
+                .try_normalize()
+                .ok_or("sun_direction: has no direction; correct it")?
+        }
+        _ => {
+            // The defaults are noon of a summer day in Tokyo.
+            let part = |name: &str, default: f64| object.number(name, default);
+            let local_hours =
+                part("hour", 15.0) + part("minute", 0.0) / 60.0 + part("second", 0.0) / 3600.0;
+            let (elevation, azimuth) = sun_at(&Moment {
+                date: (
+                    part("year", 2010.0).clamp(1950.0, 2050.0) as i32,
+                    part("month", 7.0).clamp(1.0, 12.0) as u32,
+                    part("day", 10.0).clamp(1.0, 31.0) as u32,
+                ),
+                hours: local_hours - part("timezone", 9.0),
+                latitude: part("latitude", 35.6894).clamp(-90.0, 90.0),
+                longitude: part("longitude", 139.6917).clamp(-180.0, 180.0),
+            });
+            // Mitsuba's north is +y, which is -z here.
+            let (up, level) = libm::sincos(elevation.to_radians());
+            let (east, north) = libm::sincos(azimuth.to_radians());
+            DVec3::new(east * level, up, -north * level)
+        }
+    };
+    let albedo = object.value("albedo").and_then(Value::reflectance);
+    Ok(SunSky {
+        elevation: libm::asin(direction.y.clamp(0.0, 1.0)).to_degrees(),
+        azimuth: libm::atan2(direction.x, -direction.z).to_degrees(),
+        turbidity: object.number("turbidity", 3.0).clamp(1.0, 10.0),
+        albedo: albedo
+            .unwrap_or(Vec3::splat(0.3))
+            .clamp(Vec3::ZERO, Vec3::ONE)
+            .as_dvec3(),
+    })
+}

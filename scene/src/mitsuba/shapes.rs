@@ -1,0 +1,461 @@
+//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `document`, `serialized`
+//! and `import`.
+
+use std::{f64::consts::TAU, rc::Rc};
+
+use glam::{DAffine3, DMat4, DVec3};
+
+use super::{Converter, affine, bsdf, document::Object, serialized, values::Value};
+use crate::{
+    error::excerpt,
+    files::display_path,
+    import::{
+        ImportedSphere, MAX_SHAPES, Tessellated,
+        bump::extent_of_u,
+        materials::emit,
+        mesh_files,
+        shapes::{self, DiskCoordinates},
+    },
+    memory::reserve_one,
+    model::ModelMesh,
+    scene::Parameter,
+};
+
+/// A mesh of a shape group.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    /// Index of the mesh in the model.
+    mesh: usize,
+    /// Index of the material in the model.
+    material: usize,
+    /// Transform from the mesh to the group.
+    transform: DAffine3,
+}
+
+/// How the meshes of a file are read; files are shared between shapes that read them in the same way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Reading {
+    /// Number of the mesh in a `.serialized` file.
+    index: u64,
+    /// Whether the file's normals are replaced by those of the faces.
+    facets: bool,
+    /// Whether the front is the back of the file's faces.
+    flip: bool,
+    /// Whether v grows upwards in the file.
+    flip_v: bool,
+    /// Whether the material has a normal map or a bump map, which need normals at the vertices.
+    bent: bool,
+    /// Whether the material has a normal map.
+    has_normal_map: bool,
+}
+
+impl Converter<'_> {
+    /// Converts a shape with `transform` after its own. Its meshes are added to `group`, or to the scene if that is
+    /// `None`.
+    pub(super) fn shape(
+        &mut self,
+        object: &Rc<Object>,
+        transform: DAffine3,
+        mut group: Option<&mut Vec<Placed>>,
+    ) -> Result<(), String> {
+        let document = self.document;
+        self.shapes += 1;
+        if self.shapes > MAX_SHAPES {
+            return Err(format!(
+                "is one of more than {MAX_SHAPES} shapes; split the scene"
+            ));
+        }
+        if document.child(object, "interior").is_some()
+            || document.child_of_kind(object, "medium").is_some()
+        {
+            self.note_media();
+        }
+        for id in document.dangling(object) {
+            let id = excerpt(id);
+            self.scene.note(format!(
+                "no object has the id `{id}`, to which a shape refers"
+            ));
+        }
+        let to_world = transform * self.transform(object, "to_world");
+        let flip = object.flag("flip_normals", false);
+        match object.plugin.as_str() {
+            // Groups are shown by their instances.
+            "shapegroup" => Ok(()),
+            "instance" => {
+                let inner = document.children(object).map(|(_, child)| child);
+                let of = inner.filter(|child| child.plugin == "shapegroup").last();
+                let Some(of) = of else {
+                    self.scene
+                        .note("not shown: instances without a shape group");
+                    return Ok(());
+                };
+                for placed in self.group(of)?.iter() {
+                    self.push(
+                        Placed {
+                            transform: to_world * placed.transform,
+                            ..*placed
+                        },
+                        group.as_deref_mut(),
+                    )?;
+                }
+                Ok(())
+            }
+            "merge" => self.nested(object, |own| {
+                for (_, child) in document.children(object) {
+                    if child.tag == "shape" {
+                        own.shape(child, to_world, group.as_deref_mut())?;
+                    }
+                }
+                Ok(())
+            }),
+            "sphere" => self.sphere(object, to_world, flip, group),
+            "rectangle" => self.mesh(
+                object,
+                "rectangle",
+                shapes::rectangle(),
+                to_world,
+                flip,
+                group,
+            ),
+            "cube" => self.mesh(object, "cube", shapes::cube(), to_world, flip, group),
+            "disk" => {
+                let disk = shapes::disk(0.0, TAU, DiskCoordinates::RadiusAngle);
+                self.note_tessellated();
+                self.mesh(object, "disk", disk, to_world, flip, group)
+            }
+            "cylinder" => {
+                let vector = |name: &str, default: DVec3| match object.value(name) {
+                    Some(&Value::Vector(vector)) => vector,
+                    _ => default,
+                };
+                let (from, to) = (vector("p0", DVec3::ZERO), vector("p1", DVec3::Z));
+                let radius = object.number("radius", 1.0);
+                let axis = to - from;
+                let side = axis.any_orthogonal_vector().normalize_or_zero() * radius;
+                let up = axis.cross(side).normalize_or_zero() * radius;
+                let place = DAffine3::from_cols(side, up, axis, from);
+                self.note_tessellated();
+                let cylinder = shapes::cylinder(0.0, 1.0, TAU);
+                self.mesh(object, "cylinder", cylinder, to_world * place, flip, group)
+            }
+            "obj" | "ply" | "serialized" => self.mesh_file(object, to_world, flip, group),
+            plugin => {
+                let plugin = excerpt(plugin);
+                let text = format!("not shown: {{}} of type `{plugin}`");
+                self.scene.model.note_count(&text, ["shape", "shapes"], 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the warning about shapes that become meshes.
+    fn note_tessellated(&mut self) {
+        self.scene
+            .note("approximated: disks, cylinders and stretched or textured spheres by meshes");
+    }
+
+    /// Returns the meshes of a shape group.
+    fn group(&mut self, object: &Rc<Object>) -> Result<Rc<Vec<Placed>>, String> {
+        if let Some(known) = self.groups.get(&object.number) {
+            return Ok(known.clone());
+        }
+        let document = self.document;
+        let mut placed = Vec::new();
+        self.nested(object, |own| {
+            for (_, child) in document.children(object) {
+                if child.tag == "shape" {
+                    own.shape(child, DAffine3::IDENTITY, Some(&mut placed))?;
+                }
+            }
+            Ok(())
+        })?;
+        let placed = Rc::new(placed);
+        self.groups.insert(object.number, placed.clone());
+        Ok(placed)
+    }
+
+    /// Adds a mesh to a group, or to the scene if that is `None`. Fails if there are too many.
+    fn push(&mut self, placed: Placed, group: Option<&mut Vec<Placed>>) -> Result<(), String> {
+        match group {
+            Some(group) if group.len() < MAX_SHAPES => {
+                reserve_one(group)?;
+                group.push(placed);
+                Ok(())
+            }
+            Some(_) => Err(format!(
+                "has more than {MAX_SHAPES} shapes; split the scene"
+            )),
+            None => self
+                .scene
+                .push_instance(placed.mesh, placed.material, placed.transform),
+        }
+    }
+
+    /// Converts a sphere. One that is stretched, textured, turned inside out or in a group becomes a mesh.
+    fn sphere(
+        &mut self,
+        object: &Rc<Object>,
+        to_world: DAffine3,
+        flip: bool,
+        group: Option<&mut Vec<Placed>>,
+    ) -> Result<(), String> {
+        let center = match object.value("center") {
+            Some(&Value::Vector(center)) => center,
+            _ => DVec3::ZERO,
+        };
+        let radius = object.number("radius", 1.0);
+        let place = DMat4::from_translation(center) * DMat4::from_scale(DVec3::splat(radius));
+        let place = to_world * affine(place);
+        let columns = [
+            place.matrix3.x_axis,
+            place.matrix3.y_axis,
+            place.matrix3.z_axis,
+        ];
+        let lengths = columns.map(DVec3::length);
+        let even = lengths
+            .iter()
+            .all(|length| (length - lengths[0]).abs() <= 1e-5 * lengths[0])
+            && columns[0].dot(columns[1]).abs() <= 1e-5 * lengths[0] * lengths[0]
+            && columns[1].dot(columns[2]).abs() <= 1e-5 * lengths[0] * lengths[0]
+            && columns[2].dot(columns[0]).abs() <= 1e-5 * lengths[0] * lengths[0];
+        // A mirrored sphere has its front inside, as in Mitsuba.
+        let inside = flip != (place.matrix3.determinant() < 0.0);
+        let Some(material) =
+            self.material(object, 2.0 * std::f32::consts::PI * lengths[0] as f32)?
+        else {
+            return Ok(());
+        };
+        let textured = !self.scene.model.materials[material]
+            .maps
+            .textures
+            .is_empty();
+        if even && !inside && !textured && group.is_none() {
+            if self.scene.spheres.len() >= MAX_SHAPES {
+                return Err(format!(
+                    "has more than {MAX_SHAPES} spheres; split the scene"
+                ));
+            }
+            if !(place.is_finite() && lengths[0] > 0.0) {
+                return Err("has no size that is finite and above 0; correct it".to_owned());
+            }
+            self.scene.spheres.push(ImportedSphere {
+                center: place.translation,
+                radius: lengths[0],
+                material,
+            });
+            return Ok(());
+        }
+        self.note_tessellated();
+        // The mesh of a mirrored sphere keeps its front outside.
+        let mesh = shapes::sphere(-1.0, 1.0, TAU, false);
+        self.mesh(object, "sphere", mesh, place, inside, group)
+    }
+
+    /// Adds a mesh that was made here.
+    fn mesh(
+        &mut self,
+        object: &Rc<Object>,
+        kind: &'static str,
+        mut mesh: ModelMesh,
+        to_world: DAffine3,
+        flip: bool,
+        group: Option<&mut Vec<Placed>>,
+    ) -> Result<(), String> {
+        let size = extent_of_u(&mesh, &to_world);
+        let Some(material) = self.material(object, size)? else {
+            return Ok(());
+        };
+        if flip {
+            mesh.flip();
+        }
+        let shape = Tessellated {
+            kind,
+            parameters: [0; 3],
+            flipped: flip,
+            right_handed: self.has_normal_map(object)?,
+        };
+        self.orient_normal_map(object, &mut mesh)?;
+        let mesh = self.scene.push_tessellated(shape, mesh, material)?;
+        let placed = Placed {
+            mesh,
+            material,
+            transform: to_world,
+        };
+        self.push(placed, group)
+    }
+
+    /// Adds the meshes of a file. The file is read once for all shapes that use it in the same way.
+    fn mesh_file(
+        &mut self,
+        object: &Rc<Object>,
+        to_world: DAffine3,
+        flip: bool,
+        mut group: Option<&mut Vec<Placed>>,
+    ) -> Result<(), String> {
+        let name = object.text("filename", "");
+        let path = self.files.find_by_last_component(name)?;
+        let bumped = self.bump_scale(object, 1.0)?.is_some();
+        let has_normal_map = self.has_normal_map(object)?;
+        let mirrored = to_world.matrix3.determinant() < 0.0;
+        let facets = object.flag("face_normals", false);
+        let reading = Reading {
+            index: match object.plugin.as_str() {
+                "serialized" => object.number("shape_index", 0.0).clamp(0.0, 1e9) as u64,
+                _ => 0,
+            },
+            facets,
+            // Mitsuba turns the faces of a mirrored mesh inside out; a mesh here keeps its front outside.
+            flip: flip != mirrored,
+            flip_v: object.flag("flip_tex_coords", object.plugin == "obj"),
+            bent: bumped || has_normal_map,
+            has_normal_map,
+        };
+        let key = (path.clone(), reading);
+        let meshes = match self.meshes.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let problem = |problem| format!("{}: {problem}", display_path(&path));
+                let meshes = match object.plugin.as_str() {
+                    "serialized" => vec![serialized::read(&path, reading.index).map_err(problem)?],
+                    _ => mesh_files::read(&path).map_err(problem)?,
+                };
+                let meshes = self.prepared(meshes, &object.plugin, reading)?;
+                let meshes = Rc::new(meshes);
+                self.meshes.insert(key, meshes.clone());
+                meshes
+            }
+        };
+        for &mesh in meshes.iter() {
+            let size = extent_of_u(&self.scene.model.meshes[mesh], &to_world);
+            let Some(material) = self.material(object, size)? else {
+                return Ok(());
+            };
+            let placed = Placed {
+                mesh,
+                material,
+                transform: to_world,
+            };
+            self.push(placed, group.as_deref_mut())?;
+        }
+        Ok(())
+    }
+
+    /// Adds the meshes of a file to the model and returns their indices.
+    fn prepared(
+        &mut self,
+        meshes: Vec<ModelMesh>,
+        plugin: &str,
+        reading: Reading,
+    ) -> Result<Vec<usize>, String> {
+        let without_normals = meshes.iter().all(|mesh| mesh.normals.is_none());
+        let mut indices = Vec::new();
+        for mut mesh in meshes {
+            mesh.normalize_attributes();
+            // The readers of OBJ and PLY return v downwards, that of serialized meshes as it is in the file.
+            let is_flipped = plugin != "serialized";
+            if is_flipped != reading.flip_v {
+                for uv in mesh.uvs.iter_mut().flatten() {
+                    uv[1] = 1.0 - uv[1];
+                }
+            }
+            if reading.flip {
+                mesh.flip();
+            }
+            if reading.facets {
+                mesh.normals = None;
+            } else if without_normals {
+                mesh.smooth();
+            }
+            if reading.bent && mesh.normals.is_none() {
+                mesh.facet()?;
+            }
+            if reading.has_normal_map {
+                mesh.add_right_handed_tangents()?;
+            }
+            indices.push(self.scene.model.push_mesh(mesh));
+        }
+        Ok(indices)
+    }
+
+    /// Adds the tangents that a normal map of a shape's BSDF needs.
+    fn orient_normal_map(
+        &mut self,
+        object: &Rc<Object>,
+        mesh: &mut ModelMesh,
+    ) -> Result<(), String> {
+        if !self.has_normal_map(object)? {
+            return Ok(());
+        }
+        if mesh.normals.is_none() {
+            mesh.facet()?;
+        }
+        mesh.add_right_handed_tangents()
+    }
+
+    /// Returns whether the BSDF of a shape has a normal map.
+    fn has_normal_map(&mut self, object: &Rc<Object>) -> Result<bool, String> {
+        let Some(of) = self.document.child_of_kind(object, "bsdf") else {
+            return Ok(false);
+        };
+        let bsdf = self.bsdf(of)?;
+        Ok(bsdf.material.maps.textures.contains_key(&Parameter::Normal))
+    }
+
+    /// Returns the size in metres that one repetition of the bump map of a shape's BSDF covers, if u covers `size`
+    /// metres. Returns `None` if there is no bump map.
+    fn bump_scale(&mut self, object: &Rc<Object>, size: f32) -> Result<Option<f32>, String> {
+        let Some(of) = self.document.child_of_kind(object, "bsdf") else {
+            return Ok(None);
+        };
+        let bump = self.bsdf(of)?.bump;
+        Ok(bump.map(|bump| self.scene.bump_size(bump, size)))
+    }
+
+    /// Returns the index of the material of a shape on which u covers `size` metres. Returns `None` if the shape is
+    /// invisible.
+    fn material(&mut self, object: &Rc<Object>, size: f32) -> Result<Option<usize>, String> {
+        let document = self.document;
+        let of = document.child_of_kind(object, "bsdf");
+        let emitter = document.child_of_kind(object, "emitter");
+        let bump_scale = self.bump_scale(object, size)?;
+        let number = |object: Option<&Rc<Object>>| object.map_or(0, |object| object.number);
+        let key = (
+            number(of),
+            number(emitter),
+            bump_scale.map_or(0, f32::to_bits),
+        );
+        let bsdf = match (of, emitter) {
+            (Some(of), _) => self.bsdf(of)?,
+            (None, None) => bsdf::grey(),
+            (None, Some(_)) => bsdf::black(),
+        };
+        if bsdf.invisible && emitter.is_none() {
+            return Ok(None);
+        }
+        if let Some(&known) = self.materials.get(&key) {
+            return Ok(Some(known));
+        }
+        let mut material = bsdf.material;
+        if let (Some(bump), Some(size)) = (bsdf.bump, bump_scale) {
+            let map = self.scene.normal_map(bump, size)?;
+            material.maps.textures.insert(Parameter::Normal, map);
+        }
+        if let Some(emitter) = emitter {
+            let radiance = self.emission(emitter, "radiance")?;
+            if emitter.plugin != "area" {
+                let plugin = excerpt(&emitter.plugin);
+                self.scene.note(format!(
+                    "approximated: the emitter `{plugin}` by an area light"
+                ));
+            }
+            if !emit(&mut material, radiance) {
+                self.scene
+                    .note("approximated: the reflection of area lights that are not diffuse");
+            }
+        }
+        let index = self.scene.model.materials.len();
+        self.scene.model.materials.push(material);
+        self.materials.insert(key, index);
+        Ok(Some(index))
+    }
+}

@@ -1,0 +1,158 @@
+//! Camera, film, pixel filter and integrator of pbrt. Imports `parameters` and `import`.
+
+use glam::DVec3;
+
+use super::{Converter, parameters::Parameters};
+use crate::{
+    error::excerpt,
+    import::{View, ViewExtent},
+    limits::check_sides,
+    scene::PixelFilter,
+};
+
+impl Converter {
+    /// Reads the integrator: the number of bounces.
+    pub(super) fn integrator(&mut self, (kind, parameters): &(String, Parameters)) {
+        self.scene.max_bounces = parameters.number("maxdepth", 5.0).clamp(0.0, 1024.0) as u32;
+        let known = [
+            "path",
+            "volpath",
+            "simplepath",
+            "simplevolpath",
+            "bdpt",
+            "mlt",
+            "sppm",
+            "lightpath",
+        ];
+        if !known.contains(&kind.as_str()) {
+            let kind = excerpt(kind);
+            self.note(format!(
+                "not used: the integrator `{kind}`; paths are traced"
+            ));
+        }
+    }
+
+    /// Converts the camera with its film and filter, when the whole scene was read. Fails if the film has no size.
+    pub(super) fn finish_camera(&mut self) -> Result<(), String> {
+        let film = std::mem::take(&mut self.film);
+        let (width, height) = (
+            film.number("xresolution", 1280.0),
+            film.number("yresolution", 720.0),
+        );
+        let size = (width.clamp(0.0, 1e9) as u32, height.clamp(0.0, 1e9) as u32);
+        check_sides(size)
+            .map_err(|problem| format!("Film: size {}x{} {problem}", size.0, size.1))?;
+        self.scene.size = size;
+        let filter = self.pixel_filter();
+        let exposure = film.number("iso", 100.0) / 100.0 * film.number("exposuretime", 1.0);
+        if exposure > 0.0 {
+            self.scene.exposure_stops = libm::log2(exposure).clamp(-32.0, 32.0) as f32;
+        }
+        if film.text("sensor", "cie1931") != "cie1931" {
+            self.note("not used: the sensor of the film; colours are those of the CIE observer");
+            // Other sensors multiply the exposure by a constant that is not known here.
+            self.scene.exposure_stops = 0.0;
+        }
+        let Some((kind, parameters, to_world)) = self.camera.take() else {
+            return Ok(());
+        };
+        let aspect_ratio = parameters.number("frameaspectratio", width / height);
+        let mut half_width = aspect_ratio.max(1.0);
+        if let &[left, right, bottom, top] = parameters.numbers("screenwindow") {
+            half_width = (right - left) / 2.0;
+            if left != -right || bottom != -top {
+                self.note("not used: the shift of the screen window");
+            }
+        }
+        let crop = film.numbers("cropwindow");
+        let crop_pixels = film.numbers("pixelbounds");
+        let crop = match (crop, crop_pixels) {
+            (&[left, right, top, bottom], _) => {
+                Some([left * width, right * width, top * height, bottom * height])
+            }
+            (_, &[left, right, top, bottom]) => Some([left, right, top, bottom]),
+            _ => None,
+        };
+        if let Some([left, right, top, bottom]) = crop.map(|crop| crop.map(f64::round)) {
+            let is_whole = (left, right, top, bottom) == (0.0, width, 0.0, height);
+            let centered = left == width - right && top == height - bottom;
+            if centered && right > left && bottom > top {
+                half_width *= (right - left) / width;
+                self.scene.size = ((right - left) as u32, (bottom - top) as u32);
+            } else if !is_whole {
+                self.note("not used: the crop of the film, because it is not in the centre; the whole image is shown");
+            }
+        }
+        let axis = |axis: DVec3| to_world.transform_vector3(axis);
+        let extent = if kind == "orthographic" {
+            ViewExtent::Orthographic(half_width * axis(DVec3::X).length())
+        } else {
+            if kind != "perspective" {
+                self.note(format!(
+                    "approximated: the camera `{}` by a perspective one",
+                    excerpt(&kind)
+                ));
+            }
+            let fov = parameters.number("fov", 90.0);
+            if !(fov > 0.0 && fov < 180.0) {
+                return Err(format!(
+                    "Camera: fov: found {fov}, expected an angle between 0 and 180 degrees"
+                ));
+            }
+            ViewExtent::Perspective(libm::tan(fov.to_radians() / 2.0) * half_width)
+        };
+        let radius = parameters.number("lensradius", 0.0);
+        self.scene.view = Some(View {
+            origin: to_world.translation,
+            right: axis(DVec3::X),
+            up: axis(DVec3::Y),
+            forward: axis(DVec3::Z),
+            extent,
+            lens: (radius > 0.0).then(|| (radius, parameters.number("focaldistance", 1e6))),
+            filter,
+        });
+        Ok(())
+    }
+
+    /// Returns the pixel filter; that of pbrt if the file has none.
+    fn pixel_filter(&mut self) -> PixelFilter {
+        let (kind, parameters) = self
+            .filter
+            .take()
+            .unwrap_or_else(|| ("gaussian".to_owned(), Parameters::default()));
+        let radius = |default: f64| {
+            let (x, y) = (
+                parameters.number("xradius", default),
+                parameters.number("yradius", default),
+            );
+            let radius = if x == y { x } else { (x + y) / 2.0 };
+            radius.clamp(0.01, 16.0) as f32
+        };
+        match kind.as_str() {
+            "box" => PixelFilter::Box {
+                radius: radius(0.5),
+            },
+            "gaussian" => {
+                let radius = radius(1.5);
+                let sigma = parameters.number("sigma", 0.5) as f32;
+                PixelFilter::Gaussian {
+                    radius,
+                    sigma: sigma.clamp(radius / 8.0, radius * 8.0),
+                }
+            }
+            kind => {
+                let kind_name = excerpt(kind);
+                let radius = radius(2.0);
+                let sigma = if kind == "triangle" {
+                    0.45 * radius
+                } else {
+                    0.5_f32.max(radius / 8.0)
+                };
+                self.scene.note(format!(
+                    "approximated: the filter `{kind_name}` by a Gaussian"
+                ));
+                PixelFilter::Gaussian { radius, sigma }
+            }
+        }
+    }
+}

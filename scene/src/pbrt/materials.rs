@@ -1,0 +1,452 @@
+//! Materials of pbrt, converted to the nearest ones. Imports `parameters`, `spectra`, `textures` and `import`.
+
+use std::rc::Rc;
+
+use glam::Vec3;
+
+use super::{Converter, parameters::Parameters, state::Emission};
+use crate::{
+    error::excerpt,
+    import::{
+        bump::Bump,
+        materials::{Color, Scalar, blend, blends_exactly, emit, metal_color, reflectance},
+    },
+    limits::MIN_ALPHA,
+    model::ModelMaterial,
+    scene::{
+        Channel, Encoding, Masking, MaterialTexture, Metal, Parameter, Principled, Roughness,
+        Surface, Texture,
+    },
+};
+
+/// A material as the file describes it.
+pub(super) struct Described {
+    /// Number of the material among all of the scene, from 1.
+    pub(super) number: usize,
+    /// Type such as `diffuse`.
+    pub(super) kind: String,
+    /// Name; empty if it has none.
+    pub(super) name: String,
+    pub(super) parameters: Parameters,
+}
+
+/// A converted material.
+#[derive(Clone)]
+pub(super) struct Converted {
+    /// Material without emission.
+    pub(super) material: ModelMaterial,
+    /// Height map, which becomes a normal map when the size of the shape is known.
+    pub(super) bump: Option<Bump>,
+    /// Whether the surface is invisible: it is the boundary of a medium.
+    invisible: bool,
+}
+
+/// What a material of the model depends on: the numbers of the material and the area light (0 for none), the bits of the
+/// factor of the opacity with its texture, and the bits of the size of the bump map.
+pub(super) type Key = (usize, usize, u32, Option<u32>, u32);
+
+/// Largest depth of mixed materials.
+const MAX_MIXES: u32 = 8;
+
+impl From<Surface> for Converted {
+    fn from(surface: Surface) -> Converted {
+        Converted {
+            material: surface.into(),
+            bump: None,
+            invisible: false,
+        }
+    }
+}
+
+impl Converter {
+    /// Returns the converted material of the current graphics state.
+    pub(super) fn current_material(&mut self) -> Result<Converted, String> {
+        match self.state.material.clone() {
+            Some(material) => self.converted(&material, 0),
+            None => Ok(grey()),
+        }
+    }
+
+    /// Returns the index in the model of the material for a shape on which u covers `size` metres. Returns `None` if
+    /// the shape is invisible. `alpha` is the opacity of the shape, and `emission` its area light.
+    pub(super) fn material(
+        &mut self,
+        size: f32,
+        area: f64,
+        alpha: Scalar,
+        emission: Option<&Rc<Emission>>,
+    ) -> Result<Option<usize>, String> {
+        let converted = self.current_material()?;
+        if converted.invisible && emission.is_none() {
+            return Ok(None);
+        }
+        let bump_size = converted.bump.map(|bump| self.scene.bump_size(bump, size));
+        // The radiance of a light with a given power depends on the area of its shape.
+        let power = emission.map_or(0.0, |emission| emission.parameters.number("power", 0.0));
+        let shared = power <= 0.0;
+        let key = (
+            self.state
+                .material
+                .as_ref()
+                .map_or(0, |material| material.number),
+            emission.map_or(0, |emission| emission.number),
+            alpha.factor.to_bits(),
+            alpha.texture.map(|map| map.texture),
+            bump_size.map_or(0, f32::to_bits),
+        );
+        if shared && let Some(&known) = self.materials.get(&key) {
+            return Ok(Some(known));
+        }
+        let mut material = converted.material;
+        if let (Some(bump), Some(size)) = (converted.bump, bump_size) {
+            let map = self.scene.normal_map(bump, size)?;
+            material.maps.textures.insert(Parameter::Normal, map);
+        }
+        if alpha.factor != 1.0 || alpha.texture.is_some() {
+            let opacity = alpha.apply(Parameter::Opacity, &mut material.maps);
+            material.maps.opacity = opacity.clamp(0.0, 1.0);
+        }
+        if let Some(emission) = emission {
+            self.emit(&mut material, &emission.parameters, power, area)?;
+        }
+        let index = self.scene.model.materials.len();
+        self.scene.model.materials.push(material);
+        if shared {
+            self.materials.insert(key, index);
+        }
+        Ok(Some(index))
+    }
+
+    /// Makes a material emit the light of an area light on a shape of `area` square metres. A `power` above 0 is that
+    /// of the whole light.
+    fn emit(
+        &mut self,
+        material: &mut ModelMaterial,
+        parameters: &Parameters,
+        power: f64,
+        area: f64,
+    ) -> Result<(), String> {
+        let both_sides = parameters.flag("twosided", false);
+        let mut scale = parameters.number("scale", 1.0);
+        if power > 0.0 {
+            let sides = if both_sides { 2.0 } else { 1.0 };
+            scale *= power / (std::f64::consts::PI * area * sides).max(1e-30);
+        }
+        if parameters.get("filename").is_some() {
+            self.note("not used: the image of area lights");
+        }
+        let radiance = self.light_color(parameters, "L")? * scale as f32;
+        if !radiance.is_finite() {
+            return Err(format!("L: {radiance} is not finite; lower the scale"));
+        }
+        if !emit(material, radiance.into()) {
+            self.note("approximated: the reflection of area lights that are not diffuse");
+        }
+        match &mut material.surface {
+            Surface::Emissive {
+                both_sides: both, ..
+            } => *both = both_sides,
+            Surface::Principled(principled) => principled.both_sides = both_sides,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Converts a material. `depth` is that of the mixes that contain it.
+    fn converted(&mut self, described: &Rc<Described>, depth: u32) -> Result<Converted, String> {
+        if let Some(known) = self.converted.get(&described.number) {
+            return Ok(known.clone());
+        }
+        let mut converted = self.new_material(described, depth)?;
+        let parameters = &described.parameters;
+        if converted.material.name.is_empty() {
+            converted.material.name = crate::error::escaped(&described.name);
+        }
+        let displacement = self.scalar(parameters, "displacement", 0.0)?;
+        if let Some(map) = displacement.texture {
+            self.note("approximated: bump maps by normal maps");
+            converted.bump = Some(Bump {
+                texture: map.texture,
+                scale: displacement.factor,
+            });
+        }
+        let normal_map = parameters.text("normalmap", "");
+        if !normal_map.is_empty()
+            && let Some(image) = self.open_image(normal_map)
+        {
+            let library = &mut self.scene.model.library;
+            let map = MaterialTexture {
+                texture: library.add_texture(Texture::new(image, Encoding::Linear)),
+                channel: Channel::Red,
+            };
+            converted
+                .material
+                .maps
+                .textures
+                .insert(Parameter::Normal, map);
+        }
+        self.converted.insert(described.number, converted.clone());
+        Ok(converted)
+    }
+
+    /// Converts a material that was not converted before, without its bump and normal maps.
+    fn new_material(&mut self, described: &Described, depth: u32) -> Result<Converted, String> {
+        let parameters = &described.parameters;
+        match described.kind.as_str() {
+            "diffuse" => {
+                let color = self.reflectance(parameters, "reflectance", 0.5)?;
+                Ok(colored(color, |albedo| Surface::Diffuse {
+                    albedo,
+                    one_sided: false,
+                }))
+            }
+            "diffusetransmission" => {
+                self.note("not shown: the transmission of `diffusetransmission`");
+                let color = self.reflectance(parameters, "reflectance", 0.25)?;
+                let scale = parameters.number("scale", 1.0) as f32;
+                let color = Color {
+                    factor: color.factor * scale,
+                    ..color
+                };
+                Ok(colored(color, |albedo| Surface::Diffuse {
+                    albedo,
+                    one_sided: false,
+                }))
+            }
+            "coateddiffuse" => {
+                self.note(
+                    "approximated: the layers of `coateddiffuse` by a coat with Schlick's formula",
+                );
+                let color = self.reflectance(parameters, "reflectance", 0.5)?;
+                let ior = self.ior(parameters, "eta")?;
+                let alpha = self.alpha(parameters, "roughness", "")?;
+                Ok(colored(color, |albedo| Surface::CoatedDiffuse {
+                    albedo,
+                    ior,
+                    alpha,
+                    one_sided: false,
+                }))
+            }
+            "conductor" => {
+                let metal = self.metal(parameters, "")?;
+                let alpha = self.alpha(parameters, "roughness", "")?;
+                let mut converted = Converted::from(rough_metal(metal.0, alpha));
+                metal
+                    .1
+                    .apply(Parameter::Color, &mut converted.material.maps);
+                Ok(converted)
+            }
+            "coatedconductor" => {
+                self.note("approximated: the layers of `coatedconductor` by a clear coat");
+                let metal = self.metal(parameters, "conductor.")?;
+                let alpha = self.alpha(parameters, "conductor.roughness", "conductor.")?;
+                let coat = self.alpha(parameters, "interface.roughness", "interface.")?;
+                let mut converted = Converted::from(Surface::Principled(Principled {
+                    base_color: metal_color(metal.0),
+                    metallic: 1.0,
+                    roughness: alpha.sqrt(),
+                    clearcoat: 1.0,
+                    clearcoat_roughness: coat.sqrt(),
+                    ..Principled::default()
+                }));
+                metal
+                    .1
+                    .apply(Parameter::Color, &mut converted.material.maps);
+                Ok(converted)
+            }
+            "dielectric" => {
+                let ior = self.ior(parameters, "eta")?;
+                let alpha = self.alpha(parameters, "roughness", "")?;
+                Ok(match alpha < MIN_ALPHA {
+                    true => Surface::Dielectric {
+                        ior,
+                        absorption: Vec3::ZERO,
+                    },
+                    false => Surface::RoughDielectric {
+                        ior,
+                        roughness: roughness(alpha),
+                        absorption: Vec3::ZERO,
+                    },
+                }
+                .into())
+            }
+            "thindielectric" => {
+                self.note("approximated: `thindielectric`, without reflections between its sides");
+                Ok(Surface::Principled(Principled {
+                    transmission: 1.0,
+                    thin: true,
+                    roughness: 0.0,
+                    ior: self.ior(parameters, "eta")?,
+                    ..Principled::default()
+                })
+                .into())
+            }
+            "subsurface" => {
+                self.note("not shown: subsurface scattering; its surfaces are coated and diffuse");
+                let color = self.reflectance(parameters, "reflectance", 0.7)?;
+                let ior = self.ior(parameters, "eta")?;
+                let alpha = self.alpha(parameters, "roughness", "")?;
+                Ok(colored(color, |albedo| Surface::CoatedDiffuse {
+                    albedo,
+                    ior,
+                    alpha,
+                    one_sided: false,
+                }))
+            }
+            "mix" => self.mix(parameters, depth),
+            "interface" | "" | "none" => Ok(Converted {
+                invisible: true,
+                ..grey()
+            }),
+            kind => {
+                let kind = excerpt(kind);
+                self.note(format!(
+                    "not shown: the material `{kind}`; its surfaces are grey"
+                ));
+                Ok(grey())
+            }
+        }
+    }
+
+    /// Converts a mix of two named materials.
+    fn mix(&mut self, parameters: &Parameters, depth: u32) -> Result<Converted, String> {
+        let names = parameters
+            .get("materials")
+            .map_or(&[][..], |list| &list.texts);
+        let amount = self.scalar(parameters, "amount", 0.5)?;
+        if depth >= MAX_MIXES {
+            return Err(format!(
+                "materials are mixed more than {MAX_MIXES} times in turn"
+            ));
+        }
+        let mut of = |name: &String| -> Result<Converted, String> {
+            match self.named.get(name).cloned() {
+                Some(material) => self.converted(&material, depth + 1),
+                None => {
+                    self.note(format!("no material has the name \"{}\"", excerpt(name)));
+                    Ok(grey())
+                }
+            }
+        };
+        let [first, second] = names else {
+            return Err("materials: expected the names of two materials".to_owned());
+        };
+        let (first, second) = (of(first)?, of(second)?);
+        if amount.texture.is_some() || !blends_exactly(&first.material, &second.material) {
+            self.note("approximated: `mix` by a single material");
+        }
+        let amount = amount.mean(&self.scene.model.library);
+        let heavier = if amount < 0.5 { &first } else { &second };
+        Ok(Converted {
+            material: blend(&first.material, &second.material, amount),
+            ..heavier.clone()
+        })
+    }
+
+    /// Returns a metal, and the texture of its reflectance. `prefix` stands before the names of the parameters.
+    fn metal(&mut self, parameters: &Parameters, prefix: &str) -> Result<(Metal, Color), String> {
+        for name in [format!("{prefix}reflectance"), "reflectance".to_owned()] {
+            if parameters.get(&name).is_some() {
+                let color = self.reflectance(parameters, &name, 1.0)?;
+                self.note("approximated: the Fresnel reflection of conductors with `reflectance`");
+                let factor = color.factor.clamp(Vec3::ZERO, Vec3::ONE);
+                return Ok((Metal::Color(factor), color));
+            }
+        }
+        let mut index = |name: String, default: &str| -> Result<Vec3, String> {
+            let color = match parameters.get(&name) {
+                Some(parameter) if parameter.kind == "texture" => {
+                    let color = self.reflectance(parameters, &name, 1.0)?;
+                    color.mean(&self.scene.model.library)
+                }
+                Some(parameter) => self.constant_color(parameter)?,
+                None => {
+                    let metal = crate::import::refractive_indices::conductor("Cu");
+                    let (eta, k) = metal.unwrap_or((Vec3::ONE, Vec3::ZERO));
+                    if default == "eta" { eta } else { k }
+                }
+            };
+            Ok(color.clamp(Vec3::ZERO, Vec3::splat(100.0)))
+        };
+        let eta = index(format!("{prefix}eta"), "eta")?;
+        let k = index(format!("{prefix}k"), "k")?;
+        Ok((Metal::Index { eta, k }, Vec3::ONE.into()))
+    }
+
+    /// Returns the index of refraction with this name; 1.5 if there is none.
+    fn ior(&mut self, parameters: &Parameters, name: &str) -> Result<f32, String> {
+        let ior = match parameters.get(name) {
+            Some(parameter) if parameter.kind == "spectrum" => {
+                self.constant_color(parameter)?.element_sum() / 3.0
+            }
+            _ => self.constant(parameters, name, 1.5)?,
+        };
+        Ok(if ior.is_finite() {
+            ior.clamp(0.1, 10.0)
+        } else {
+            1.5
+        })
+    }
+
+    /// Returns the GGX alpha of a rough material, 0 if it is smooth. `name` is that of the roughness, and `prefix`
+    /// stands before the names of the roughness along u and v.
+    fn alpha(&mut self, parameters: &Parameters, name: &str, prefix: &str) -> Result<f32, String> {
+        let even = self.constant(parameters, name, 0.0)?;
+        let along_u = self.constant(parameters, &format!("{prefix}uroughness"), even)?;
+        let along_v = self.constant(parameters, &format!("{prefix}vroughness"), even)?;
+        if along_u != along_v {
+            self.note("approximated: anisotropic roughness by the mean of both directions");
+        }
+        let roughness = (along_u * along_v).max(0.0).sqrt();
+        let alpha = match parameters.flag("remaproughness", true) {
+            true => roughness.sqrt(),
+            false => roughness,
+        };
+        Ok(match alpha.is_finite() {
+            // Less is a smooth surface in pbrt.
+            true if alpha < 1e-3 => 0.0,
+            true => alpha.min(1.0),
+            false => 1.0,
+        })
+    }
+}
+
+/// Returns a metal, smooth if its alpha is 0.
+fn rough_metal(metal: Metal, alpha: f32) -> Surface {
+    match alpha < MIN_ALPHA {
+        true => Surface::Conductor {
+            metal,
+            one_sided: false,
+        },
+        false => Surface::RoughConductor {
+            metal,
+            roughness: roughness(alpha),
+            one_sided: false,
+        },
+    }
+}
+
+/// Returns the microfacet distribution of pbrt, whose facets scatter light once.
+fn roughness(alpha: f32) -> Roughness {
+    Roughness {
+        alpha,
+        masking: Masking::HeightCorrelated,
+        energy_compensation: false,
+    }
+}
+
+/// Makes a material of a colour with a texture.
+fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Converted {
+    let mut converted = Converted::from(surface(reflectance(color.factor)));
+    color.apply(Parameter::Color, &mut converted.material.maps);
+    converted
+}
+
+/// Returns the material of a shape that has none: diffuse grey.
+fn grey() -> Converted {
+    Surface::Diffuse {
+        albedo: Vec3::splat(0.5),
+        one_sided: false,
+    }
+    .into()
+}

@@ -1,0 +1,142 @@
+//! Reads scenes of pbrt-v4.
+//!
+//! `tokens` and `parameters` read the text, and `state` its directives. The other submodules convert cameras, shapes,
+//! materials, textures and lights. Imports `import` and what it imports.
+
+mod camera;
+mod lights;
+mod materials;
+mod parameters;
+mod shapes;
+mod spectra;
+mod state;
+mod textures;
+mod tokens;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use glam::DAffine3;
+
+use self::{
+    materials::{Converted, Described},
+    parameters::Parameters,
+    state::{Emission, State},
+};
+use crate::{
+    Error, LoadOptions,
+    files::{display_path, relative_paths::RelativePaths},
+    import::{
+        Imported,
+        materials::{Color, Scalar},
+    },
+    scene::Scene,
+};
+
+/// Reads the scene file at `path` and the files that it names, which must lie in its folder or below it.
+///
+/// # Errors
+/// [`Error::File`] if a file cannot be read or is invalid, or an option is set that a pbrt scene cannot follow.
+pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
+    let file = display_path(path);
+    let wrong = |problem: String| Error::File {
+        file: file.clone(),
+        problem,
+    };
+    if let Some(option) = options.first_set() {
+        let problem = format!("is a pbrt scene, which has no {option} to choose; omit that choice");
+        return Err(wrong(problem));
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut converter = Converter {
+        files: RelativePaths::new(folder),
+        scene: Imported {
+            size: (1280, 720),
+            spp: 16,
+            max_bounces: 5,
+            ..Imported::default()
+        },
+        camera: None,
+        film: Parameters::default(),
+        filter: None,
+        state: State::default(),
+        stack: Vec::new(),
+        systems: HashMap::new(),
+        in_world: false,
+        colors: HashMap::new(),
+        scalars: HashMap::new(),
+        named: HashMap::new(),
+        described: 0,
+        emissions: 0,
+        converted: HashMap::new(),
+        materials: HashMap::new(),
+        objects: HashMap::new(),
+        object: None,
+        meshes: HashMap::new(),
+        open: Vec::new(),
+        includes: 0,
+    };
+    converter.file(path).map_err(wrong)?;
+    converter.finish_camera().map_err(wrong)?;
+    converter.scene.into_scene(path, options)
+}
+
+/// The state of converting a scene.
+struct Converter {
+    /// Lookup of the files that the scene names.
+    files: RelativePaths,
+    /// The scene so far.
+    scene: Imported,
+    /// Type and parameters of the camera, and its transform to the world; `None` before the directive.
+    camera: Option<(String, Parameters, DAffine3)>,
+    film: Parameters,
+    /// Type and parameters of the pixel filter; `None` before the directive.
+    filter: Option<(String, Parameters)>,
+    /// Graphics state at the current place in the file.
+    state: State,
+    /// Graphics states that were saved.
+    stack: Vec<State>,
+    /// Transforms of named coordinate systems.
+    systems: HashMap<String, DAffine3>,
+    /// Whether `WorldBegin` was read.
+    in_world: bool,
+    /// Textures of colours by name.
+    colors: HashMap<String, Color>,
+    /// Textures of numbers by name.
+    scalars: HashMap<String, Scalar>,
+    /// Named materials.
+    named: HashMap<String, Rc<Described>>,
+    /// Number of materials so far.
+    described: usize,
+    /// Number of area lights so far.
+    emissions: usize,
+    /// Materials by their number.
+    converted: HashMap<usize, Converted>,
+    /// Index in the model of each material, by what it depends on.
+    materials: HashMap<materials::Key, usize>,
+    /// Shapes of objects for instancing, by name.
+    objects: HashMap<String, Rc<Vec<shapes::Placed>>>,
+    /// Name and shapes of the object that is being defined; `None` outside of `ObjectBegin` and `ObjectEnd`.
+    object: Option<(String, Vec<shapes::Placed>)>,
+    /// Indices in the model of the meshes of files that were read, by path and by how they were read.
+    meshes: HashMap<(PathBuf, shapes::Reading), Rc<Vec<usize>>>,
+    /// Files that are being read, each included by the one before it.
+    open: Vec<PathBuf>,
+    /// Number of included files so far.
+    includes: u32,
+}
+
+impl Converter {
+    /// Adds a warning for the user, unless an equal one exists.
+    fn note(&mut self, note: impl Into<String>) {
+        self.scene.note(note);
+    }
+
+    /// Returns the emission of the shapes that follow; `None` if they do not emit.
+    fn emission(&self) -> Option<Rc<Emission>> {
+        self.state.emission.clone()
+    }
+}

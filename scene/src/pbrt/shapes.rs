@@ -1,0 +1,414 @@
+//! Shapes of pbrt: spheres, meshes, tessellated shapes and instances. Imports `materials`, `parameters` and `import`.
+
+use std::{
+    f64::consts::{PI, TAU},
+    rc::Rc,
+};
+
+use glam::{DAffine3, DVec2, DVec3, Vec3};
+
+use super::{Converter, parameters::Parameters};
+use crate::{
+    error::excerpt,
+    files::display_path,
+    import::{
+        ImportedSphere, MAX_SHAPES, Tessellated,
+        bump::extent_of_u,
+        mesh_files,
+        shapes::{self, DiskCoordinates},
+    },
+    memory::{reserve_one, vec_with_capacity},
+    model::ModelMesh,
+    scene::Parameter,
+};
+
+/// A mesh of an object for instancing.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    /// Index of the mesh in the model.
+    mesh: usize,
+    /// Index of the material in the model.
+    material: usize,
+    /// Transform from the mesh to the object.
+    transform: DAffine3,
+}
+
+/// How the meshes of a file are read; files are shared between shapes that read them in the same way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Reading {
+    /// Whether the front is the back of the file's faces.
+    flip: bool,
+    /// Whether the material needs normals at the vertices.
+    needs_normals: bool,
+}
+
+impl Converter {
+    /// Converts a shape of the current graphics state.
+    pub(super) fn shape(&mut self, kind: &str, parameters: &Parameters) -> Result<(), String> {
+        let radius = parameters.number("radius", 1.0);
+        let phi_max = parameters.number("phimax", 360.0).clamp(0.001, 360.0) / 360.0 * TAU;
+        let scaled = DAffine3::from_scale(DVec3::splat(radius));
+        if ["sphere", "disk", "cylinder"].contains(&kind) && radius <= 0.0 {
+            return Err(format!("radius: found {radius}, expected a number above 0"));
+        }
+        let bits =
+            |kind: &'static str, parameters: [f64; 3]| Some((kind, parameters.map(f64::to_bits)));
+        match kind {
+            "sphere" => self.sphere(parameters, radius, phi_max),
+            "disk" => {
+                let hole = (parameters.number("innerradius", 0.0) / radius).clamp(0.0, 0.9999);
+                let mesh = shapes::disk(hole, phi_max, DiskCoordinates::AngleRadius);
+                let height = DVec3::new(0.0, 0.0, parameters.number("height", 0.0));
+                self.note_tessellated();
+                let key = bits("disk", [hole, phi_max, 0.0]);
+                self.mesh(
+                    key,
+                    mesh,
+                    DAffine3::from_translation(height) * scaled,
+                    parameters,
+                )
+            }
+            "cylinder" => {
+                let (low, high) = (
+                    parameters.number("zmin", -1.0),
+                    parameters.number("zmax", 1.0),
+                );
+                let mesh = shapes::cylinder(low.min(high), high.max(low), phi_max);
+                self.note_tessellated();
+                let scale = DAffine3::from_scale(DVec3::new(radius, radius, 1.0));
+                let key = bits("cylinder", [low, high, phi_max]);
+                self.mesh(key, mesh, scale, parameters)
+            }
+            "trianglemesh" => {
+                let mesh = triangle_mesh(parameters)?;
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
+            }
+            "loopsubdiv" => {
+                self.note("approximated: subdivision surfaces by their control meshes");
+                let mut mesh = triangle_mesh(parameters)?;
+                mesh.smooth();
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
+            }
+            "bilinearmesh" => {
+                let mesh = bilinear_mesh(parameters)?;
+                self.note("approximated: curved bilinear patches by meshes");
+                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
+            }
+            "plymesh" => self.mesh_file(parameters),
+            kind => {
+                let kind = excerpt(kind);
+                let text = format!("not shown: {{}} of type `{kind}`");
+                self.scene.model.note_count(&text, ["shape", "shapes"], 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows the object with this name in the current coordinates.
+    pub(super) fn instance(&mut self, name: &str) -> Result<(), String> {
+        if self.object.is_some() {
+            return Err("objects cannot contain instances; end the object before".to_owned());
+        }
+        let Some(shapes) = self.objects.get(name).cloned() else {
+            return Err(format!("there is no object \"{}\"", excerpt(name)));
+        };
+        let transform = self.state.transform;
+        for placed in shapes.iter() {
+            self.push(Placed {
+                transform: transform * placed.transform,
+                ..*placed
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Adds the warning about shapes that become meshes.
+    fn note_tessellated(&mut self) {
+        self.note(
+            "approximated: disks, cylinders and partial, stretched or textured spheres by meshes",
+        );
+    }
+
+    /// Adds a mesh to the object that is being defined, or else to the scene. Fails if there are too many.
+    fn push(&mut self, placed: Placed) -> Result<(), String> {
+        match &mut self.object {
+            Some((_, shapes)) if shapes.len() < MAX_SHAPES => {
+                reserve_one(shapes)?;
+                shapes.push(placed);
+                Ok(())
+            }
+            Some(_) => Err(format!(
+                "an object has more than {MAX_SHAPES} shapes; split it"
+            )),
+            None => self
+                .scene
+                .push_instance(placed.mesh, placed.material, placed.transform),
+        }
+    }
+
+    /// Converts a sphere. One that is partial, stretched, textured, turned inside out or in an object becomes a mesh.
+    fn sphere(&mut self, parameters: &Parameters, radius: f64, phi_max: f64) -> Result<(), String> {
+        let place = self.state.transform * DAffine3::from_scale(DVec3::splat(radius));
+        let part =
+            |name: &str, default: f64| (parameters.number(name, default) / radius).clamp(-1.0, 1.0);
+        let (low, high) = (part("zmin", -radius), part("zmax", radius));
+        let (low, high) = (low.min(high), high.max(low));
+        let matrix = place.matrix3;
+        let length = matrix.x_axis.length();
+        let close = |number: f64| number.abs() <= 1e-5 * length * length;
+        let even = close(matrix.y_axis.length_squared() - length * length)
+            && close(matrix.z_axis.length_squared() - length * length)
+            && close(matrix.x_axis.dot(matrix.y_axis))
+            && close(matrix.y_axis.dot(matrix.z_axis))
+            && close(matrix.z_axis.dot(matrix.x_axis));
+        let whole = low == -1.0 && high == 1.0 && phi_max >= TAU;
+        if whole && even && !self.state.reverses && self.object.is_none() {
+            let Some(material) = self.shape_material(
+                TAU as f32 * length as f32,
+                4.0 * PI * length * length,
+                parameters,
+            )?
+            else {
+                return Ok(());
+            };
+            if self.scene.model.materials[material]
+                .maps
+                .textures
+                .is_empty()
+            {
+                if self.scene.spheres.len() >= MAX_SHAPES {
+                    return Err(format!("more than {MAX_SHAPES} spheres; split the scene"));
+                }
+                if !(place.is_finite() && length > 0.0) {
+                    return Err("has no size that is finite and above 0; correct it".to_owned());
+                }
+                self.scene.spheres.push(ImportedSphere {
+                    center: place.translation,
+                    radius: length,
+                    material,
+                });
+                return Ok(());
+            }
+        }
+        if high <= low {
+            return Err("zmin and zmax: expected a part of the sphere between them".to_owned());
+        }
+        self.note_tessellated();
+        let mesh = shapes::sphere(low, high, phi_max, true);
+        let key = ("sphere", [low, high, phi_max].map(f64::to_bits));
+        let scale = DAffine3::from_scale(DVec3::splat(radius));
+        self.mesh(Some(key), mesh, scale, parameters)
+    }
+
+    /// Adds a mesh, with `place` before the transform of the graphics state. Meshes with equal keys are equal and stored
+    /// once.
+    fn mesh(
+        &mut self,
+        key: Option<(&'static str, [u64; 3])>,
+        mut mesh: ModelMesh,
+        place: DAffine3,
+        parameters: &Parameters,
+    ) -> Result<(), String> {
+        let transform = self.state.transform * place;
+        if self.state.reverses {
+            mesh.flip();
+        }
+        for uv in mesh.uvs.iter_mut().flatten() {
+            uv[1] = 1.0 - uv[1];
+        }
+        let (size, area) = (extent_of_u(&mesh, &transform), area(&mesh, &transform));
+        let Some(material) = self.shape_material(size, area, parameters)? else {
+            return Ok(());
+        };
+        let mesh = match key {
+            Some((kind, parameters)) => {
+                let shape = Tessellated {
+                    kind,
+                    parameters,
+                    flipped: self.state.reverses,
+                    right_handed: false,
+                };
+                self.scene.push_tessellated(shape, mesh, material)?
+            }
+            None => self.scene.push_mesh(mesh, material)?,
+        };
+        self.push(Placed {
+            mesh,
+            material,
+            transform,
+        })
+    }
+
+    /// Adds the meshes of a PLY file. The file is read once for all shapes that use it in the same way.
+    fn mesh_file(&mut self, parameters: &Parameters) -> Result<(), String> {
+        let name = parameters.text("filename", "");
+        if parameters.get("displacement").is_some() {
+            self.note("not shown: the displacement of meshes");
+        }
+        let path = self.files.find_by_last_component(name)?;
+        let converted = self.current_material()?;
+        let has_map = converted
+            .material
+            .maps
+            .textures
+            .contains_key(&Parameter::Normal);
+        let reading = Reading {
+            flip: self.state.reverses,
+            needs_normals: converted.bump.is_some() || has_map,
+        };
+        let key = (path.clone(), reading);
+        let meshes = match self.meshes.get(&key) {
+            Some(known) => known.clone(),
+            None => {
+                let problem = |problem| format!("{}: {problem}", display_path(&path));
+                let mut indices = Vec::new();
+                for mut mesh in mesh_files::read(&path).map_err(problem)? {
+                    mesh.normalize_attributes();
+                    turn_to_normals(&mut mesh);
+                    if reading.flip {
+                        mesh.flip();
+                    }
+                    if reading.needs_normals && mesh.normals.is_none() {
+                        mesh.facet()?;
+                    }
+                    indices.push(self.scene.model.push_mesh(mesh));
+                }
+                let indices = Rc::new(indices);
+                self.meshes.insert(key, indices.clone());
+                indices
+            }
+        };
+        let transform = self.state.transform;
+        let total: f64 = (meshes.iter())
+            .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
+            .sum();
+        for &mesh in meshes.iter() {
+            let size = extent_of_u(&self.scene.model.meshes[mesh], &transform);
+            let Some(material) = self.shape_material(size, total, parameters)? else {
+                return Ok(());
+            };
+            self.push(Placed {
+                mesh,
+                material,
+                transform,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the material of a shape of `area` square metres, on which u covers `size` metres. Returns `None` if the
+    /// shape is invisible.
+    fn shape_material(
+        &mut self,
+        size: f32,
+        area: f64,
+        parameters: &Parameters,
+    ) -> Result<Option<usize>, String> {
+        let alpha = self.scalar(parameters, "alpha", 1.0)?;
+        let emission = self.emission();
+        self.material(size, area, alpha, emission.as_ref())
+    }
+}
+
+/// Returns the area in square metres of a mesh with this transform.
+fn area(mesh: &ModelMesh, transform: &DAffine3) -> f64 {
+    let of = |triangle: &[u32; 3]| {
+        let [a, b, c] = triangle
+            .map(|vertex| transform.transform_point3(mesh.positions[vertex as usize].as_dvec3()));
+        (b - a).cross(c - a).length() / 2.0
+    };
+    mesh.triangles.iter().map(of).sum()
+}
+
+/// Turns each triangle so that its front is the side of the normals at its vertices, if there are any.
+fn turn_to_normals(mesh: &mut ModelMesh) {
+    let Some(normals) = &mesh.normals else {
+        return;
+    };
+    for corners in &mut mesh.triangles {
+        let [a, b, c] = corners.map(|vertex| mesh.positions[vertex as usize]);
+        let around: Vec3 = corners.iter().map(|&vertex| normals[vertex as usize]).sum();
+        if (b - a).cross(c - a).dot(around) < 0.0 {
+            corners.swap(1, 2);
+        }
+    }
+}
+
+/// Reads the mesh of a `trianglemesh`, with v upwards. Fails if its lists do not fit together.
+fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
+    let mut mesh = vertices(parameters)?;
+    let count = mesh.positions.len();
+    let mut indices = parameters.indices("indices", count)?;
+    if indices.is_empty() && count == 3 {
+        indices = vec![0, 1, 2];
+    }
+    let (triangles, rest) = indices.as_chunks::<3>();
+    if !rest.is_empty() || triangles.is_empty() {
+        return Err("indices: expected three vertices per triangle".to_owned());
+    }
+    mesh.triangles = vec_with_capacity(triangles.len())?;
+    mesh.triangles.extend_from_slice(triangles);
+    mesh.normalize_attributes();
+    turn_to_normals(&mut mesh);
+    Ok(mesh)
+}
+
+/// Reads the vertices of a mesh, with v upwards, without triangles.
+fn vertices(parameters: &Parameters) -> Result<ModelMesh, String> {
+    let list = parameters.vectors("P")?;
+    let positions: Vec<Vec3> = list.iter().map(|position| position.as_vec3()).collect();
+    if positions.is_empty() || !positions.iter().all(|position| position.is_finite()) {
+        return Err("P: expected the positions of vertices".to_owned());
+    }
+    let count = positions.len();
+    let normals: Vec<Vec3> = parameters
+        .vectors("N")?
+        .iter()
+        .map(|normal| normal.as_vec3())
+        .collect();
+    let name = ["uv", "st"]
+        .into_iter()
+        .find(|name| parameters.get(name).is_some());
+    let uvs = parameters.pairs(name.unwrap_or("uv"))?;
+    for (name, length) in [("N", normals.len()), ("uv", uvs.len())] {
+        if length != 0 && length != count {
+            return Err(format!("{name}: has {length} entries for {count} vertices"));
+        }
+    }
+    Ok(ModelMesh {
+        positions,
+        normals: (!normals.is_empty()).then_some(normals),
+        uvs: (!uvs.is_empty()).then(|| uvs.iter().map(|uv| uv.as_vec2().to_array()).collect()),
+        ..ModelMesh::default()
+    })
+}
+
+/// Reads the mesh of a `bilinearmesh`, with v upwards.
+fn bilinear_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
+    let vertices = vertices(parameters)?;
+    let count = vertices.positions.len();
+    let mut indices = parameters.indices("indices", count)?;
+    if indices.is_empty() && count == 4 {
+        indices = vec![0, 1, 2, 3];
+    }
+    let (patches, rest) = indices.as_chunks::<4>();
+    if !rest.is_empty() || patches.is_empty() {
+        return Err("indices: expected four vertices per patch".to_owned());
+    }
+    let mut mesh = ModelMesh::default();
+    for patch in patches {
+        let corners = patch.map(|vertex| vertices.positions[vertex as usize].as_dvec3());
+        let normals = vertices.normals.as_ref();
+        let normals = normals.map(|list| patch.map(|vertex| list[vertex as usize].as_dvec3()));
+        let uvs = match &vertices.uvs {
+            Some(list) => {
+                patch.map(|vertex| DVec2::from_array(list[vertex as usize].map(f64::from)))
+            }
+            None => [DVec2::ZERO, DVec2::X, DVec2::Y, DVec2::ONE],
+        };
+        shapes::push_bilinear_patch(&mut mesh, corners, normals, uvs)?;
+    }
+    mesh.normalize_attributes();
+    turn_to_normals(&mut mesh);
+    Ok(mesh)
+}

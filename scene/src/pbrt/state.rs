@@ -1,0 +1,339 @@
+//! Directives of pbrt files, and the graphics state that they change. Imports the other submodules.
+
+use std::{path::Path, rc::Rc};
+
+use glam::{DAffine3, DMat3, DMat4, DVec3};
+
+use super::{
+    Converter,
+    materials::Described,
+    parameters::Parameters,
+    tokens::{Token, Tokens, read_text},
+};
+use crate::{builder::transform::rotation, error::excerpt, files::display_path};
+
+/// Largest number of files that a scene may include, counted with repetitions.
+const MAX_INCLUDES: u32 = 10_000;
+/// Largest depth of included files.
+const MAX_DEPTH: usize = 32;
+/// Largest number of graphics states that are saved at once.
+const MAX_STATES: usize = 1 << 12;
+
+/// The graphics state: what shapes and lights depend on besides their own parameters.
+#[derive(Clone)]
+pub(super) struct State {
+    /// Transform to the world.
+    pub(super) transform: DAffine3,
+    /// Material of the shapes that follow; `None` before the first one.
+    pub(super) material: Option<Rc<Described>>,
+    /// Emission of the shapes that follow; `None` if they do not emit.
+    pub(super) emission: Option<Rc<Emission>>,
+    /// Whether the fronts of shapes are turned to their backs.
+    pub(super) reverses: bool,
+    /// Whether transforms change the state; they do not while only the end of the shutter's time is active.
+    transforms: bool,
+}
+
+/// An area light.
+pub(super) struct Emission {
+    /// Number of the light among all of the scene, from 1.
+    pub(super) number: usize,
+    pub(super) parameters: Parameters,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            transform: DAffine3::IDENTITY,
+            material: None,
+            emission: None,
+            reverses: false,
+            transforms: true,
+        }
+    }
+}
+
+impl Converter {
+    /// Reads a file of the scene. Fails with a message that names the line.
+    pub(super) fn file(&mut self, path: &Path) -> Result<(), String> {
+        let text = read_text(path)?;
+        self.open.push(path.to_owned());
+        let mut tokens = Tokens::new(&text);
+        loop {
+            let read = match tokens.next() {
+                Ok(None) => break,
+                Ok(Some(Token::Word(directive))) => self
+                    .directive(directive, &mut tokens)
+                    .map_err(|problem| format!("{directive}: {problem}")),
+                Ok(Some(_)) => Err("expected a directive such as Shape".to_owned()),
+                Err(problem) => Err(problem),
+            };
+            read.map_err(|problem| format!("line {}: {problem}", tokens.line))?;
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    /// Executes a directive, with the parameters that follow.
+    fn directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<(), String> {
+        match name {
+            "Identity" => self.state.transform = DAffine3::IDENTITY,
+            "Translate" => {
+                let by = DVec3::from_array(tokens.numbers()?);
+                self.transform(DAffine3::from_translation(by));
+            }
+            "Scale" => {
+                let by = DVec3::from_array(tokens.numbers()?);
+                self.transform(DAffine3::from_scale(by));
+            }
+            "Rotate" => {
+                let [angle, x, y, z] = tokens.numbers()?;
+                let matrix = rotation(DVec3::new(x, y, z), angle);
+                let matrix = matrix.ok_or("expected an axis with a length above 0")?;
+                self.transform(DAffine3::from_mat3(matrix));
+            }
+            "LookAt" => {
+                let numbers: [f64; 9] = tokens.numbers()?;
+                let [origin, target, up] = [0, 3, 6].map(|at| DVec3::from_slice(&numbers[at..]));
+                self.transform(
+                    look_at(origin, target, up)
+                        .ok_or("expected a position and a target that differ")?,
+                );
+            }
+            "ConcatTransform" => {
+                let matrix = DMat4::from_cols_array(&tokens.numbers()?);
+                self.transform(DAffine3::from_mat4(matrix));
+            }
+            "Transform" => {
+                let matrix = DMat4::from_cols_array(&tokens.numbers()?);
+                self.state.transform = DAffine3::IDENTITY;
+                self.transform(DAffine3::from_mat4(matrix));
+            }
+            "CoordinateSystem" => {
+                let name = tokens.text("a name")?;
+                self.systems.insert(name, self.state.transform);
+            }
+            "CoordSysTransform" => {
+                let name = tokens.text("a name")?;
+                match self.systems.get(&name) {
+                    Some(&transform) => self.state.transform = transform,
+                    None => {
+                        return Err(format!(
+                            "there is no coordinate system \"{}\"",
+                            excerpt(&name)
+                        ));
+                    }
+                }
+            }
+            "ReverseOrientation" => self.state.reverses = !self.state.reverses,
+            "ActiveTransform" => {
+                self.state.transforms = tokens.next()? != Some(Token::Word("EndTime"));
+                self.note("not shown: motion; everything is at the start of its motion");
+            }
+            "TransformTimes" => {
+                let _: [f64; 2] = tokens.numbers()?;
+            }
+            "AttributeBegin" | "TransformBegin" => {
+                if self.stack.len() >= MAX_STATES {
+                    return Err(format!("more than {MAX_STATES} states are saved at once"));
+                }
+                self.stack.push(self.state.clone());
+            }
+            "AttributeEnd" => {
+                self.state = self
+                    .stack
+                    .pop()
+                    .ok_or("there is no AttributeBegin before it")?;
+            }
+            "TransformEnd" => {
+                let saved = self
+                    .stack
+                    .pop()
+                    .ok_or("there is no TransformBegin before it")?;
+                self.state.transform = saved.transform;
+            }
+            "WorldBegin" => {
+                self.state = State::default();
+                self.systems.insert("world".to_owned(), DAffine3::IDENTITY);
+                self.in_world = true;
+            }
+            "Camera" => {
+                let (kind, parameters) = typed(tokens)?;
+                let to_world = self.state.transform.inverse();
+                self.systems.insert("camera".to_owned(), to_world);
+                self.camera = Some((kind, parameters, to_world));
+            }
+            "Film" => {
+                let (kind, parameters) = typed(tokens)?;
+                if !["rgb", "gbuffer", "spectral"].contains(&kind.as_str()) {
+                    self.note(format!("not used: the film `{}`", excerpt(&kind)));
+                }
+                self.film = parameters;
+            }
+            "PixelFilter" => self.filter = Some(typed(tokens)?),
+            "Sampler" => {
+                let (_, parameters) = typed(tokens)?;
+                let samples = parameters.number("pixelsamples", 16.0);
+                self.scene.spp = samples.clamp(1.0, 1e6) as u32;
+            }
+            "Integrator" => self.integrator(&typed(tokens)?),
+            "Accelerator" => {
+                typed(tokens)?;
+            }
+            "Option" => {
+                Parameters::read(tokens)?;
+            }
+            "ColorSpace" => {
+                let name = tokens.text("a colour space")?;
+                if name != "srgb" {
+                    self.note(format!(
+                        "not used: the colour space `{}`; colours are sRGB",
+                        excerpt(&name)
+                    ));
+                }
+            }
+            "Attribute" => {
+                tokens.text("a target")?;
+                Parameters::read(tokens)?;
+                self.note("not used: the directive Attribute");
+            }
+            "Material" => {
+                let (kind, parameters) = typed(tokens)?;
+                self.state.material = Some(self.described(kind, parameters, String::new()));
+            }
+            "MakeNamedMaterial" => {
+                let (name, parameters) = typed(tokens)?;
+                let kind = parameters.text("type", "").to_owned();
+                let material = self.described(kind, parameters, name.clone());
+                self.named.insert(name, material);
+            }
+            "NamedMaterial" => {
+                let name = tokens.text("a name")?;
+                match self.named.get(&name) {
+                    Some(material) => self.state.material = Some(material.clone()),
+                    None => {
+                        self.note(format!("no material has the name \"{}\"", excerpt(&name)));
+                        self.state.material = None;
+                    }
+                }
+            }
+            "Texture" => self.texture(tokens)?,
+            "Shape" => {
+                let (kind, parameters) = typed(tokens)?;
+                self.shape(&kind, &parameters)?;
+            }
+            "LightSource" => {
+                let (kind, parameters) = typed(tokens)?;
+                self.light(&kind, &parameters)?;
+            }
+            "AreaLightSource" => {
+                let (_, parameters) = typed(tokens)?;
+                self.emissions += 1;
+                self.state.emission = Some(Rc::new(Emission {
+                    number: self.emissions,
+                    parameters,
+                }));
+            }
+            "ObjectBegin" => {
+                let name = tokens.text("a name")?;
+                if self.object.is_some() {
+                    return Err("objects cannot be nested; end the one before".to_owned());
+                }
+                self.stack.push(self.state.clone());
+                self.object = Some((name, Vec::new()));
+            }
+            "ObjectEnd" => {
+                let (name, shapes) = self
+                    .object
+                    .take()
+                    .ok_or("there is no ObjectBegin before it")?;
+                self.objects.insert(name, Rc::new(shapes));
+                if let Some(state) = self.stack.pop() {
+                    self.state = state;
+                }
+            }
+            "ObjectInstance" => {
+                let name = tokens.text("a name")?;
+                self.instance(&name)?;
+            }
+            "MakeNamedMedium" => {
+                typed(tokens)?;
+                self.note("not shown: participating media");
+            }
+            "MediumInterface" => {
+                tokens.text("a medium")?;
+                if let Some(Token::Text(_)) = tokens.peek()? {
+                    tokens.text("a medium")?;
+                }
+            }
+            "Include" | "Import" => {
+                let name = tokens.text("a file name")?;
+                self.include(&name)?;
+            }
+            _ => return Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Appends a transform to that of the state.
+    fn transform(&mut self, transform: DAffine3) {
+        if self.state.transforms {
+            self.state.transform *= transform;
+        }
+    }
+
+    /// Reads an included file. Fails if it is outside the folder, includes itself, or there are too many.
+    fn include(&mut self, name: &str) -> Result<(), String> {
+        self.includes += 1;
+        if self.includes > MAX_INCLUDES {
+            return Err(format!(
+                "more than {MAX_INCLUDES} files are included; merge some"
+            ));
+        }
+        let path = self.files.file(name)?;
+        if self.open.contains(&path) {
+            return Err(format!(
+                "`{}` includes itself; remove the directive",
+                excerpt(name)
+            ));
+        }
+        if self.open.len() > MAX_DEPTH {
+            return Err(format!(
+                "`{}` is included by too many files in turn",
+                excerpt(name)
+            ));
+        }
+        let problem = |problem| format!("{}: {problem}", display_path(&path));
+        self.file(&path).map_err(problem)
+    }
+
+    /// Numbers a material that a directive describes.
+    fn described(&mut self, kind: String, parameters: Parameters, name: String) -> Rc<Described> {
+        self.described += 1;
+        Rc::new(Described {
+            number: self.described,
+            kind,
+            name,
+            parameters,
+        })
+    }
+}
+
+/// Reads the type of a directive and its parameters.
+pub(super) fn typed(tokens: &mut Tokens) -> Result<(String, Parameters), String> {
+    let kind = tokens.text("a type")?;
+    Ok((kind, Parameters::read(tokens)?))
+}
+
+/// Returns the transform from the world to a camera at `origin` that looks at `target`. The camera looks along +z, with
+/// +x to the right in the image. Returns `None` if both are the same point. An `up` along the view is replaced.
+fn look_at(origin: DVec3, target: DVec3, up: DVec3) -> Option<DAffine3> {
+    let forward = (target - origin).try_normalize()?;
+    let right = up.cross(forward).try_normalize();
+    let right = right.unwrap_or_else(|| forward.any_orthonormal_vector());
+    let to_world = DAffine3 {
+        matrix3: DMat3::from_cols(right, forward.cross(right), forward),
+        translation: origin,
+    };
+    Some(to_world.inverse())
+}

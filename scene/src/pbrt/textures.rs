@@ -1,0 +1,201 @@
+//! Textures of pbrt. Imports `parameters`, `spectra` and `import`.
+
+use glam::{Vec2, Vec3};
+
+use super::{Converter, parameters::Parameters, state::typed, tokens::Tokens};
+use crate::{
+    error::excerpt,
+    import::materials::{Color, checkerboard, uv_transform},
+    scene::{Encoding, Filter, Texture, Wrap},
+};
+
+impl Converter {
+    /// Reads and converts a texture of the current graphics state.
+    pub(super) fn texture(&mut self, tokens: &mut Tokens) -> Result<(), String> {
+        let name = tokens.text("a name")?;
+        let kind = tokens.text("the type of its values")?;
+        let (class, parameters) = typed(tokens)?;
+        let problem = |problem: String| format!("\"{}\": {problem}", excerpt(&name));
+        let is_number = kind == "float";
+        let color = self
+            .new_texture(&class, &parameters, is_number)
+            .map_err(problem)?;
+        match is_number {
+            true => {
+                self.scalars.insert(name, color.scalar());
+            }
+            false => {
+                self.colors.insert(name, color);
+            }
+        }
+        Ok(())
+    }
+
+    /// Converts a texture of a class. `is_number` is that of its values.
+    fn new_texture(
+        &mut self,
+        class: &str,
+        parameters: &Parameters,
+        is_number: bool,
+    ) -> Result<Color, String> {
+        Ok(match class {
+            "constant" => self.input(parameters, "value", 1.0, is_number)?,
+            "scale" => {
+                let texture = self.input(parameters, "tex", 1.0, is_number)?;
+                let scale = self.input(parameters, "scale", 1.0, true)?;
+                match (texture.texture, scale.texture) {
+                    (Some(_), Some(_)) => {
+                        self.note("approximated: the product of two textures by one of them");
+                        let mean = scale.mean(&self.scene.model.library);
+                        Color {
+                            factor: texture.factor * mean,
+                            ..texture
+                        }
+                    }
+                    (None, Some(_)) => Color {
+                        factor: texture.factor * scale.factor,
+                        ..scale
+                    },
+                    _ => Color {
+                        factor: texture.factor * scale.factor,
+                        ..texture
+                    },
+                }
+            }
+            "mix" | "directionmix" => {
+                let first = self.input(parameters, "tex1", 0.0, is_number)?;
+                let second = self.input(parameters, "tex2", 1.0, is_number)?;
+                let amount = self.input(parameters, "amount", 0.5, true)?;
+                let textured = [first, second, amount];
+                if textured.iter().any(|color| color.texture.is_some()) {
+                    self.note("approximated: the mix of textures by its mean");
+                }
+                let [first, second, amount] =
+                    textured.map(|color| color.mean(&self.scene.model.library));
+                (first + (second - first) * amount).into()
+            }
+            "checkerboard" => self.checkerboard(parameters, is_number)?,
+            "imagemap" => self.image(parameters)?,
+            class => {
+                let class = excerpt(class);
+                self.note(format!(
+                    "not shown: textures of type `{class}`; grey is used"
+                ));
+                Vec3::splat(0.5).into()
+            }
+        })
+    }
+
+    /// Returns the input of a texture with this name, or `default` if there is none.
+    fn input(
+        &mut self,
+        parameters: &Parameters,
+        name: &str,
+        default: f32,
+        is_number: bool,
+    ) -> Result<Color, String> {
+        if !is_number {
+            return self.reflectance(parameters, name, default);
+        }
+        let scalar = self.scalar(parameters, name, default)?;
+        Ok(Color {
+            factor: Vec3::splat(scalar.factor),
+            texture: scalar.texture.map(|map| map.texture),
+        })
+    }
+
+    /// Converts a checkerboard. Textures inside it are replaced by their means, with a warning.
+    fn checkerboard(&mut self, parameters: &Parameters, is_number: bool) -> Result<Color, String> {
+        if parameters.number("dimension", 2.0) != 2.0 {
+            self.note("not shown: checkerboards in three dimensions; grey is used");
+            return Ok(Vec3::splat(0.5).into());
+        }
+        let inputs = [
+            self.input(parameters, "tex1", 1.0, is_number)?,
+            self.input(parameters, "tex2", 0.0, is_number)?,
+        ];
+        if inputs.iter().any(|input| input.texture.is_some()) {
+            self.note("approximated: textures inside a checkerboard by their means");
+        }
+        let colors = inputs.map(|input| input.mean(&self.scene.model.library));
+        let (scale, offset) = self.mapping(parameters);
+        // Meshes have v downwards, 1 − v. The image of two by two squares covers two units.
+        let to_uv = uv_transform(
+            Vec2::new(scale.x, -scale.y) / 2.0,
+            Vec2::new(offset.x, scale.y + offset.y) / 2.0,
+        );
+        Ok(Color {
+            factor: Vec3::ONE,
+            texture: Some(checkerboard(&mut self.scene.model.library, colors, to_uv)),
+        })
+    }
+
+    /// Converts a texture of an image file. One that cannot be read is grey, with a warning.
+    fn image(&mut self, parameters: &Parameters) -> Result<Color, String> {
+        let name = parameters.text("filename", "");
+        let opened = self.open_image(name);
+        let Some(image) = opened else {
+            return Ok(Vec3::splat(0.5).into());
+        };
+        if parameters.flag("invert", false) {
+            self.note("not used: `invert` of image textures");
+        }
+        let wrap = match parameters.text("wrap", "repeat") {
+            "clamp" => Wrap::Clamp,
+            "repeat" => Wrap::Repeat,
+            _ => {
+                self.note("approximated: the wrap mode `black` by `clamp`");
+                Wrap::Clamp
+            }
+        };
+        let encoding = match parameters.text("encoding", "sRGB") {
+            "linear" => Encoding::Linear,
+            "sRGB" => Encoding::Srgb,
+            _ => {
+                self.note("approximated: the gamma encoding of images by sRGB");
+                Encoding::Srgb
+            }
+        };
+        let (scale, offset) = self.mapping(parameters);
+        let texture = self.scene.model.library.add_texture(Texture {
+            wrap: [wrap; 2],
+            filter: match parameters.text("filter", "bilinear") {
+                "point" => Filter::Nearest,
+                _ => Filter::Bilinear,
+            },
+            // Meshes have v downwards, 1 − v, as images have.
+            transform: uv_transform(scale, Vec2::new(offset.x, 1.0 - scale.y - offset.y)),
+            ..Texture::new(image, encoding)
+        });
+        Ok(Color {
+            factor: Vec3::splat(parameters.number("scale", 1.0) as f32),
+            texture: Some(texture),
+        })
+    }
+
+    /// Returns the index of the image in a file; `None`, with a warning, if it cannot be read.
+    pub(super) fn open_image(&mut self, name: &str) -> Option<u32> {
+        let library = &mut self.scene.model.library;
+        let path = self.files.find_by_last_component(name);
+        match path.and_then(|path| library.open(&path)) {
+            Ok(image) => Some(image),
+            Err(problem) => {
+                let name = excerpt(name);
+                self.note(format!("the image `{name}` is left out: {problem}"));
+                None
+            }
+        }
+    }
+
+    /// Returns the scale and the offset of texture coordinates with v upwards.
+    fn mapping(&mut self, parameters: &Parameters) -> (Vec2, Vec2) {
+        if parameters.text("mapping", "uv") != "uv" {
+            self.note("approximated: spherical, cylindrical and planar mappings by the coordinates of the shape");
+        }
+        let pair = |u: &str, v: &str, default: f64| {
+            let number = |name: &str| parameters.number(name, default) as f32;
+            Vec2::new(number(u), number(v))
+        };
+        (pair("uscale", "vscale", 1.0), pair("udelta", "vdelta", 0.0))
+    }
+}

@@ -1,0 +1,43 @@
+//! Tests of scenes of Mitsuba and pbrt: what they mean, what is left out, and the error for each invalid file. The
+//! renderer's test `imported` compares their images with those of Mitsuba.
+
+mod mitsuba;
+mod pbrt;
+
+use std::{fs, path::Path};
+
+use raysieve_scene::{LoadOptions, Scene};
+use tempfile::TempDir;
+
+/// Writes files, of which the first is the scene, and loads it. Returns its error without the folder.
+fn load(files: &[(&str, &str)]) -> Result<Scene, String> {
+    load_with(files, &LoadOptions::default())
+}
+
+/// Loads a scene like [`load`], with options.
+fn load_with(files: &[(&str, &str)], options: &LoadOptions) -> Result<Scene, String> {
+    let folder = TempDir::new().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let path = folder.path().join(files[0].0);
+    let place = format!("{}/", folder.path().display());
+    Scene::load_with(&path, options).map_err(|error| error.line().replace(&place, ""))
+}
+
+/// Loads a file of this folder.
+fn example(name: &str) -> Scene {
+    let path = Path::new("tests/imported").join(name);
+    Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Asserts that one of the scene's warnings contains a text.
+fn assert_noted(scene: &Scene, text: &str) {
+    let notes = &scene.notes;
+    assert!(
+        notes.iter().any(|note| note.contains(text)),
+        "{text}: {notes:#?}"
+    );
+}

@@ -1,0 +1,353 @@
+//! Tests of Mitsuba scenes.
+
+use glam::Vec3;
+use raysieve_scene::{LoadOptions, PixelFilter, Projection, Scene, Surface};
+
+use super::{assert_noted, example, load, load_with};
+
+/// Loads a scene with these members.
+fn scene(members: &str) -> Result<Scene, String> {
+    load(&[(
+        "scene.xml",
+        &format!("<scene version=\"3.0.0\">{members}</scene>"),
+    )])
+}
+
+/// Returns the material of a sphere with this BSDF.
+fn surface(bsdf: &str) -> Surface {
+    scene(&format!("<shape type=\"sphere\">{bsdf}</shape>"))
+        .unwrap()
+        .materials[0]
+}
+
+/// Asserts that a scene is refused with an error that contains a text.
+fn refused(members: &str, text: &str) {
+    let error = scene(members).unwrap_err();
+    assert!(error.contains(text), "{error}");
+}
+
+const BALL: &str = "<shape type=\"sphere\"/>";
+
+#[test]
+fn each_element_is_read_or_reported() {
+    let scene = example("everything.xml");
+    assert_eq!((scene.size, scene.spp, scene.max_bounces), ((32, 16), 4, 4));
+    for note in [
+        "participating media",
+        "the BSDF `hair`",
+        "1 shape of type `bsplinecurve`",
+        "`sheen` of `principled`",
+        "the filter `tent`",
+        "anisotropic roughness",
+        "bump maps",
+        "camera 1 of its cameras 1 \"front\", 2 \"top\"",
+    ] {
+        assert_noted(&scene, note);
+    }
+    assert!(scene.camera.lens.is_some());
+    assert!(scene.instances.len() > 4 && scene.lights.len() >= 4);
+}
+
+#[test]
+fn a_camera_is_chosen_by_its_id() {
+    let sensors = "<sensor type=\"perspective\" id=\"a\"/><sensor type=\"orthographic\" id=\"b\"/>";
+    let text = format!("<scene>{sensors}{BALL}</scene>");
+    let options = LoadOptions {
+        camera: Some("b".to_owned()),
+        ..LoadOptions::default()
+    };
+    let chosen = load_with(&[("scene.xml", &text)], &options).unwrap();
+    assert_eq!(
+        chosen.camera.projection,
+        Projection::Orthographic { width: 2.0 }
+    );
+    let options = LoadOptions {
+        time: Some(1.0),
+        ..LoadOptions::default()
+    };
+    let error = load_with(&[("scene.xml", &text)], &options).unwrap_err();
+    assert!(error.contains("has no time to choose"), "{error}");
+}
+
+#[test]
+fn the_angle_of_view_follows_its_axis() {
+    let fov = |parameters: &str| {
+        let sensor = format!(
+            "<sensor type=\"perspective\">{parameters}<film type=\"hdrfilm\"><integer name=\"width\" value=\"200\"/>\
+             <integer name=\"height\" value=\"100\"/></film></sensor>{BALL}"
+        );
+        match scene(&sensor).unwrap().camera.projection {
+            Projection::Perspective { fov_degrees } => fov_degrees,
+            Projection::Orthographic { .. } => panic!(),
+        }
+    };
+    let angle = |axis: &str| {
+        fov(&format!(
+            "<float name=\"fov\" value=\"60\"/><string name=\"fov_axis\" value=\"{axis}\"/>"
+        ))
+    };
+    let wide = 2.0 * (2.0 * 30.0_f32.to_radians().tan()).atan().to_degrees();
+    for (axis, expected) in [
+        ("x", 60.0),
+        ("larger", 60.0),
+        ("y", wide),
+        ("smaller", wide),
+    ] {
+        assert!((angle(axis) - expected).abs() < 1e-3, "{axis}");
+    }
+    // Half the width of a film with a diagonal of 43.27 mm, divided by 50 mm.
+    let expected = 2.0
+        * (43.266_617_f32 / 100.0 / 1.25_f32.sqrt())
+            .atan()
+            .to_degrees();
+    assert!((fov("") - expected).abs() < 1e-3);
+}
+
+#[test]
+fn a_film_has_a_gaussian_filter_without_another_one() {
+    let scene = scene(&format!("<sensor type=\"perspective\"/>{BALL}")).unwrap();
+    let expected = PixelFilter::Gaussian {
+        radius: 2.0,
+        sigma: 0.5,
+    };
+    assert_eq!(scene.camera.filter, expected);
+}
+
+#[test]
+fn an_image_is_mirrored_by_mirroring_the_scene() {
+    let scene = scene(
+        "<sensor type=\"perspective\"><transform name=\"to_world\"><scale x=\"-1\"/></transform></sensor>\
+         <shape type=\"sphere\"><point name=\"center\" x=\"2\" y=\"3\" z=\"4\"/></shape>",
+    )
+    .unwrap();
+    assert_eq!(scene.spheres[0].center, Vec3::new(-2.0, 3.0, 4.0));
+    assert_eq!(scene.camera.target.z.signum(), 1.0);
+}
+
+#[test]
+fn materials_have_the_parameters_of_their_bsdf() {
+    let grey = Surface::Diffuse {
+        albedo: Vec3::splat(0.5),
+        one_sided: true,
+    };
+    assert_eq!(surface(""), grey);
+    assert_eq!(surface("<bsdf type=\"diffuse\"/>"), grey);
+    let Surface::Diffuse { one_sided, .. } =
+        surface("<bsdf type=\"twosided\"><bsdf type=\"diffuse\"/></bsdf>")
+    else {
+        panic!();
+    };
+    assert!(!one_sided);
+    let Surface::Dielectric { ior, .. } = surface(
+        "<bsdf type=\"dielectric\"><string name=\"int_ior\" value=\"water\"/><string name=\"ext_ior\" value=\"diamond\"/></bsdf>",
+    ) else {
+        panic!();
+    };
+    assert!((ior - 1.333 / 2.419).abs() < 1e-5);
+    assert_eq!(
+        surface("<bsdf type=\"conductor\"/>"),
+        Surface::Mirror {
+            reflectance: Vec3::ONE,
+            one_sided: true
+        }
+    );
+    // An area light without a BSDF reflects nothing.
+    let Surface::Emissive {
+        albedo, radiance, ..
+    } = surface("<emitter type=\"area\"><rgb name=\"radiance\" value=\"1 2 3\"/></emitter>")
+    else {
+        panic!();
+    };
+    assert_eq!((albedo, radiance), (Vec3::ZERO, Vec3::new(1.0, 2.0, 3.0)));
+}
+
+#[test]
+fn spectra_become_linear_srgb_as_in_mitsuba() {
+    let albedo = |spectrum: &str| {
+        let bsdf = format!(
+            "<bsdf type=\"diffuse\"><spectrum name=\"reflectance\" value=\"{spectrum}\"/></bsdf>"
+        );
+        match surface(&bsdf) {
+            Surface::Diffuse { albedo, .. } => albedo,
+            _ => panic!(),
+        }
+    };
+    let close = |color: Vec3, expected: [f32; 3]| {
+        let expected = Vec3::from_array(expected);
+        assert!(
+            (color - expected).abs().max_element() < 2e-3,
+            "{color} {expected}"
+        );
+    };
+    // The values of Mitsuba 3.9.1 (scalar_rgb).
+    close(albedo("400:0.5, 700:0.5"), [0.497_67, 0.499_88, 0.497_45]);
+    close(
+        albedo("400:0.1, 500:.3, 600:.9, 700:.9"),
+        [1.0, 0.551_77, 0.153_9],
+    );
+    close(albedo("0.25"), [0.25; 3]);
+    let sky = |spectrum: &str| {
+        let emitter = format!(
+            "<emitter type=\"constant\"><spectrum name=\"radiance\" value=\"{spectrum}\"/></emitter>{BALL}"
+        );
+        scene(&emitter).unwrap().sky
+    };
+    close(sky("1"), [1.204_79, 0.948_29, 0.908_92]);
+    close(
+        sky("400:0.1, 500:1, 600:2, 700:3"),
+        [2.824, 1.360_26, 0.389_91],
+    );
+}
+
+#[test]
+fn defaults_are_replaced_and_references_may_precede_objects() {
+    let scene = scene(
+        "<default name=\"size\" value=\"3\"/><default name=\"size\" value=\"4\"/>\
+         <shape type=\"sphere\"><float name=\"radius\" value=\"$size\"/><ref id=\"later\"/></shape>\
+         <bsdf type=\"diffuse\" id=\"later\"><rgb name=\"reflectance\" value=\"0.$size\"/></bsdf>",
+    )
+    .unwrap();
+    assert_eq!(scene.spheres[0].radius, 3.0);
+    let Surface::Diffuse { albedo, .. } = scene.materials[0] else {
+        panic!();
+    };
+    assert_eq!(albedo, Vec3::splat(0.3));
+    refused(
+        "<shape type=\"sphere\"><float name=\"radius\" value=\"$r\"/></shape>",
+        "`$r` has no value",
+    );
+}
+
+#[test]
+fn included_files_lie_in_the_folder_and_do_not_include_themselves() {
+    let outer = "<scene><include filename=\"parts/ball.xml\"/></scene>";
+    let ball = format!("<scene>{BALL}</scene>");
+    let scene = load(&[("scene.xml", outer), ("parts/ball.xml", &ball)]).unwrap();
+    assert_eq!(scene.spheres.len(), 1);
+    let circle = "<scene><include filename=\"scene.xml\"/></scene>";
+    let error = load(&[("scene.xml", outer), ("parts/ball.xml", circle)]).unwrap_err();
+    assert!(error.contains("includes itself"), "{error}");
+    refused("<include filename=\"../x.xml\"/>", "without `..`");
+    refused("<include filename=\"/etc/x.xml\"/>", "expected a file");
+    refused("<include filename=\"none.xml\"/>", "does not exist");
+}
+
+#[test]
+fn many_includes_end() {
+    let twice = |name: &str| {
+        format!("<scene><include filename=\"{name}\"/><include filename=\"{name}\"/></scene>")
+    };
+    let names: Vec<String> = (0..20).map(|number| format!("{number}.xml")).collect();
+    let mut files: Vec<(&str, String)> = (0..19)
+        .map(|number| (names[number].as_str(), twice(&names[number + 1])))
+        .collect();
+    files.push((&names[19], format!("<scene>{BALL}</scene>")));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
+    let error = load(&files).unwrap_err();
+    assert!(
+        error.contains("more than 1000 files are included"),
+        "{error}"
+    );
+}
+
+#[test]
+fn entities_are_refused() {
+    let bomb = "<!DOCTYPE scene [<!ENTITY a \"ha\"><!ENTITY b \"&a;&a;&a;\">]><scene>&b;</scene>";
+    let error = load(&[("scene.xml", bomb)]).unwrap_err();
+    assert!(
+        error.contains("is not valid XML: XML with DTD detected"),
+        "{error}"
+    );
+}
+
+#[test]
+fn costly_xml_is_refused() {
+    let deep = format!(
+        "{}{}",
+        "<bsdf type=\"mask\">".repeat(1 << 18),
+        "</bsdf>".repeat(1 << 18)
+    );
+    refused(&deep, "is nested deeper than 64 elements");
+    let attributes: String = (0..1 << 16)
+        .map(|number| format!(" a{number}=\"\""))
+        .collect();
+    refused(&format!("<shape{attributes}/>"), "more than 100 attributes");
+    let spaces: String = (0..1 << 10)
+        .map(|number| format!("<a xmlns:n{number}=\"u\"/>"))
+        .collect();
+    refused(&spaces, "more than 16 XML namespaces");
+}
+
+#[test]
+fn references_in_a_circle_are_refused() {
+    refused(
+        "<bsdf type=\"mask\" id=\"a\"><ref id=\"b\"/></bsdf><bsdf type=\"mask\" id=\"b\"><ref id=\"a\"/></bsdf>\
+         <shape type=\"sphere\"><ref id=\"a\"/></shape>",
+        "contains itself",
+    );
+    refused(
+        "<shape type=\"shapegroup\" id=\"g\"><shape type=\"instance\"><ref id=\"g\"/></shape></shape>\
+         <shape type=\"instance\"><ref id=\"g\"/></shape>",
+        "contains itself",
+    );
+    refused(
+        "<texture type=\"scale\" id=\"t\"><ref id=\"t\"/></texture><shape type=\"sphere\"><bsdf type=\"diffuse\">\
+         <ref name=\"reflectance\" id=\"t\"/></bsdf></shape>",
+        "contains itself",
+    );
+}
+
+#[test]
+fn errors_name_the_place_the_cause_and_the_remedy() {
+    for (members, text) in [
+        ("", "has no shape that can be shown"),
+        (
+            "\n<shape type=\"obj\"><string name=\"filename\" value=\"a.obj\"/></shape>",
+            "shape (line 2): a.obj: does not exist",
+        ),
+        (
+            "<sensor type=\"perspective\"><float name=\"fov\" value=\"200\"/></sensor>",
+            "fov: found 200, expected",
+        ),
+        (
+            "<sensor type=\"perspective\"><float name=\"fov\" value=\"wide\"/></sensor>",
+            "`fov`: found `wide`, expected a number",
+        ),
+        (
+            "<shape type=\"sphere\"><transform name=\"to_world\"><skew/></transform></shape>",
+            "unknown step <skew>",
+        ),
+        (
+            "<shape type=\"sphere\"><bsdf type=\"conductor\"><string name=\"material\" value=\"Xx\"/></bsdf></shape>",
+            "expected a metal such as Au",
+        ),
+        (
+            "<shape type=\"sphere\"><emitter type=\"area\"><rgb name=\"radiance\" value=\"1e9\"/></emitter></shape>",
+            "too bright for the film",
+        ),
+        (
+            "<shape type=\"sphere\"><float name=\"radius\" value=\"1e30\"/></shape>",
+            "expected coordinates within 1e8 m",
+        ),
+    ] {
+        refused(members, text);
+    }
+    let error = load(&[("scene.xml", "<mesh/>")]).unwrap_err();
+    assert_eq!(
+        error,
+        "scene.xml: is not a Mitsuba scene, but has the root element <mesh>; expected <scene>"
+    );
+}
+
+#[test]
+fn a_missing_image_is_reported() {
+    let scene = scene(
+        "<shape type=\"sphere\"><bsdf type=\"diffuse\"><texture name=\"reflectance\" type=\"bitmap\">\
+         <string name=\"filename\" value=\"a.png\"/></texture></bsdf></shape>",
+    )
+    .unwrap();
+    assert_noted(&scene, "the image `a.png` is left out: does not exist");
+}

@@ -1,0 +1,239 @@
+//! Tests of pbrt scenes.
+
+use glam::Vec3;
+use raysieve_scene::{Light, LoadOptions, Masking, PixelFilter, Projection, Scene, Surface};
+
+use super::{assert_noted, example, load, load_with};
+
+/// Loads a scene with these directives after `WorldBegin`.
+fn world(directives: &str) -> Result<Scene, String> {
+    load(&[("scene.pbrt", &format!("WorldBegin\n{directives}"))])
+}
+
+/// Returns the material of a sphere after these directives.
+fn surface(directives: &str) -> Surface {
+    world(&format!("{directives}\nShape \"sphere\""))
+        .unwrap()
+        .materials[0]
+}
+
+/// Asserts that a file is refused with an error that contains a text.
+fn refused(file: &str, text: &str) {
+    let error = load(&[("scene.pbrt", file)]).unwrap_err();
+    assert!(error.contains(text), "{error}");
+}
+
+#[test]
+fn each_directive_is_read_or_reported() {
+    let scene = example("everything.pbrt");
+    assert_eq!((scene.size, scene.spp, scene.max_bounces), ((32, 16), 4, 5));
+    assert_eq!(scene.exposure_stops, 1.0);
+    for note in [
+        "participating media",
+        "1 shape of type `curve`",
+        "the filter `mitchell`",
+        "subdivision surfaces",
+        "subsurface scattering",
+        "bump maps",
+        "`mix` by a single material",
+    ] {
+        assert_noted(&scene, note);
+    }
+    assert!(scene.camera.lens.is_some() && scene.instances.len() > 4);
+}
+
+#[test]
+fn a_scene_without_settings_has_those_of_pbrt() {
+    let scene = load(&[(
+        "scene.pbrt",
+        "Camera \"perspective\" WorldBegin Shape \"sphere\"",
+    )])
+    .unwrap();
+    assert_eq!(
+        (scene.size, scene.spp, scene.max_bounces),
+        ((1280, 720), 16, 5)
+    );
+    let Projection::Perspective { fov_degrees } = scene.camera.projection else {
+        panic!();
+    };
+    // 90 degrees along the shorter side.
+    let expected = 2.0 * (1280.0_f32 / 720.0).atan().to_degrees();
+    assert!((fov_degrees - expected).abs() < 1e-3);
+    let expected = PixelFilter::Gaussian {
+        radius: 1.5,
+        sigma: 0.5,
+    };
+    assert_eq!(scene.camera.filter, expected);
+}
+
+#[test]
+fn left_handed_coordinates_are_mirrored() {
+    let ball = "LookAt 0 0 5 0 0 0 0 1 0\nCamera \"perspective\"\nWorldBegin\nTranslate 2 0 0 Shape \"sphere\"";
+    let scene = load(&[("scene.pbrt", ball)]).unwrap();
+    assert_eq!(scene.spheres[0].center, Vec3::new(-2.0, 0.0, 0.0));
+    let scene = load(&[("scene.pbrt", &format!("Scale -1 1 1\n{ball}"))]).unwrap();
+    assert_eq!(scene.spheres[0].center, Vec3::new(2.0, 0.0, 0.0));
+}
+
+#[test]
+fn roughness_becomes_alpha() {
+    let roughness =
+        |parameters: &str| match surface(&format!("Material \"conductor\" {parameters}")) {
+            Surface::RoughConductor { roughness, .. } => roughness,
+            surface => panic!("{surface:?}"),
+        };
+    let remapped = roughness("\"float roughness\" 0.25");
+    assert_eq!(
+        (remapped.alpha, remapped.masking),
+        (0.5, Masking::HeightCorrelated)
+    );
+    assert!(!remapped.energy_compensation);
+    assert_eq!(
+        roughness("\"float roughness\" 0.25 \"bool remaproughness\" false").alpha,
+        0.25
+    );
+    assert!(matches!(
+        surface("Material \"conductor\""),
+        Surface::Conductor { .. }
+    ));
+    assert!(matches!(
+        surface("Material \"dielectric\""),
+        Surface::Dielectric { .. }
+    ));
+}
+
+#[test]
+fn lights_have_the_brightness_of_pbrt() {
+    let lights = |directive: &str| world(&format!("{directive} Shape \"sphere\"")).unwrap();
+    let point = |directive: &str| match lights(directive).lights[..] {
+        [Light::Point { intensity, .. }] => intensity,
+        ref lights => panic!("{lights:?}"),
+    };
+    let grey = point("LightSource \"point\" \"rgb I\" [ 2 2 2 ] \"float scale\" 3");
+    assert_eq!(grey, Vec3::splat(6.0));
+    let power = point("LightSource \"point\" \"float power\" 12.566371");
+    assert!((power - 1.0).abs().max_element() < 1e-5);
+    // A black body has luminance 1, whatever its temperature.
+    let warm = point("LightSource \"point\" \"blackbody I\" 3000");
+    let luminance = warm.dot(Vec3::new(0.2126, 0.7152, 0.0722));
+    assert!((luminance - 1.0).abs() < 1e-3 && warm.x > warm.z);
+    assert_eq!(
+        lights("LightSource \"infinite\" \"rgb L\" [ 1 2 3 ]").sky,
+        Vec3::new(1.0, 2.0, 3.0)
+    );
+    let area = surface("AreaLightSource \"diffuse\" \"rgb L\" [ 1 1 1 ] \"bool twosided\" true");
+    assert!(matches!(
+        area,
+        Surface::Emissive {
+            both_sides: true,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn attributes_restore_the_graphics_state() {
+    let scene = world(
+        "AttributeBegin Translate 1 0 0 Material \"dielectric\" AttributeEnd Shape \"sphere\"\n\
+         TransformBegin Translate 5 0 0 Material \"dielectric\" TransformEnd Shape \"sphere\"",
+    )
+    .unwrap();
+    assert_eq!(scene.spheres[1].center, Vec3::ZERO);
+    assert!(matches!(scene.materials[0], Surface::Diffuse { .. }));
+    assert!(matches!(scene.materials[1], Surface::Dielectric { .. }));
+}
+
+#[test]
+fn included_files_lie_in_the_folder_and_do_not_include_themselves() {
+    let outer = "WorldBegin Include \"parts/ball.pbrt\"";
+    let scene = load(&[
+        ("scene.pbrt", outer),
+        ("parts/ball.pbrt", "Shape \"sphere\""),
+    ])
+    .unwrap();
+    assert_eq!(scene.spheres.len(), 1);
+    let error = load(&[
+        ("scene.pbrt", outer),
+        ("parts/ball.pbrt", "Include \"scene.pbrt\""),
+    ])
+    .unwrap_err();
+    assert!(error.contains("includes itself"), "{error}");
+    refused("Include \"../x.pbrt\"", "without `..`");
+}
+
+#[test]
+fn errors_name_the_line_the_cause_and_the_remedy() {
+    for (file, text) in [
+        ("", "has no shape that can be shown"),
+        (
+            "WorldBegin\nShape",
+            "line 2: Shape: expected a type in quotes",
+        ),
+        ("\n\nSphere 1", "line 3: Sphere: is no directive of pbrt-v4"),
+        ("AttributeEnd", "there is no AttributeBegin before it"),
+        ("ObjectEnd", "there is no ObjectBegin before it"),
+        ("ObjectInstance \"a\"", "there is no object \"a\""),
+        ("Translate 1 2", "expected 3 numbers"),
+        ("Translate 1 2 x", "found `x`, expected a number"),
+        ("Shape \"sphere", "has no closing quote"),
+        (
+            "Shape \"sphere\" \"float radius\" [ 1",
+            "the list has no closing `]`",
+        ),
+        (
+            "Shape \"sphere\" \"radius\" 1",
+            "expected a type and a name",
+        ),
+        (
+            "Shape \"sphere\" \"float radius\" [ 1 \"a\" ]",
+            "has numbers and texts",
+        ),
+        (
+            "Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 ] \"integer indices\" [ 0 0 9 ]",
+            "found 9, expected the number of one of 1 vertices",
+        ),
+        (
+            "Shape \"plymesh\" \"string filename\" \"a.ply\"",
+            "a.ply: does not exist",
+        ),
+        (
+            "Film \"rgb\" \"integer xresolution\" 0",
+            "must be at least 1x1 pixel",
+        ),
+        ("1 2 3", "is no directive"),
+    ] {
+        refused(file, text);
+    }
+    let options = LoadOptions {
+        variant: Some("a".to_owned()),
+        ..LoadOptions::default()
+    };
+    let error = load_with(&[("scene.pbrt", "")], &options).unwrap_err();
+    assert!(error.contains("has no variant to choose"), "{error}");
+}
+
+#[test]
+fn states_and_includes_are_limited() {
+    refused(
+        &"AttributeBegin\n".repeat(5000),
+        "more than 4096 states are saved at once",
+    );
+    let mixes: String = (1..20)
+        .map(|number| {
+            let inner = number - 1;
+            format!(
+                "MakeNamedMaterial \"{number}\" \"string type\" \"mix\" \"string materials\" [ \"{inner}\" \"{inner}\" ]\n"
+            )
+        })
+        .collect();
+    let file = format!(
+        "MakeNamedMaterial \"0\" \"string type\" \"diffuse\"\n{mixes}NamedMaterial \"19\" Shape \"sphere\""
+    );
+    refused(&file, "materials are mixed more than 8 times");
+}
+
+#[test]
+fn a_triangle_needs_no_indices() {
+    let scene = world("Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 1 0 0 0 1 0 ]").unwrap();
+    assert_eq!(scene.triangles.len(), 1);
+}
