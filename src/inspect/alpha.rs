@@ -66,7 +66,7 @@ pub(super) fn alpha(
         .map(|pixel| {
             let counts = counts(pixel, SAMPLES);
             let sees_ground = u8::from(counts.on_ground > 0);
-            counts.hits as u8 | sees_ground * SEES_GROUND
+            counts.hits as u8 | (sees_ground * SEES_GROUND)
         })
         .collect_into_vec(&mut first);
     let refined = |pixel: u32| {

@@ -421,7 +421,7 @@ pub(super) fn background(text: &str) -> Result<Background, String> {
             let code = code.ok_or(
                 "expected env, transparent, or a color such as #f0f0f0 (in quotes for a shell), white, gray or black",
             )?;
-            [code >> 16, code >> 8 & 255, code & 255]
+            [code >> 16, (code >> 8) & 255, code & 255]
         }
     };
     let linear = codes.map(|code| srgb_value(f64::from(code) / 255.0));
