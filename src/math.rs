@@ -194,8 +194,7 @@ pub fn log_base_2(x: f32) -> f32 {
     let t = (mantissa - 1.0) / (mantissa + 1.0);
     let s = t * t;
     exponent
-        + t * (2.885_39
-            + s * (0.961_796_7 + s * (0.577_078 + s * (0.412_198_6 + s * 0.320_598_9))))
+        + t * (2.885_39 + s * (0.961_796_7 + s * (0.577_078 + s * (0.412_198_6 + s * 0.320_598_9))))
 }
 
 /// Returns 2ˣ, within 2.5 units in the last place: 0 up to −126, and infinity from 126 on.
