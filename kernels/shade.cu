@@ -42,8 +42,8 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
 }
 
 // 768 threads share a multiprocessor, with at most 80 registers each: more warps hide more latency than the spilled
-// registers cost. With instances and without rare features, 512 threads are faster.
-constexpr u32 RESIDENT_THREADS = INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0 ? 512 : 768;
+// registers cost. With instances and without rare features, 512 threads are faster. Extended materials need the registers.
+constexpr u32 RESIDENT_THREADS = HAS(EXTENDED) || (INSTANCED && (KINDS & INSTANCED_LIGHTS) == 0) ? 512 : 768;
 
 extern "C" __global__ void __launch_bounds__(SHADE_THREADS, RESIDENT_THREADS / SHADE_THREADS)
     KERNEL(DeviceScene scene, PathBuffers paths, u32 bounce, const u32 *queue_length, u32 scatters,

@@ -182,6 +182,31 @@ pub fn half_power(x: f32) -> f32 {
     near_1 * f32::from_bits((127 - nearest) << 23)
 }
 
+/// Returns the base-2 logarithm of a positive number, within 2e-7 plus 1.5 units in the last place. Numbers below the
+/// smallest normal one, and NaN, count as that one.
+#[inline]
+pub fn log_base_2(x: f32) -> f32 {
+    // The bits of √½, from which the mantissa starts.
+    const HALF_ROOT: u32 = 0x3f35_04f3;
+    let bits = max_f32(x, f32::MIN_POSITIVE).to_bits() + (0x3f80_0000 - HALF_ROOT);
+    let exponent = (bits >> 23) as f32 - 127.0;
+    let mantissa = f32::from_bits((bits & 0x007f_ffff) + HALF_ROOT);
+    let t = (mantissa - 1.0) / (mantissa + 1.0);
+    let s = t * t;
+    exponent
+        + t * (2.885_39 + s * (0.961_796_7 + s * (0.577_078 + s * (0.412_198_6 + s * 0.320_598_9))))
+}
+
+/// Returns 2ˣ, within 2.5 units in the last place: 0 up to −126, and infinity from 126 on.
+#[inline]
+pub fn power_of_2(x: f32) -> f32 {
+    if x < 0.0 {
+        half_power(-x)
+    } else {
+        1.0 / half_power(x)
+    }
+}
+
 /// Transforms a direction from the local frame whose z axis is `normal` (of length 1) to world space (Duff et al.
 /// 2017).
 #[inline(always)]

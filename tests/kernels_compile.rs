@@ -18,7 +18,7 @@ use harness::{Share, Tests};
 use rayon::prelude::*;
 use raysieve::{
     device::{kernel_variant::KernelVariant, kernels::SHIPPED},
-    shading::material::{ALL_KINDS, RARE_KINDS},
+    shading::material::{ALL_KINDS, EXTENDED_KINDS, RARE_KINDS},
     stages::{sources, sources_for},
 };
 
@@ -35,7 +35,7 @@ const MAX_REGISTERS_TRAVERSAL: u32 = 64;
 const MAX_SPILL_TRAVERSAL: u32 = 4;
 /// Maximum number of registers per thread of the megakernel, which keeps a whole path; 3 blocks fit.
 const MAX_REGISTERS_MEGAKERNEL: u32 = 168;
-/// Maximum number of bytes per thread that traversal of instances and shading of rare materials may spill.
+/// Maximum number of bytes per thread that traversal of instances and shading of rare or extended materials may spill.
 ///
 /// Fewer blocks with more registers are slower (docs/experiments/044-spills-for-occupancy.md).
 const MAX_SPILL_FOR_OCCUPANCY: u32 = 1024;
@@ -226,9 +226,9 @@ fn shipped_kernels_cover_every_kind_of_scene() {
             .filter(move |bit| kinds & bit != 0)
     };
     for common in bits(ALL_KINDS) {
-        for rare in bits(RARE_KINDS).chain([0]) {
+        for rare in bits(RARE_KINDS | EXTENDED_KINDS).chain([0]) {
             for (instanced, alpha_tested) in [(false, false), (true, false), (true, true)] {
-                // Rare features need textures or instances.
+                // Rare features need textures or instances, and extended materials use the same kernels.
                 if rare != 0 && !instanced {
                     continue;
                 }
@@ -286,7 +286,8 @@ fn shipped_ptx_assembles_within_its_register_limit(ptxas: &PathBuf) {
 /// Returns whether a kernel trades registers for more resident blocks.
 fn spills_for_occupancy(kernel: &str) -> bool {
     let traverses = kernel.starts_with("intersect_") || kernel.starts_with("shadow_");
-    traverses && kernel != "intersect_sky" || kernel.starts_with("shade")
+    let shades = kernel.starts_with("shade") || kernel == "megakernel_extended";
+    traverses && kernel != "intersect_sky" || shades
 }
 
 /// Asserts that each kernel keeps to its limits of registers and spilled bytes.

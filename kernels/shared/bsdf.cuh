@@ -1,8 +1,10 @@
 // BSDFs: evaluation, pdf and sampling of a material at a hit. Twin: src/shading/bsdf.rs.
+#include "extended.cuh"
 #include "layered.cuh"
 #include "specular.cuh"
 
-inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f32 cos_coat, bool front) {
+inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f32 cos_coat, f32 along2,
+                    bool front) {
     Bsdf bsdf = {};
     bsdf.color = material.color;
     bsdf.kind = material.kind;
@@ -19,6 +21,9 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f3
         compensate_dielectric(tables, bsdf, cos_eye, front);
     }
     if (HAS(LAYERED) && bsdf.kind == LAYERED) resolve_layers(tables, bsdf, material, cos_eye, cos_coat, front);
+    if (HAS(EXTENDED) && bsdf.kind == EXTENDED) {
+        resolve_extended(tables, bsdf, material, cos_eye, cos_coat, along2, front);
+    }
     return bsdf;
 }
 
@@ -32,6 +37,7 @@ inline BsdfValue bsdf_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Ve
     if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR) return metal_value(tables, bsdf, normal, to_eye, to_light);
     if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC) return glass_value(tables, bsdf, normal, to_eye, to_light);
     if (HAS(LAYERED) && bsdf.kind == LAYERED) return layered_value(tables, bsdf, normal, to_eye, to_light);
+    if (HAS(EXTENDED) && bsdf.kind == EXTENDED) return extended_value(tables, bsdf, normal, to_eye, to_light);
     return no_value();
 }
 
@@ -43,6 +49,8 @@ inline BsdfSample bsdf_sample(const f32 *tables, const Bsdf &bsdf, Vec3 normal, 
     }
     SampledDirection way = HAS(LAYERED) && bsdf.kind == LAYERED
                                ? sample_layers(bsdf, normal, to_eye, choice, u, v)
+                           : HAS(EXTENDED) && bsdf.kind == EXTENDED
+                               ? sample_extended(bsdf, normal, to_eye, choice, u, v)
                                : sample_rough(bsdf, normal, to_eye, choice, u, v);
     BsdfValue value = bsdf_value(tables, bsdf, normal, to_eye, way.direction);
     bool leaves = dot(normal, way.direction) * way.side > 0.0f && value.pdf > 0.0f;

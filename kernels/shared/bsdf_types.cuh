@@ -23,6 +23,16 @@ struct Bsdf {
     Vec3 coat_normal;
     f32 coat_transmittance;
     f32 coat_probability, facets_cumulative, diffuse_cumulative;
+    Vec3 tangent;
+    f32 alpha_along;
+    u32 anisotropic_table;
+    f32 metallic;
+    f32 film, film_ior, film_thickness, film_transmittance;
+    Vec3 behind, sheen;
+    f32 sheen_strength, sheen_alpha;
+    u32 sheen_table;
+    f32 sheen_transmittance;
+    f32 behind_cumulative, sheen_cumulative;
 };
 
 struct BsdfValue {

@@ -4,6 +4,7 @@
 #include "energy.cuh"
 #include "material.cuh"
 #include "microfacet.cuh"
+#include "thin_film.cuh"
 
 inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bool front) {
     bsdf.back = front ? 0 : 1;
@@ -16,11 +17,30 @@ inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bo
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
 }
 
-inline f32 reflected_part(const Bsdf &bsdf, const Fresnel &split) {
+inline f32 coated_part(const Bsdf &bsdf, f32 reflected, f32 cos_out) {
     bool coated = bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
-    if (!coated) return split.reflected;
-    f32 coat = bsdf.coat * (0.04f + 0.96f * schlick(split.cos_out));
-    return split.reflected + (1.0f - split.reflected) * coat;
+    if (!coated) return reflected;
+    f32 coat = bsdf.coat * (0.04f + 0.96f * schlick(cos_out));
+    return reflected + (1.0f - reflected) * coat;
+}
+
+inline Vec3 filmed_glass(const Bsdf &bsdf, f32 cos_in, const Fresnel &split) {
+    Vec3 plain = {split.reflected, split.reflected, split.reflected};
+    if (split.reflected >= 1.0f) return plain;
+    f32 outside = bsdf.back == 1 ? split.cos_out : cos_in;
+    f32 amplitude = (1.0f - bsdf.eta) / (1.0f + bsdf.eta);
+    f32 base = amplitude * amplitude;
+    Vec3 film = film_reflectance(outside, bsdf.film_ior, bsdf.film_thickness, {base, base, base});
+    return plain + (film - plain) * bsdf.film;
+}
+
+inline f32 reflected_part(const Bsdf &bsdf, f32 cos_in, const Fresnel &split) {
+    if (HAS(EXTENDED) && bsdf.film > 0.0f) {
+        Vec3 film = filmed_glass(bsdf, cos_in, split);
+        f32 mean = (film.x + film.y + film.z) * (1.0f / 3.0f);
+        return coated_part(bsdf, mean, split.cos_out);
+    }
+    return coated_part(bsdf, split.reflected, split.cos_out);
 }
 
 inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
@@ -38,7 +58,7 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
     f32 seen = 0.0f;
     if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
-        f32 reflected = reflected_part(bsdf, fresnel(eye_half, bsdf.eta));
+        f32 reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
         f32 facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         f32 part = reflects ? reflected : 1.0f - reflected;
         seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
@@ -64,7 +84,7 @@ inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye,
     Vec3 mirrored = reflect(-to_eye, facet);
     if (bsdf.kind != ROUGH_CONDUCTOR) {
         Fresnel split = fresnel(cos_in, bsdf.eta);
-        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * reflected_part(bsdf, split)) {
+        if (choice >= bsdf.lost + (1.0f - bsdf.lost) * reflected_part(bsdf, cos_in, split)) {
             if ((bsdf.flags & THIN) != 0) return {mirrored - normal * (2.0f * dot(normal, mirrored)), -1.0f};
             return {refract(-to_eye, facet, bsdf.eta, cos_in, split.cos_out), -1.0f};
         }

@@ -28,3 +28,36 @@ inline f32 hemispherical(const f32 *tables, u32 table, u32 mean, f32 alpha) {
     const f32 *at = tables + (table + row.lower * ROW + 2 * COSINES + mean);
     return at[0] + (at[ROW] - at[0]) * row.weight;
 }
+
+inline f32 anisotropic_directional(const f32 *tables, u32 table, u32 function, f32 alpha_x, f32 alpha_y, f32 along2,
+                                   f32 cosine) {
+    Place x = table_place(sqrtf(max_f32(alpha_x, 0.0f)), ANISOTROPIC_ROUGHNESSES);
+    Place y = table_place(sqrtf(max_f32(alpha_y, 0.0f)), ANISOTROPIC_ROUGHNESSES);
+    Place turn = table_place(along2, TURNS);
+    Place column = table_place(sqrtf(max_f32(cosine, 0.0f)), ANISOTROPIC_COSINES);
+    f32 sum = 0.0f;
+    for (u32 corner = 0; corner < 8; corner++) {
+        u32 upper_x = corner >> 2, upper_y = (corner >> 1) & 1, upper_turn = corner & 1;
+        u32 pair = (function * ANISOTROPIC_ROUGHNESSES + x.lower + upper_x) * ANISOTROPIC_ROUGHNESSES;
+        u32 row = (pair + y.lower + upper_y) * TURNS + turn.lower + upper_turn;
+        const f32 *at = tables + (table + row * ANISOTROPIC_COSINES + column.lower);
+        f32 value = at[0] + (at[1] - at[0]) * column.weight;
+        f32 share_x = upper_x == 1 ? x.weight : 1.0f - x.weight;
+        f32 share_y = upper_y == 1 ? y.weight : 1.0f - y.weight;
+        f32 share_turn = upper_turn == 1 ? turn.weight : 1.0f - turn.weight;
+        sum += value * (share_x * share_y * share_turn);
+    }
+    return sum;
+}
+
+inline f32 anisotropic_mean(const f32 *tables, u32 table, u32 function, f32 alpha_x, f32 alpha_y) {
+    Place x = table_place(sqrtf(max_f32(alpha_x, 0.0f)), ANISOTROPIC_ROUGHNESSES);
+    Place y = table_place(sqrtf(max_f32(alpha_y, 0.0f)), ANISOTROPIC_ROUGHNESSES);
+    u32 pairs = ANISOTROPIC_ROUGHNESSES * ANISOTROPIC_ROUGHNESSES;
+    u32 means = table + (2 * TURNS * ANISOTROPIC_COSINES + function) * pairs;
+    const f32 *at = tables + (means + x.lower * ANISOTROPIC_ROUGHNESSES + y.lower);
+    const f32 *below = at + ANISOTROPIC_ROUGHNESSES;
+    f32 upper = at[0] + (at[1] - at[0]) * y.weight;
+    f32 lower = below[0] + (below[1] - below[0]) * y.weight;
+    return upper + (lower - upper) * x.weight;
+}

@@ -12,11 +12,13 @@ inline f32 schlick_albedo(const f32 *tables, u32 table, f32 alpha, f32 cosine, f
     return f0 * (1.0f - lost - at_grazing) + f90 * at_grazing;
 }
 
-inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
-                           bool front) {
-    bool thin = (bsdf.flags & THIN) != 0;
-    f32 alpha = bsdf.alpha;
-    u32 table = bsdf.mirrors;
+struct BoundaryEnergy {
+    f32 lost, at_grazing, mean_lost, mean_grazing;
+};
+
+inline f32 resolve_base(Bsdf &bsdf, const Material &material, const BoundaryEnergy &energy) {
+    f32 lost = energy.lost, at_grazing = energy.at_grazing;
+    f32 mean_lost = energy.mean_lost, mean_grazing = energy.mean_grazing;
     f32 dielectric = 1.0f - material.metallic;
     f32 even = dielectric * (1.0f - material.transmission);
     bsdf.glass = dielectric * material.transmission;
@@ -25,10 +27,6 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
     bsdf.boundary_f0 = max_component(material.eta);
     bsdf.boundary_f90 = material.specular;
 
-    f32 lost = directional(tables, table, LOST, alpha, cos_eye);
-    f32 at_grazing = directional(tables, table, GRAZING, alpha, cos_eye);
-    f32 mean_lost = hemispherical(tables, table, LOST, alpha);
-    f32 mean_grazing = hemispherical(tables, table, GRAZING, alpha);
     Vec3 white = {1.0f, 1.0f, 1.0f};
     Vec3 mean = bsdf.color + (white - bsdf.color) * (1.0f / 21.0f);
     Vec3 again = {multiple_scattering_tint(mean.x, mean_lost), multiple_scattering_tint(mean.y, mean_lost),
@@ -45,7 +43,23 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
                 base.z * leaves / (1.0f - base.z * (1.0f - leaves))};
     }
     bsdf.diffuse = base * (even * share(entered, mean_entered));
+    return mean_entered;
+}
 
+inline void choose_lobes(Bsdf &bsdf, const BoundaryEnergy &energy, f32 mean_entered) {
+    f32 facets = max_component(bsdf.f0) * (1.0f - energy.lost - energy.at_grazing) + bsdf.f90 * energy.at_grazing;
+    f32 evenly =
+        max_component(bsdf.multiple_scattering) * energy.mean_lost + max_component(bsdf.diffuse) * mean_entered;
+    f32 rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
+    bsdf.coat_probability = 1.0f - bsdf.coat_transmittance;
+    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
+    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+}
+
+inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material &material, f32 lost, f32 mean_lost,
+                                   f32 cos_eye, f32 cos_coat, bool front) {
+    bool thin = (bsdf.flags & THIN) != 0;
+    u32 table = bsdf.mirrors;
     bool inside = !front && !thin && bsdf.glass > 0.0f;
     bsdf.coat = material.clearcoat;
     bsdf.coat_alpha = material.clearcoat_alpha;
@@ -64,13 +78,47 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
     } else if (bsdf.glass > 0.0f) {
         compensate_dielectric(tables, bsdf, cos_eye, front);
     }
+}
 
-    f32 facets = max_component(bsdf.f0) * (1.0f - lost - at_grazing) + bsdf.f90 * at_grazing;
-    f32 evenly = max_component(bsdf.multiple_scattering) * mean_lost + max_component(bsdf.diffuse) * mean_entered;
-    f32 rest = share(bsdf.coat_transmittance, facets + evenly + bsdf.glass);
-    bsdf.coat_probability = 1.0f - bsdf.coat_transmittance;
-    bsdf.facets_cumulative = bsdf.coat_probability + rest * facets;
-    bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
+inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
+                           bool front) {
+    f32 alpha = bsdf.alpha;
+    u32 table = bsdf.mirrors;
+    BoundaryEnergy energy = {
+        directional(tables, table, LOST, alpha, cos_eye),
+        directional(tables, table, GRAZING, alpha, cos_eye),
+        hemispherical(tables, table, LOST, alpha),
+        hemispherical(tables, table, GRAZING, alpha),
+    };
+    f32 mean_entered = resolve_base(bsdf, material, energy);
+    resolve_coat_and_glass(tables, bsdf, material, energy.lost, energy.mean_lost, cos_eye, cos_coat, front);
+    choose_lobes(bsdf, energy, mean_entered);
+}
+
+inline BsdfValue coated_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light, Vec3 half,
+                              f32 grazing, bool reflects, Vec3 color, Vec3 evenly, f32 pdf) {
+    bool correlated = (bsdf.flags & CORRELATED) != 0;
+    Vec3 over = COAT_NORMAL(bsdf, normal);
+    f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
+    f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
+    f32 other = 1.0f - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
+    if (reflects) {
+        f32 mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+        f32 mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+        f32 mean = 1.0f - bsdf.coat * (0.04f * (1.0f - mean_lost - mean_grazing) + mean_grazing);
+        color = color * min_f32(bsdf.coat_transmittance, other) +
+                evenly * (bsdf.coat_transmittance * share(other, mean));
+        if (coat_eye > 0.0f && coat_light > 0.0f) {
+            f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
+            f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+            f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
+            color = color + Vec3{coat, coat, coat};
+            pdf = pdf + bsdf.coat_probability * seen;
+        }
+    } else {
+        color = color * ((bsdf.flags & THIN) != 0 ? min_f32(bsdf.coat_transmittance, other) : bsdf.coat_transmittance);
+    }
+    return {color, 1.0f, pdf};
 }
 
 inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
@@ -103,26 +151,7 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         pdf = pdf + (1.0f - bsdf.diffuse_cumulative) * glass.pdf;
     }
     if (coated) {
-        Vec3 over = COAT_NORMAL(bsdf, normal);
-        f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
-        f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
-        f32 other = 1.0f - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
-        if (reflects) {
-            f32 mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
-            f32 mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
-            f32 mean = 1.0f - bsdf.coat * (0.04f * (1.0f - mean_lost - mean_grazing) + mean_grazing);
-            color = color * min_f32(bsdf.coat_transmittance, other) +
-                    evenly * (bsdf.coat_transmittance * share(other, mean));
-            if (coat_eye > 0.0f && coat_light > 0.0f) {
-                f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
-                f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
-                f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
-                color = color + Vec3{coat, coat, coat};
-                pdf = pdf + bsdf.coat_probability * seen;
-            }
-        } else {
-            color = color * ((bsdf.flags & THIN) != 0 ? min_f32(bsdf.coat_transmittance, other) : bsdf.coat_transmittance);
-        }
+        return coated_value(tables, bsdf, normal, to_eye, to_light, half, grazing, reflects, color, evenly, pdf);
     }
     return {color, 1.0f, pdf};
 }

@@ -21,6 +21,21 @@ struct alignas(16) Material {
     f32 clearcoat_alpha;
     u32 maps;
     Vec3 absorption;
+    Vec3 sheen;
+    f32 sheen_alpha;
+    f32 anisotropy;
+    f32 anisotropy_cosine;
+    f32 anisotropy_sine;
+    f32 dispersion;
+    f32 film;
+    f32 film_ior;
+    f32 film_thickness;
+    f32 film_thickness_min;
+    Vec3 diffuse_transmission_color;
+    f32 diffuse_transmission;
+    u32 sheen_table;
+    u32 anisotropic_table;
+    u32 padding[2];
 };
 
 inline Vec3 reflect(Vec3 direction, Vec3 normal) {
@@ -58,6 +73,32 @@ inline CosineSample sample_cosine(Vec3 normal, f32 u, f32 v) {
 inline Vec3 transmitted(const Material &material, f32 distance) {
     return {half_power(material.absorption.x * distance), half_power(material.absorption.y * distance),
             half_power(material.absorption.z * distance)};
+}
+
+inline f32 dispersed_ior(const Material &material, u32 channel) {
+    f32 half_spread = (material.ior - 1.0f) * (0.025f * material.dispersion);
+    f32 ior = channel == 0   ? material.ior - half_spread
+              : channel == 1 ? material.ior
+                             : material.ior + half_spread;
+    if (material.ior > 1.0f) return max_f32(ior, 1.0f + WEAKEST_REFRACTION);
+    return min_f32(max_f32(ior, 0.1f), 1.0f - WEAKEST_REFRACTION);
+}
+
+struct ChosenChannel {
+    Vec3 throughput;
+    f32 ior, choice;
+};
+
+inline ChosenChannel choose_channel(const Material &material, Vec3 throughput, f32 choice) {
+    u32 red = throughput.x > 0.0f ? 1 : 0, green = throughput.y > 0.0f ? 1 : 0, blue = throughput.z > 0.0f ? 1 : 0;
+    u32 count = red + green + blue;
+    f32 place = choice * (f32)count;
+    u32 chosen = (u32)place;
+    f32 rest = count > 1 ? place - (f32)chosen : choice;
+    f32 scale = (f32)count;
+    if (red == 1 && chosen == 0) return {{throughput.x * scale, 0.0f, 0.0f}, dispersed_ior(material, 0), rest};
+    if (green == 1 && chosen == red) return {{0.0f, throughput.y * scale, 0.0f}, dispersed_ior(material, 1), rest};
+    return {{0.0f, 0.0f, throughput.z * scale}, dispersed_ior(material, 2), rest};
 }
 
 inline f32 power_heuristic(f32 drawn, f32 other) {

@@ -6,7 +6,7 @@
 struct alignas(16) MaterialTextures {
     Vec3 emission;
     f32 normal_scale;
-    u32 textures[12];
+    u32 textures[20];
     u32 used;
     f32 opacity;
     f32 cutoff;
@@ -54,6 +54,31 @@ inline Vec3 bent_normal(const Surface &surface, Vec3 normal, Vec3 value, f32 nor
     return normalize(surface.tangent * right + upwards * up + normal * away);
 }
 
+inline void apply_extended_map(Material &material, u32 place, const Texel &value, f32 part) {
+    switch (place) {
+    case MAP_SHEEN_COLOR: material.sheen = scale_color(material.sheen, value.rgb); break;
+    case MAP_SHEEN_ROUGHNESS:
+        material.sheen_alpha = max_f32(material.sheen_alpha * (part * part), MIN_SHEEN_ALPHA);
+        break;
+    case MAP_ANISOTROPY: {
+        f32 right = 2.0f * value.rgb.x - 1.0f, up = 2.0f * value.rgb.y - 1.0f;
+        f32 cosine = material.anisotropy_cosine, sine = material.anisotropy_sine;
+        material.anisotropy_cosine = cosine * right - sine * up;
+        material.anisotropy_sine = sine * right + cosine * up;
+        material.anisotropy = material.anisotropy * channel_value(value, 2);
+        break;
+    }
+    case MAP_FILM: material.film = material.film * part; break;
+    case MAP_FILM_THICKNESS: {
+        f32 thinnest = material.film_thickness_min;
+        material.film_thickness = thinnest + (material.film_thickness - thinnest) * part;
+        break;
+    }
+    case MAP_DIFFUSE_TRANSMISSION: material.diffuse_transmission = material.diffuse_transmission * part; break;
+    default: material.diffuse_transmission_color = scale_color(material.diffuse_transmission_color, value.rgb);
+    }
+}
+
 // A loop keeps a single inlined lookup, however many textures there are.
 inline Material material_at(const TextureAtlas &atlas, const Material &material, Surface &surface) {
     const MaterialTextures &maps = atlas.maps[material.maps];
@@ -84,7 +109,9 @@ inline Material material_at(const TextureAtlas &atlas, const Material &material,
             here.specular = here.specular * part;
             here.eta = here.eta * part;
             break;
-        default: here.eta = scale_color(here.eta, value.rgb);
+        case MAP_SPECULAR_COLOR: here.eta = scale_color(here.eta, value.rgb); break;
+        default:
+            if ((KINDS >> EXTENDED & 1u) != 0) apply_extended_map(here, place, value, part);
         }
     }
     if ((maps.used & (1u << MAP_COAT_NORMAL)) == 0) surface.coat = surface.shading;

@@ -102,6 +102,18 @@ inline f32 half_power(f32 x) {
     return near_1 * bits_to_float((127 - nearest) << 23);
 }
 
+inline f32 log_base_2(f32 x) {
+    constexpr u32 HALF_ROOT = 0x3f3504f3u;
+    u32 bits = float_to_bits(max_f32(x, 1.17549435e-38f)) + (0x3f800000u - HALF_ROOT);
+    f32 exponent = (f32)(bits >> 23) - 127.0f;
+    f32 mantissa = bits_to_float((bits & 0x007fffffu) + HALF_ROOT);
+    f32 t = (mantissa - 1.0f) / (mantissa + 1.0f);
+    f32 s = t * t;
+    return exponent + t * (2.8853901f + s * (0.9617967f + s * (0.577078f + s * (0.4121986f + s * 0.3205989f))));
+}
+
+inline f32 power_of_2(f32 x) { return x < 0.0f ? half_power(-x) : 1.0f / half_power(x); }
+
 inline Vec3 local_to_world(Vec3 normal, Vec3 local) {
     f32 sign = normal.z >= 0.0f ? 1.0f : -1.0f;
     f32 a = -1.0f / (sign + normal.z);

@@ -34,6 +34,41 @@ inline Vec3 sample_visible_normal(Vec3 normal, Vec3 to_eye, f32 alpha, f32 u, f3
     return normalize(local_to_world(normal, normalize(half)));
 }
 
+inline Vec3 in_frame(Vec3 normal, Vec3 tangent, Vec3 direction) {
+    return {dot(tangent, direction), dot(cross(normal, tangent), direction), dot(normal, direction)};
+}
+
+inline f32 anisotropic_root(Vec3 local, f32 alpha_x, f32 alpha_y) {
+    f32 x = local.x * alpha_x, y = local.y * alpha_y;
+    return sqrtf(local.z * local.z + x * x + y * y);
+}
+
+inline f32 anisotropic_density(Vec3 eye, Vec3 half, f32 alpha_x, f32 alpha_y) {
+    if (half.z <= 0.0f) return 0.0f;
+    f32 x = half.x / alpha_x, y = half.y / alpha_y;
+    f32 spread = x * x + y * y + half.z * half.z;
+    f32 area = alpha_x * alpha_y * spread * spread;
+    return 2.0f * INV_PI / (area * (eye.z + anisotropic_root(eye, alpha_x, alpha_y)));
+}
+
+inline f32 anisotropic_shadowing(Vec3 eye, Vec3 light, f32 alpha_x, f32 alpha_y) {
+    f32 root_eye = anisotropic_root(eye, alpha_x, alpha_y);
+    f32 root_light = anisotropic_root(light, alpha_x, alpha_y);
+    return light.z * (eye.z + root_eye) / (eye.z * root_light + light.z * root_eye);
+}
+
+inline Vec3 sample_anisotropic_normal(Vec3 normal, Vec3 tangent, Vec3 to_eye, f32 alpha_x, f32 alpha_y, f32 u, f32 v) {
+    Vec3 eye = in_frame(normal, tangent, to_eye);
+    Vec3 stretched = normalize({eye.x * alpha_x, eye.y * alpha_y, eye.z});
+    Pair disk = square_to_disk(u, v);
+    f32 height = 1.0f + stretched.z;
+    f32 drop = (disk.x * disk.x + disk.y * disk.y) * height;
+    f32 stretch = sqrtf(max_f32(0.0f, height * (2.0f - drop)));
+    Vec3 half = normalize({(disk.x * stretch + stretched.x) * alpha_x, (disk.y * stretch + stretched.y) * alpha_y,
+                           1.0f - drop + stretched.z});
+    return normalize(tangent * half.x + cross(normal, tangent) * half.y + normal * half.z);
+}
+
 inline f32 fresnel_conductor(f32 cosine, f32 eta, f32 k) {
     f32 cos2 = cosine * cosine;
     f32 sin2 = max_f32(0.0f, 1.0f - cos2);

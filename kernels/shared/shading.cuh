@@ -169,6 +169,7 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
         vertex.throughput.rgb = vertex.throughput.rgb * transmitted(material, hit.distance);
     }
     f32 side = front ? 1.0f : -1.0f;
+    Vec3 front_shading = surface.shading;
     surface.normal = surface.normal * side;
     surface.shading = INSTANCED ? consistent_normal(surface.shading * side, surface.normal, -vertex.ray.direction)
                              : surface.normal;
@@ -179,8 +180,22 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
         cos_coat = -dot(vertex.ray.direction, surface.coat);
     }
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, front);
+    Vec3 tangent = {0.0f, 0.0f, 0.0f};
+    f32 along2 = 0.0f;
+    if (HAS(EXTENDED) && material.kind == EXTENDED) {
+        Vec3 direction = anisotropy_direction(material, front_shading, surface.tangent, surface.handedness);
+        tangent = tangent_at(direction, surface.shading);
+        along2 = along_tangent(in_frame(surface.shading, tangent, -vertex.ray.direction));
+        if (material.dispersion > 0.0f && material.transmission > 0.0f) {
+            ChosenChannel chosen = choose_channel(material, vertex.throughput.rgb, choice.y);
+            vertex.throughput.rgb = chosen.throughput;
+            material.ior = chosen.ior;
+            choice.y = chosen.choice;
+        }
+    }
+    Bsdf bsdf = bsdf_of(scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
+    bsdf.tangent = tangent;
     scatter(scene, choice.x, bsdf, hit.primitive, surface, vertex);
     return max_component(vertex.throughput.rgb) > 0.0f &&
            survives_roulette(vertex.bounce, choice.y, vertex.throughput);

@@ -133,7 +133,7 @@
 //! # Textures
 //!
 //! `Texture(file: "wood.png")` may replace any colour of a material (`albedo`, `reflectance`, `radiance`, `base_color`,
-//! `specular_color`, `emission`) and any number of `Principled` with the range 0 to 1. `opacity` and `normal` take one
+//! `specular_color`, `sheen_color`, `diffuse_transmission_color`, `emission`) and any number of `Principled` with the range 0 to 1. `opacity` and `normal` take one
 //! too.
 //!
 //! | field of `Texture` | meaning | default |
@@ -233,7 +233,8 @@
 //! - A mesh with normals is smooth. Tangents for a normal map are computed if the file has none.
 //!
 //! **Materials of glTF** become `Principled`. The supported extensions are `emissive_strength`, `ior`, `specular`,
-//! `transmission`, `clearcoat`, `volume`, `unlit`, `texture_transform` and `pbrSpecularGlossiness`.
+//! `transmission`, `clearcoat`, `volume`, `sheen`, `anisotropy`, `iridescence`, `diffuse_transmission`, `dispersion`,
+//! `unlit`, `texture_transform` and `pbrSpecularGlossiness`.
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.

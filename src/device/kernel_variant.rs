@@ -3,14 +3,14 @@
 //! Many kernels are specialised, because code for features that a scene lacks would take registers and compile time.
 
 use super::render_scene::RenderScene;
-use crate::shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS};
+use crate::shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS};
 
 /// The features of a scene that select its kernel variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelVariant {
     /// Kinds of the materials and rare features, one bit each.
     pub materials: u32,
-    /// Whether the scene has instances or textures: not [`RenderScene::is_plain`].
+    /// Whether the scene has instances, textures or extended materials: not [`RenderScene::is_plain`].
     pub instanced: bool,
     /// Whether the scene has alpha-tested surfaces; if so, `instanced` is true.
     pub alpha_tested: bool,
@@ -41,7 +41,7 @@ impl KernelVariant {
     }
 
     /// Returns one example of each variant.
-    pub(crate) fn each() -> [KernelVariant; 6] {
+    pub(crate) fn each() -> [KernelVariant; 8] {
         [
             (PLAIN_KINDS, false, false),
             (PLAIN_KINDS, true, false),
@@ -50,6 +50,8 @@ impl KernelVariant {
             // Rare features need textures or instances.
             (ALL_KINDS | RARE_KINDS, true, false),
             (ALL_KINDS | RARE_KINDS, true, true),
+            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, false),
+            (ALL_KINDS | RARE_KINDS | EXTENDED_KINDS, true, true),
         ]
         .map(|(materials, instanced, alpha_tested)| KernelVariant {
             materials,
@@ -64,10 +66,12 @@ impl KernelVariant {
     pub(crate) fn known_materials(&self) -> u32 {
         if self.materials & !PLAIN_KINDS == 0 {
             PLAIN_KINDS
-        } else if self.materials & RARE_KINDS == 0 {
+        } else if self.materials & (RARE_KINDS | EXTENDED_KINDS) == 0 {
             ALL_KINDS
-        } else {
+        } else if self.materials & EXTENDED_KINDS == 0 {
             ALL_KINDS | RARE_KINDS
+        } else {
+            ALL_KINDS | RARE_KINDS | EXTENDED_KINDS
         }
     }
 }

@@ -87,6 +87,7 @@ fn of_kinds<P: Params>(
         ],
         film::NUMBERS,
         path::NUMBERS,
+        material::NUMBERS,
         bvh::NUMBERS,
         light::NUMBERS,
         pixel_noise::NUMBERS,

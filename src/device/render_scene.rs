@@ -29,8 +29,8 @@ use crate::{
     shading::{
         energy,
         material::{
-            ABSORBING, COAT_NORMALS, INSTANCED_LIGHTS, KIND_COUNT, Material, OTHER_LIGHTS,
-            SECOND_UV,
+            ABSORBING, COAT_NORMALS, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, Material,
+            OTHER_LIGHTS, SECOND_UV,
         },
         material_textures::{self, MAP_COAT_NORMAL, MAP_OPACITY, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -327,9 +327,9 @@ impl RenderScene {
         }
     }
 
-    /// Returns whether the kernel variants without instances and textures suffice.
+    /// Returns whether the kernel variants without instances, textures and extended materials suffice.
     pub fn is_plain(&self) -> bool {
-        self.instances.is_empty() && self.maps.is_empty()
+        self.instances.is_empty() && self.maps.is_empty() && self.kinds & EXTENDED_KINDS == 0
     }
 
     /// Returns the number of different material kinds in the scene.

@@ -11,8 +11,10 @@ use crate::{
     shading::{
         material::Material,
         material_textures::{
-            MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR, MAP_EMISSION,
-            MAP_METALLIC, MAP_NORMAL, MAP_OPACITY, MAP_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR,
+            MAP_ANISOTROPY, MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR,
+            MAP_DIFFUSE_TRANSMISSION, MAP_DIFFUSE_TRANSMISSION_COLOR, MAP_EMISSION, MAP_FILM,
+            MAP_FILM_THICKNESS, MAP_METALLIC, MAP_NORMAL, MAP_OPACITY, MAP_ROUGHNESS,
+            MAP_SHEEN_COLOR, MAP_SHEEN_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR,
             MAP_TRANSMISSION, MaterialTextures,
         },
         texture::{
@@ -103,6 +105,13 @@ fn map_index(parameter: Parameter) -> u32 {
         Parameter::SpecularColor => MAP_SPECULAR_COLOR,
         Parameter::Opacity => MAP_OPACITY,
         Parameter::ClearcoatNormal => MAP_COAT_NORMAL,
+        Parameter::SheenColor => MAP_SHEEN_COLOR,
+        Parameter::SheenRoughness => MAP_SHEEN_ROUGHNESS,
+        Parameter::Anisotropy => MAP_ANISOTROPY,
+        Parameter::Iridescence => MAP_FILM,
+        Parameter::IridescenceThickness => MAP_FILM_THICKNESS,
+        Parameter::DiffuseTransmission => MAP_DIFFUSE_TRANSMISSION,
+        Parameter::DiffuseTransmissionColor => MAP_DIFFUSE_TRANSMISSION_COLOR,
     }
 }
 

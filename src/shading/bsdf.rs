@@ -1,5 +1,5 @@
 //! BSDFs: evaluation, pdf and sampling of a material at a hit. Twin: `kernels/shared/bsdf.cuh`. Imports `bsdf_types`,
-//! `conductor`, `dielectric`, `layered`, `material`, `math`, `specular`.
+//! `conductor`, `dielectric`, `extended`, `layered`, `material`, `math`, `specular`.
 //!
 //! Directions are in world space, have length 1 and point away from the surface: `to_eye` to the previous path vertex,
 //! `to_light` to the next one. `normal` is the shading normal on the eye's side. Energy that single scattering on rough
@@ -10,8 +10,12 @@
 pub mod conductor;
 #[path = "dielectric.rs"]
 pub mod dielectric;
+#[path = "extended.rs"]
+pub mod extended;
 #[path = "layered.rs"]
 pub mod layered;
+#[path = "sheen.rs"]
+pub mod sheen;
 #[path = "specular.rs"]
 pub mod specular;
 
@@ -21,26 +25,29 @@ pub use self::specular::{is_specular, sample_specular};
 use self::{
     conductor::{compensate_conductor, metal_value},
     dielectric::{compensate_dielectric, glass_value, sample_rough},
+    extended::{extended_value, resolve_extended, sample_extended},
     layered::{layered_value, resolve_layers, sample_layers},
 };
 pub use crate::shading::bsdf_types::{Bsdf, BsdfSample, BsdfValue, NO_VALUE};
 use crate::{
     math::{INV_PI, dot},
     shading::material::{
-        COMPENSATED, DIFFUSE, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
+        COMPENSATED, DIFFUSE, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
         sample_cosine,
     },
 };
 
-/// Returns the BSDF of a material seen from its front or back. The caller sets `coat_normal` afterwards.
+/// Returns the BSDF of a material seen from its front or back. The caller sets `coat_normal` and `tangent` afterwards.
 ///
-/// `cos_eye` and `cos_coat` are the cosines of `to_eye` with the shading normals of the base and of the coat.
+/// `cos_eye` and `cos_coat` are the cosines of `to_eye` with the shading normals of the base and of the coat. `along2`
+/// is the squared cosine of the azimuth of `to_eye` to the tangent; only extended materials use it.
 #[inline]
 pub fn bsdf_of(
     tables: &[f32],
     material: &Material,
     cos_eye: f32,
     cos_coat: f32,
+    along2: f32,
     front: bool,
 ) -> Bsdf {
     let mut bsdf = unresolved_bsdf(material, front);
@@ -52,6 +59,10 @@ pub fn bsdf_of(
     }
     if bsdf.kind == LAYERED {
         resolve_layers(tables, &mut bsdf, material, cos_eye, cos_coat, front);
+    }
+    if bsdf.kind == EXTENDED {
+        let cosines = (cos_eye, cos_coat);
+        resolve_extended(tables, &mut bsdf, material, cosines, along2, front);
     }
     bsdf
 }
@@ -92,6 +103,22 @@ pub(crate) fn unresolved_bsdf(material: &Material, front: bool) -> Bsdf {
         coat_probability: 0.0,
         facets_cumulative: 0.0,
         diffuse_cumulative: 0.0,
+        tangent: Vec3::ZERO,
+        alpha_along: 0.0,
+        anisotropic_table: 0,
+        metallic: 0.0,
+        film: 0.0,
+        film_ior: 0.0,
+        film_thickness: 0.0,
+        film_transmittance: 0.0,
+        behind: Vec3::ZERO,
+        sheen: Vec3::ZERO,
+        sheen_strength: 0.0,
+        sheen_alpha: 0.0,
+        sheen_table: 0,
+        sheen_transmittance: 0.0,
+        behind_cumulative: 0.0,
+        sheen_cumulative: 0.0,
     }
 }
 
@@ -138,6 +165,7 @@ pub fn bsdf_value(
         ROUGH_CONDUCTOR => metal_value(tables, bsdf, normal, to_eye, to_light),
         ROUGH_DIELECTRIC => glass_value(tables, bsdf, normal, to_eye, to_light),
         LAYERED => layered_value(tables, bsdf, normal, to_eye, to_light),
+        EXTENDED => extended_value(tables, bsdf, normal, to_eye, to_light),
         _ => NO_VALUE,
     }
 }
@@ -158,10 +186,10 @@ pub fn bsdf_sample(
     if bsdf.kind == DIFFUSE {
         return sample_diffuse(bsdf.color, normal, u, v);
     }
-    let (direction, side) = if bsdf.kind == LAYERED {
-        sample_layers(bsdf, normal, to_eye, choice, u, v)
-    } else {
-        sample_rough(bsdf, normal, to_eye, choice, u, v)
+    let (direction, side) = match bsdf.kind {
+        LAYERED => sample_layers(bsdf, normal, to_eye, choice, u, v),
+        EXTENDED => sample_extended(bsdf, normal, to_eye, choice, u, v),
+        _ => sample_rough(bsdf, normal, to_eye, choice, u, v),
     };
     let value = bsdf_value(tables, bsdf, normal, to_eye, direction);
     // A direction on the wrong side would meet other facets first; it is rejected.

@@ -70,6 +70,39 @@ pub struct Bsdf {
     pub facets_cumulative: f32,
     /// Cumulative probability of sampling the coat, the facets or the cosine lobe; glass takes the rest.
     pub diffuse_cumulative: f32,
+    /// Tangent along the anisotropy direction of an extended material, of length 1 and perpendicular to the shading
+    /// normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
+    pub tangent: Vec3,
+    /// GGX roughness of an extended material's facets along `tangent`; across it the roughness is `alpha`.
+    pub alpha_along: f32,
+    /// Offset of the energy table of anisotropic facets, in floats.
+    pub anisotropic_table: u32,
+    /// Weight of the metal in an extended material, 0..=1.
+    pub metallic: f32,
+    /// Strength of an extended material's thin film, 0..=1.
+    pub film: f32,
+    /// Refractive index of the thin film, at least 1.
+    pub film_ior: f32,
+    /// Thickness of the thin film in nanometres.
+    pub film_thickness: f32,
+    /// Fraction of the energy towards `to_eye` that the boundary below a thin film transmits into the diffuse base.
+    pub film_transmittance: f32,
+    /// Colour of the diffuse transmission of an extended material, with the factors of `diffuse`.
+    pub behind: Vec3,
+    /// Colour of the sheen of an extended material, 0..=1 per channel; 0 inside glass.
+    pub sheen: Vec3,
+    /// Largest channel of `sheen`.
+    pub sheen_strength: f32,
+    /// Alpha of the sheen.
+    pub sheen_alpha: f32,
+    /// Offset of the energy table of sheen, in floats.
+    pub sheen_table: u32,
+    /// Fraction of the energy towards `to_eye` that the sheen lets pass to the layers below.
+    pub sheen_transmittance: f32,
+    /// Cumulative probability of sampling the lobes of `diffuse_cumulative` or the diffuse transmission.
+    pub behind_cumulative: f32,
+    /// Cumulative probability of sampling the lobes of `behind_cumulative` or the sheen; glass takes the rest.
+    pub sheen_cumulative: f32,
 }
 
 /// Value and pdf of a BSDF for a pair of directions.

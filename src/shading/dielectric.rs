@@ -1,5 +1,6 @@
 //! Rough glass: evaluation with compensation of multiple scattering, and sampling of GGX facets. Twin:
-//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`.
+//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`,
+//! `thin_film`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Light passes through thin glass without refraction.
 
@@ -12,6 +13,7 @@ use crate::{
         energy::{THROUGH_FRONT, directional, hemispherical},
         material::{CORRELATED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
         microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
+        thin_film::film_reflectance,
     },
 };
 
@@ -35,19 +37,49 @@ pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, fron
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
 }
 
-/// Returns the part of the light that a facet of glass reflects. `reflected` is that part without a coat, and `cos_out`
-/// the cosine of the refracted direction with the facet.
+/// Returns the part of the light that glass reflects, with its clear coat. `reflected` is that part without a coat, and
+/// `cos_out` the cosine of the refracted direction with the facet.
 ///
 /// From inside, the coat outside the glass reflects some of the light that the facet transmits. It is counted as
 /// reflected, so that no energy is lost between the two.
 #[inline]
-pub fn reflected_part(bsdf: &Bsdf, (reflected, cos_out): (f32, f32)) -> f32 {
+pub fn coated_part(bsdf: &Bsdf, reflected: f32, cos_out: f32) -> f32 {
     let coated = bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0;
     if !coated {
         return reflected;
     }
     let coat = bsdf.coat * (0.04 + 0.96 * schlick(cos_out));
     reflected + (1.0 - reflected) * coat
+}
+
+/// Returns the reflectance per channel of a facet of glass with a thin film, without a clear coat.
+///
+/// `cos_in` and `cos_out` are the cosines of the incoming and the refracted direction with the facet, and `reflected` is
+/// the reflectance without the film.
+#[inline]
+pub fn filmed_glass(bsdf: &Bsdf, cos_in: f32, (reflected, cos_out): (f32, f32)) -> Vec3 {
+    let plain = Vec3::splat(reflected);
+    if reflected >= 1.0 {
+        return plain;
+    }
+    // The film lies outside the glass.
+    let outside = if bsdf.back == 1 { cos_out } else { cos_in };
+    let amplitude = (1.0 - bsdf.eta) / (1.0 + bsdf.eta);
+    let base = Vec3::splat(amplitude * amplitude);
+    let film = film_reflectance(outside, bsdf.film_ior, bsdf.film_thickness, base);
+    plain + (film - plain) * bsdf.film
+}
+
+/// Returns the part of the light that a facet of glass reflects, as a mean over the channels, with thin film and clear
+/// coat. The arguments are those of [`filmed_glass`].
+#[inline]
+pub fn reflected_part(bsdf: &Bsdf, cos_in: f32, (reflected, cos_out): (f32, f32)) -> f32 {
+    if bsdf.film > 0.0 {
+        let film = filmed_glass(bsdf, cos_in, (reflected, cos_out));
+        let mean = (film.x + film.y + film.z) * (1.0 / 3.0);
+        return coated_part(bsdf, mean, cos_out);
+    }
+    coated_part(bsdf, reflected, cos_out)
 }
 
 /// Evaluates rough glass for `to_light` on either side of the surface.
@@ -85,7 +117,7 @@ pub fn glass_value(
     let (eye_half, light_half) = (dot(to_eye, half), dot(to_light, half));
     let mut seen = 0.0;
     if eye_half > 0.0 && (light_half < 0.0) == bends {
-        let reflected = reflected_part(bsdf, fresnel(eye_half, bsdf.eta));
+        let reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
         let facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         let part = if reflects { reflected } else { 1.0 - reflected };
         seen = if bends {
@@ -145,7 +177,7 @@ pub fn sample_rough(
     let mirrored = reflect(-to_eye, facet);
     if bsdf.kind != ROUGH_CONDUCTOR {
         let (reflected, cos_out) = fresnel(cos_in, bsdf.eta);
-        let part = reflected_part(bsdf, (reflected, cos_out));
+        let part = reflected_part(bsdf, cos_in, (reflected, cos_out));
         if choice >= bsdf.lost + (1.0 - bsdf.lost) * part {
             if bsdf.flags & THIN != 0 {
                 return (mirrored - normal * (2.0 * dot(normal, mirrored)), -1.0);

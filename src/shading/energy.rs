@@ -4,15 +4,19 @@
 //! Single scattering loses the energy that is scattered more than once. That energy is added as a diffuse-like lobe: C.
 //! Kulla & A. Conty, Revisiting Physically Based Shading at Imageworks, SIGGRAPH 2017 course. A table covers one form
 //! of masking, and one refractive index if it is for glass. Its rows are evenly spaced in √alpha from 0 to 1, the
-//! entries of a row in √cosine.
+//! entries of a row in √cosine. The table of sheen has the same form. That of anisotropic facets has four dimensions.
 
-use glam::{DVec2, DVec3};
+mod anisotropic_table;
+mod sheen_table;
+
+use glam::{DVec2, DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::{
     math::{max_f32, min_f32},
     shading::material::{
-        COMPENSATED, CORRELATED, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, THIN,
+        COMPENSATED, CORRELATED, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC,
+        THIN,
     },
 };
 
@@ -36,9 +40,30 @@ pub const GRAZING: u32 = 1;
 pub const THROUGH_FRONT: u32 = 2;
 /// Index of a mean of a glass table: the transmittance of a smooth boundary for diffuse light from the back.
 pub const THROUGH_BACK: u32 = 3;
+/// First function of the table of sheen: the albedo of its formula, which may exceed 1.
+pub const SHEEN_RAW: u32 = 0;
+/// Second function of the table of sheen: the albedo, at most 1.
+pub const SHEEN_BOUNDED: u32 = 1;
+/// Number of roughnesses along each axis of the table of anisotropic facets, evenly spaced in √alpha from 0 to 1.
+pub const ANISOTROPIC_ROUGHNESSES: u32 = 12;
+/// Number of azimuths of the table of anisotropic facets, evenly spaced in the squared cosine to the tangent.
+pub const TURNS: u32 = 5;
+/// Number of cosines of the table of anisotropic facets, evenly spaced in √cosine from 0 to 1.
+pub const ANISOTROPIC_COSINES: u32 = 16;
 /// Whole numbers that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] =
-    named![COSINES, ROUGHNESSES, ROW, LOST, GRAZING, THROUGH_FRONT];
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![
+    COSINES,
+    ROUGHNESSES,
+    ROW,
+    LOST,
+    GRAZING,
+    THROUGH_FRONT,
+    SHEEN_RAW,
+    SHEEN_BOUNDED,
+    ANISOTROPIC_ROUGHNESSES,
+    TURNS,
+    ANISOTROPIC_COSINES
+];
 
 /// Returns the position of `root`, clamped to 0..=1, among `count` evenly spaced entries: the lower entry's index and
 /// the upper entry's interpolation weight.
@@ -106,6 +131,61 @@ pub fn hemispherical(tables: &[f32], table: u32, mean: u32, alpha: f32) -> f32 {
     tables[at] + (tables[at + ROW as usize] - tables[at]) * down
 }
 
+/// Interpolates a function, [`LOST`] or [`GRAZING`], of the table of anisotropic facets.
+///
+/// `table` is the table's offset in `tables`. `along2` is the squared cosine of the azimuth to the tangent, 0..=1, and
+/// `cosine` that to the normal.
+#[inline]
+pub fn anisotropic_directional(
+    tables: &[f32],
+    table: u32,
+    function: u32,
+    (alpha_x, alpha_y): (f32, f32),
+    (along2, cosine): (f32, f32),
+) -> f32 {
+    let (x, x_share) = table_place(max_f32(alpha_x, 0.0).sqrt(), ANISOTROPIC_ROUGHNESSES);
+    let (y, y_share) = table_place(max_f32(alpha_y, 0.0).sqrt(), ANISOTROPIC_ROUGHNESSES);
+    let (turn, turn_share) = table_place(along2, TURNS);
+    let (column, column_share) = table_place(max_f32(cosine, 0.0).sqrt(), ANISOTROPIC_COSINES);
+    let mut sum = 0.0;
+    for corner in 0..8 {
+        let (upper_x, upper_y, upper_turn) = (corner >> 2, (corner >> 1) & 1, corner & 1);
+        let pair = (function * ANISOTROPIC_ROUGHNESSES + x + upper_x) * ANISOTROPIC_ROUGHNESSES;
+        let row = (pair + y + upper_y) * TURNS + turn + upper_turn;
+        let at = (table + row * ANISOTROPIC_COSINES + column) as usize;
+        let value = tables[at] + (tables[at + 1] - tables[at]) * column_share;
+        let share_x = if upper_x == 1 { x_share } else { 1.0 - x_share };
+        let share_y = if upper_y == 1 { y_share } else { 1.0 - y_share };
+        let share_turn = if upper_turn == 1 {
+            turn_share
+        } else {
+            1.0 - turn_share
+        };
+        sum += value * (share_x * share_y * share_turn);
+    }
+    sum
+}
+
+/// Interpolates the hemispherical mean of a function, [`LOST`] or [`GRAZING`], of the table of anisotropic facets.
+#[inline]
+pub fn anisotropic_mean(
+    tables: &[f32],
+    table: u32,
+    function: u32,
+    alpha_x: f32,
+    alpha_y: f32,
+) -> f32 {
+    let (x, x_share) = table_place(max_f32(alpha_x, 0.0).sqrt(), ANISOTROPIC_ROUGHNESSES);
+    let (y, y_share) = table_place(max_f32(alpha_y, 0.0).sqrt(), ANISOTROPIC_ROUGHNESSES);
+    let pairs = ANISOTROPIC_ROUGHNESSES * ANISOTROPIC_ROUGHNESSES;
+    let means = table + (2 * TURNS * ANISOTROPIC_COSINES + function) * pairs;
+    let at = (means + x * ANISOTROPIC_ROUGHNESSES + y) as usize;
+    let below = at + ANISOTROPIC_ROUGHNESSES as usize;
+    let upper = tables[at] + (tables[at + 1] - tables[at]) * y_share;
+    let lower = tables[below] + (tables[below + 1] - tables[below]) * y_share;
+    upper + (lower - upper) * x_share
+}
+
 /// Kind of facets that an energy table describes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Facets {
@@ -113,6 +193,10 @@ enum Facets {
     Mirrors { correlated: bool },
     /// Facets of a dielectric boundary with this refractive index.
     Glass { correlated: bool, ior: f32 },
+    /// Cloth fibres.
+    Sheen,
+    /// Perfectly reflecting facets with one roughness along the tangent and another along the bitangent.
+    Anisotropic,
 }
 
 /// Maximum number of distinct refractive indices of glass with exact tables. Scenes with more use indices rounded to
@@ -132,13 +216,17 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
     }
     let rounds = indices.len() > MAX_EXACT;
     let mut kinds: Vec<Facets> = Vec::new();
+    let mut values: Vec<f32> = Vec::new();
+    let mut starts: Vec<u32> = Vec::new();
     let mut place = |facets: Facets| {
         let known = kinds.iter().position(|&kind| kind == facets);
         let number = known.unwrap_or_else(|| {
             kinds.push(facets);
+            starts.push(values.len() as u32);
+            values.extend(table(facets));
             kinds.len() - 1
         });
-        number as u32 * ROUGHNESSES * ROW
+        starts[number]
     };
     for material in materials {
         let (mirrors, glass) = needed(material, rounds);
@@ -149,8 +237,14 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
         if let Some(glass) = glass {
             material.table = place(glass);
         }
+        if material.sheen != Vec3::ZERO {
+            material.sheen_table = place(Facets::Sheen);
+        }
+        if material.anisotropy > 0.0 {
+            material.anisotropic_table = place(Facets::Anisotropic);
+        }
     }
-    kinds.iter().flat_map(|&facets| table(facets)).collect()
+    values
 }
 
 /// Returns the tables that a material reads: that of mirrors and that of glass. `rounds` rounds refractive indices.
@@ -158,7 +252,7 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
     let correlated = material.flags & CORRELATED != 0;
     let compensated = material.flags & COMPENSATED != 0;
     let metal = material.kind == ROUGH_CONDUCTOR && compensated;
-    let layered = material.kind == LAYERED;
+    let layered = material.kind == LAYERED || material.kind == EXTENDED;
     let glass = material.kind == ROUGH_DIELECTRIC && compensated
         || layered && material.transmission > 0.0 && material.flags & THIN == 0;
     let ior = if rounds {
@@ -174,6 +268,9 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
 
 /// Computes one table, its rows in parallel.
 fn table(facets: Facets) -> Vec<f32> {
+    if facets == Facets::Anisotropic {
+        return anisotropic_table::table();
+    }
     let points = points();
     let rows = (0..ROUGHNESSES).into_par_iter().flat_map_iter(|row| {
         let root = f64::from(row) / f64::from(ROUGHNESSES - 1);
@@ -195,9 +292,13 @@ fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
             Facets::Glass { correlated, ior } => {
                 glass(cosine, alpha, ior.into(), correlated, points)
             }
+            Facets::Sheen | Facets::Anisotropic => {
+                let albedo = sheen_table::albedo(cosine, alpha);
+                (albedo, albedo.min(1.0))
+            }
         })
         .unzip();
-    if alpha == 0.0 {
+    if alpha == 0.0 && facets != Facets::Sheen {
         // A smooth surface loses nothing; quadrature would give rounding errors.
         first.fill(0.0);
         if matches!(facets, Facets::Glass { .. }) {

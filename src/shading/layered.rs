@@ -106,32 +106,21 @@ pub(crate) fn choose_lobes(bsdf: &mut Bsdf, energy: &BoundaryEnergy, mean_entere
     bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest * evenly;
 }
 
-/// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
-/// below a dielectric boundary.
+/// Evaluates the view-dependent parts of the coat and the glass of a layered material.
 ///
-/// Energy that the boundary does not reflect enters the base, so that a white base loses nothing and the BSDF stays
-/// reciprocal (C. Kelemen & L. Szirmay-Kalos, A Microfacet Based Coupled Specular-Matte BRDF Model, 2001). `cos_eye`
-/// and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat.
+/// `lost` and `mean_lost` are the fraction of the energy towards `to_eye` that its facets lose, and the mean of that
+/// fraction. `cos_eye` and `cos_coat` are those of [`resolve_layers`].
 #[inline]
-pub fn resolve_layers(
+pub fn resolve_coat_and_glass(
     tables: &[f32],
     bsdf: &mut Bsdf,
     material: &Material,
-    cos_eye: f32,
-    cos_coat: f32,
+    (lost, mean_lost): (f32, f32),
+    (cos_eye, cos_coat): (f32, f32),
     front: bool,
 ) {
     let thin = bsdf.flags & THIN != 0;
-    let (alpha, table) = (bsdf.alpha, bsdf.mirrors);
-    let energy = BoundaryEnergy {
-        lost: directional(tables, table, LOST, alpha, cos_eye),
-        at_grazing: directional(tables, table, GRAZING, alpha, cos_eye),
-        mean_lost: hemispherical(tables, table, LOST, alpha),
-        mean_grazing: hemispherical(tables, table, GRAZING, alpha),
-    };
-    let (lost, mean_lost) = (energy.lost, energy.mean_lost);
-    let mean_entered = resolve_base(bsdf, material, &energy);
-
+    let table = bsdf.mirrors;
     let inside = !front && !thin && bsdf.glass > 0.0;
     bsdf.coat = material.clearcoat;
     bsdf.coat_alpha = material.clearcoat_alpha;
@@ -151,7 +140,39 @@ pub fn resolve_layers(
     } else if bsdf.glass > 0.0 {
         compensate_dielectric(tables, bsdf, cos_eye, front);
     }
+}
 
+/// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
+/// below a dielectric boundary.
+///
+/// Energy that the boundary does not reflect enters the base, so that a white base loses nothing and the BSDF stays
+/// reciprocal (C. Kelemen & L. Szirmay-Kalos, A Microfacet Based Coupled Specular-Matte BRDF Model, 2001). `cos_eye`
+/// and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat.
+#[inline]
+pub fn resolve_layers(
+    tables: &[f32],
+    bsdf: &mut Bsdf,
+    material: &Material,
+    cos_eye: f32,
+    cos_coat: f32,
+    front: bool,
+) {
+    let (alpha, table) = (bsdf.alpha, bsdf.mirrors);
+    let energy = BoundaryEnergy {
+        lost: directional(tables, table, LOST, alpha, cos_eye),
+        at_grazing: directional(tables, table, GRAZING, alpha, cos_eye),
+        mean_lost: hemispherical(tables, table, LOST, alpha),
+        mean_grazing: hemispherical(tables, table, GRAZING, alpha),
+    };
+    let mean_entered = resolve_base(bsdf, material, &energy);
+    resolve_coat_and_glass(
+        tables,
+        bsdf,
+        material,
+        (energy.lost, energy.mean_lost),
+        (cos_eye, cos_coat),
+        front,
+    );
     choose_lobes(bsdf, &energy, mean_entered);
 }
 
@@ -211,6 +232,58 @@ pub(crate) fn opaque_value(
     }
 }
 
+/// Evaluates the clear coat of a layered material over its base.
+///
+/// `half` is the half vector, and `grazing` its Schlick weight. `color` is BSDF times cosine of the lobes of the base
+/// that reflect or transmit in narrow cones, `evenly` that of lobes that reflect evenly, and `pdf` the pdf of both.
+#[inline]
+pub fn coated_value(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    (to_eye, to_light, half): (Vec3, Vec3, Vec3),
+    grazing: f32,
+    reflects: bool,
+    (mut color, evenly, mut pdf): (Vec3, Vec3, f32),
+) -> BsdfValue {
+    let correlated = bsdf.flags & CORRELATED != 0;
+    let (coat_eye, coat_light) = (
+        dot(bsdf.coat_normal, to_eye),
+        dot(bsdf.coat_normal, to_light),
+    );
+    let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
+    let other =
+        1.0 - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
+    if reflects {
+        // Light passes the coat twice. For the lobes that scatter evenly, the mean over all directions to the light
+        // is then what passes towards the eye, so that a white base loses nothing. Facets reflect light into
+        // directions for which the coat transmits as much as towards the eye.
+        let mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+        let mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+        let mean = 1.0 - bsdf.coat * (0.04 * (1.0 - mean_lost - mean_grazing) + mean_grazing);
+        color = color * min_f32(bsdf.coat_transmittance, other)
+            + evenly * (bsdf.coat_transmittance * share(other, mean));
+        if coat_eye > 0.0 && coat_light > 0.0 {
+            let seen =
+                0.25 * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
+            let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+            let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
+            color += Vec3::splat(coat);
+            pdf += bsdf.coat_probability * seen;
+        }
+    } else {
+        color *= if bsdf.flags & THIN != 0 {
+            min_f32(bsdf.coat_transmittance, other)
+        } else {
+            bsdf.coat_transmittance
+        };
+    }
+    BsdfValue {
+        color,
+        scale: 1.0,
+        pdf,
+    }
+}
+
 /// Evaluates a layered material for `to_light` on either side of the surface.
 #[inline]
 pub fn layered_value(
@@ -224,7 +297,6 @@ pub fn layered_value(
     if cos_eye <= 0.0 || cos_light == 0.0 {
         return NO_VALUE;
     }
-    let correlated = bsdf.flags & CORRELATED != 0;
     let reflects = cos_light > 0.0;
     // The coat is seen only from outside.
     let coated = bsdf.coat > 0.0 && bsdf.coat_probability > 0.0;
@@ -248,37 +320,14 @@ pub fn layered_value(
         pdf += (1.0 - bsdf.diffuse_cumulative) * glass.pdf;
     }
     if coated {
-        let (coat_eye, coat_light) = (
-            dot(bsdf.coat_normal, to_eye),
-            dot(bsdf.coat_normal, to_light),
+        return coated_value(
+            tables,
+            bsdf,
+            (to_eye, to_light, half),
+            grazing,
+            reflects,
+            (color, evenly, pdf),
         );
-        let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
-        let other = 1.0
-            - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
-        if reflects {
-            // Light passes the coat twice. For the lobes that scatter evenly, the mean over all directions to the light
-            // is then what passes towards the eye, so that a white base loses nothing. Facets reflect light into
-            // directions for which the coat transmits as much as towards the eye.
-            let mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
-            let mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
-            let mean = 1.0 - bsdf.coat * (0.04 * (1.0 - mean_lost - mean_grazing) + mean_grazing);
-            color = color * min_f32(bsdf.coat_transmittance, other)
-                + evenly * (bsdf.coat_transmittance * share(other, mean));
-            if coat_eye > 0.0 && coat_light > 0.0 {
-                let seen = 0.25
-                    * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
-                let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
-                let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
-                color += Vec3::splat(coat);
-                pdf += bsdf.coat_probability * seen;
-            }
-        } else {
-            color *= if bsdf.flags & THIN != 0 {
-                min_f32(bsdf.coat_transmittance, other)
-            } else {
-                bsdf.coat_transmittance
-            };
-        }
     }
     BsdfValue {
         color,

@@ -5,7 +5,7 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{dot, half_power, local_to_world, max_f32, normalize, square_to_disk},
+    math::{dot, half_power, local_to_world, max_f32, min_f32, normalize, square_to_disk},
     scene,
     shading::microfacet::{MIN_ALPHA, fresnel_conductor},
 };
@@ -34,15 +34,18 @@ pub const ROUGH_CONDUCTOR: u32 = 4;
 pub const ROUGH_DIELECTRIC: u32 = 5;
 /// `Material::kind`: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary.
 pub const LAYERED: u32 = 6;
+/// `Material::kind`: a layered material with sheen, anisotropy, iridescence, diffuse transmission or dispersion.
+pub const EXTENDED: u32 = 7;
 /// Number of material kinds.
-pub const KIND_COUNT: u32 = LAYERED + 1;
+pub const KIND_COUNT: u32 = EXTENDED + 1;
 /// Sort key of a queue entry without a path.
 pub const NO_KIND: u32 = 255;
 
 /// Material kinds of the simplest kernel variant, one bit each. Scenes with no other kinds avoid the cost of the
 /// others.
 pub const PLAIN_KINDS: u32 = 1 << DIFFUSE | 1 << MIRROR | 1 << DIELECTRIC;
-/// Material kinds and features of the general kernel variant: everything except [`RARE_KINDS`].
+/// Material kinds and features of the general kernel variant: everything except [`RARE_KINDS`] and
+/// [`EXTENDED_KINDS`].
 pub const ALL_KINDS: u32 = PLAIN_KINDS
     | 1 << CONDUCTOR
     | 1 << ROUGH_CONDUCTOR
@@ -54,6 +57,9 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
 /// Features that would slow down other scenes with instances. A scene with any of them uses the variant with
 /// everything.
 pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
+/// Material kinds that would slow down scenes with rare features. A scene with any of them uses the variant with
+/// everything.
+pub const EXTENDED_KINDS: u32 = 1 << EXTENDED;
 
 /// Bit of `Material::flags`: masking and shadowing of GGX are height-correlated; otherwise they are separable.
 pub const CORRELATED: u32 = 1;
@@ -68,6 +74,12 @@ pub const THIN: u32 = 8;
 pub const SATURATED: u32 = 16;
 /// Bit of `Material::flags`: emits from both sides. Emission from the back is found by BSDF samples only.
 pub const TWO_SIDED_EMISSION: u32 = 32;
+/// Smallest difference between 1 and the index of refraction of a layered material with a volume.
+pub const WEAKEST_REFRACTION: f32 = 0.002;
+/// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
+pub const MIN_SHEEN_ALPHA: f32 = 0.0049;
+/// Floating-point numbers that kernels use under the same names.
+pub(crate) const NUMBERS: &[(&str, f32)] = named![WEAKEST_REFRACTION, MIN_SHEEN_ALPHA];
 /// Kinds, features and flags that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     DIFFUSE,
@@ -77,6 +89,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     ROUGH_CONDUCTOR,
     ROUGH_DIELECTRIC,
     LAYERED,
+    EXTENDED,
     NO_KIND,
     PLAIN_KINDS,
     OTHER_LIGHTS,
@@ -135,6 +148,36 @@ shared! {
         pub maps: u32,
         /// Absorption of the interior: the transmittance of one metre is 2 to the power of minus this, per channel.
         pub absorption: Vec3,
+        /// Colour of the sheen of an extended material, 0..=1 per channel.
+        pub sheen: Vec3,
+        /// Alpha of the sheen, [`MIN_SHEEN_ALPHA`]..=1.
+        pub sheen_alpha: f32,
+        /// Strength of the anisotropy of an extended material, 0..=1.
+        pub anisotropy: f32,
+        /// Cosine of the angle from the tangent to the anisotropy direction.
+        pub anisotropy_cosine: f32,
+        /// Sine of the angle from the tangent to the anisotropy direction.
+        pub anisotropy_sine: f32,
+        /// Strength of dispersion, as in [`scene::Principled::dispersion`].
+        pub dispersion: f32,
+        /// Strength of the thin film of an extended material, 0..=1.
+        pub film: f32,
+        /// Refractive index of the thin film, at least 1.
+        pub film_ior: f32,
+        /// Thickness of the thin film in nanometres.
+        pub film_thickness: f32,
+        /// Thickness of the thin film in nanometres where the texture of the thickness is 0.
+        pub film_thickness_min: f32,
+        /// Colour of the light that an extended material transmits diffusely, 0..=1 per channel.
+        pub diffuse_transmission_color: Vec3,
+        /// Fraction of the diffuse part that is transmitted, 0..=1.
+        pub diffuse_transmission: f32,
+        /// Offset of the energy table of sheen, in floats.
+        pub sheen_table: u32,
+        /// Offset of the energy table of anisotropic facets, in floats.
+        pub anisotropic_table: u32,
+        /// Unused.
+        pub padding: [u32; 2],
     }
 }
 
@@ -193,6 +236,56 @@ pub fn transmitted(material: &Material, distance: f32) -> Vec3 {
         half_power(material.absorption.y * distance),
         half_power(material.absorption.z * distance),
     )
+}
+
+/// Returns the refractive index of an extended material for one channel: 0 red, 1 green, 2 blue.
+///
+/// Green has the index of the material, and red and blue differ from it by half of what the Abbe number states. The
+/// result stays on the same side of 1 as that index.
+#[inline]
+pub fn dispersed_ior(material: &Material, channel: u32) -> f32 {
+    let half_spread = (material.ior - 1.0) * (0.025 * material.dispersion);
+    let ior = match channel {
+        0 => material.ior - half_spread,
+        1 => material.ior,
+        _ => material.ior + half_spread,
+    };
+    if material.ior > 1.0 {
+        max_f32(ior, 1.0 + WEAKEST_REFRACTION)
+    } else {
+        min_f32(max_f32(ior, 0.1), 1.0 - WEAKEST_REFRACTION)
+    }
+}
+
+/// Chooses one channel of a path that a dispersive material refracts, unless it has a single channel already. Returns
+/// the throughput of that channel alone, the refractive index for it, and a random number that is independent of it.
+///
+/// The channels that carry light are equally probable. `choice` is a random number in [0, 1).
+#[inline]
+pub fn choose_channel(material: &Material, throughput: Vec3, choice: f32) -> (Vec3, f32, f32) {
+    let red: u32 = u32::from(throughput.x > 0.0);
+    let green: u32 = u32::from(throughput.y > 0.0);
+    let blue: u32 = u32::from(throughput.z > 0.0);
+    let count = red + green + blue;
+    let place = choice * count as f32;
+    let chosen = place as u32;
+    let rest = if count > 1 {
+        place - chosen as f32
+    } else {
+        choice
+    };
+    // The chosen one of the channels that carry light.
+    let scale = count as f32;
+    if red == 1 && chosen == 0 {
+        let only = Vec3::new(throughput.x * scale, 0.0, 0.0);
+        return (only, dispersed_ior(material, 0), rest);
+    }
+    if green == 1 && chosen == red {
+        let only = Vec3::new(0.0, throughput.y * scale, 0.0);
+        return (only, dispersed_ior(material, 1), rest);
+    }
+    let only = Vec3::new(0.0, 0.0, throughput.z * scale);
+    (only, dispersed_ior(material, 2), rest)
 }
 
 /// Returns the MIS weight of a sample of pdf `drawn` that another strategy samples with pdf `other`: the power
@@ -260,9 +353,6 @@ fn halvings(absorption: Vec3) -> Vec3 {
     (absorption.as_dvec3() * std::f64::consts::LOG2_E).as_vec3()
 }
 
-/// Smallest difference between 1 and the index of refraction of a layered material with a volume.
-const WEAKEST_REFRACTION: f32 = 0.002;
-
 /// Builds a layered material from the parameters of a principled one.
 fn layered(principled: &scene::Principled) -> Material {
     let &scene::Principled {
@@ -280,6 +370,17 @@ fn layered(principled: &scene::Principled) -> Material {
         both_sides,
         one_sided,
         absorption,
+        sheen_color,
+        sheen_roughness,
+        anisotropy,
+        anisotropy_rotation,
+        iridescence,
+        iridescence_ior,
+        iridescence_thickness_min,
+        iridescence_thickness,
+        diffuse_transmission,
+        diffuse_transmission_color,
+        dispersion,
     } = principled;
     let amplitude = (ior - 1.0) / (ior + 1.0);
     let boundary = (specular_color * (amplitude * amplitude)).min(Vec3::ONE) * specular;
@@ -290,10 +391,20 @@ fn layered(principled: &scene::Principled) -> Material {
     } else {
         ior
     };
+    let has_interior = !thin && (transmission > 0.0 || diffuse_transmission > 0.0);
     let thin = thin || (ior - 1.0).abs() < 1e-3;
+    // Diffuse transmission alone does not refract.
+    let thin = thin || (transmission == 0.0 && diffuse_transmission > 0.0);
+    let disperses = dispersion > 0.0 && transmission > 0.0 && !thin;
+    let is_extended = sheen_color != Vec3::ZERO
+        || anisotropy > 0.0
+        || iridescence > 0.0
+        || diffuse_transmission > 0.0
+        || disperses;
+    let turn = f64::from(anisotropy_rotation).to_radians();
     Material {
         color: base_color,
-        kind: LAYERED,
+        kind: if is_extended { EXTENDED } else { LAYERED },
         emission,
         ior,
         eta: boundary,
@@ -308,11 +419,23 @@ fn layered(principled: &scene::Principled) -> Material {
         transmission,
         clearcoat,
         clearcoat_alpha: max_f32(clearcoat_roughness * clearcoat_roughness, MIN_ALPHA),
-        absorption: if thin || transmission == 0.0 {
-            Vec3::ZERO
-        } else {
+        absorption: if has_interior {
             halvings(absorption)
+        } else {
+            Vec3::ZERO
         },
+        sheen: sheen_color,
+        sheen_alpha: max_f32(sheen_roughness * sheen_roughness, MIN_SHEEN_ALPHA),
+        anisotropy,
+        anisotropy_cosine: libm::cos(turn) as f32,
+        anisotropy_sine: libm::sin(turn) as f32,
+        dispersion: if disperses { dispersion } else { 0.0 },
+        film: iridescence,
+        film_ior: iridescence_ior,
+        film_thickness: iridescence_thickness,
+        film_thickness_min: iridescence_thickness_min,
+        diffuse_transmission_color,
+        diffuse_transmission,
         ..Material::default()
     }
 }

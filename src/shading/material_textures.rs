@@ -8,7 +8,7 @@ use crate::{
     accel::primitive::Surface,
     math::{cross, max_f32, min_f32, normalize},
     shading::{
-        material::Material,
+        material::{MIN_SHEEN_ALPHA, Material},
         microfacet::MIN_ALPHA,
         texture::{Texel, Texture, sample_texture},
     },
@@ -43,6 +43,21 @@ pub const MAP_OPACITY: u32 = 10;
 /// Index in `MaterialTextures::textures`: the clear coat's normal map. Without one the coat uses the shading normal of
 /// the base.
 pub const MAP_COAT_NORMAL: u32 = 11;
+/// Index in `MaterialTextures::textures`: the texture that scales `Material::sheen`.
+pub const MAP_SHEEN_COLOR: u32 = 12;
+/// Index in `MaterialTextures::textures`: the channel that scales the perceptual roughness of the sheen.
+pub const MAP_SHEEN_ROUGHNESS: u32 = 13;
+/// Index in `MaterialTextures::textures`: the texture that turns the anisotropy direction (red and green) and scales
+/// `Material::anisotropy` (blue).
+pub const MAP_ANISOTROPY: u32 = 14;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::film`.
+pub const MAP_FILM: u32 = 15;
+/// Index in `MaterialTextures::textures`: the channel that interpolates the thickness of the thin film.
+pub const MAP_FILM_THICKNESS: u32 = 16;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::diffuse_transmission`.
+pub const MAP_DIFFUSE_TRANSMISSION: u32 = 17;
+/// Index in `MaterialTextures::textures`: the texture that scales `Material::diffuse_transmission_color`.
+pub const MAP_DIFFUSE_TRANSMISSION_COLOR: u32 = 18;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     MAP_COLOR,
@@ -56,7 +71,13 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     MAP_SPECULAR,
     MAP_SPECULAR_COLOR,
     MAP_OPACITY,
-    MAP_COAT_NORMAL
+    MAP_COAT_NORMAL,
+    MAP_SHEEN_COLOR,
+    MAP_SHEEN_ROUGHNESS,
+    MAP_ANISOTROPY,
+    MAP_FILM,
+    MAP_FILM_THICKNESS,
+    MAP_DIFFUSE_TRANSMISSION
 ];
 
 shared! {
@@ -69,7 +90,7 @@ shared! {
         pub normal_scale: f32,
         /// Texture of each parameter: 4 times the index of a texture, plus the channel (0..=3) that a scalar parameter
         /// reads. Unused entries are 0.
-        pub textures: [u32; 12],
+        pub textures: [u32; 20],
         /// Bit mask of the parameters that have a texture.
         pub used: u32,
         /// Opacity where the opacity texture is 1, 0..=1.
@@ -162,6 +183,36 @@ pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, normal_scale: f
     normalize(surface.tangent * right + upwards * up + normal * away)
 }
 
+/// Applies a texture of an extended material to its parameters. `place` is the index of the texture in
+/// `MaterialTextures::textures`, `value` its value, and `part` the channel that a scalar parameter reads.
+#[inline]
+pub fn apply_extended_map(material: &mut Material, place: u32, value: Texel, part: f32) {
+    match place {
+        MAP_SHEEN_COLOR => material.sheen = scale_color(material.sheen, value.rgb),
+        MAP_SHEEN_ROUGHNESS => {
+            material.sheen_alpha = max_f32(material.sheen_alpha * (part * part), MIN_SHEEN_ALPHA);
+        }
+        MAP_ANISOTROPY => {
+            let right = 2.0 * value.rgb.x - 1.0;
+            let up = 2.0 * value.rgb.y - 1.0;
+            let (cosine, sine) = (material.anisotropy_cosine, material.anisotropy_sine);
+            material.anisotropy_cosine = cosine * right - sine * up;
+            material.anisotropy_sine = sine * right + cosine * up;
+            material.anisotropy *= channel_value(value, 2);
+        }
+        MAP_FILM => material.film *= part,
+        MAP_FILM_THICKNESS => {
+            let thinnest = material.film_thickness_min;
+            material.film_thickness = thinnest + (material.film_thickness - thinnest) * part;
+        }
+        MAP_DIFFUSE_TRANSMISSION => material.diffuse_transmission *= part,
+        _ => {
+            let color = scale_color(material.diffuse_transmission_color, value.rgb);
+            material.diffuse_transmission_color = color;
+        }
+    }
+}
+
 /// Returns a textured material with its parameters at a point of a surface, and bends the surface's shading normals.
 #[inline]
 pub fn material_at(atlas: &TextureAtlas, material: &Material, surface: &mut Surface) -> Material {
@@ -196,7 +247,8 @@ pub fn material_at(atlas: &TextureAtlas, material: &Material, surface: &mut Surf
                 here.specular *= part;
                 here.eta *= part;
             }
-            _ => here.eta = scale_color(here.eta, value.rgb),
+            MAP_SPECULAR_COLOR => here.eta = scale_color(here.eta, value.rgb),
+            _ => apply_extended_map(&mut here, place, value, part),
         }
     }
     if maps.used & (1 << MAP_COAT_NORMAL) == 0 {

@@ -68,6 +68,71 @@ pub fn sample_visible_normal(normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: 
     normalize(local_to_world(normal, normalize(half)))
 }
 
+/// Returns the components of a direction along the tangent, along the bitangent and along the normal. `normal` and
+/// `tangent` are perpendicular and of length 1.
+#[inline(always)]
+pub fn in_frame(normal: Vec3, tangent: Vec3, direction: Vec3) -> Vec3 {
+    Vec3::new(
+        dot(tangent, direction),
+        dot(cross(normal, tangent), direction),
+        dot(normal, direction),
+    )
+}
+
+/// Returns [`smith_root`] for roughness `alpha_x` along the tangent and `alpha_y` along the bitangent. `local` is a
+/// direction as [`in_frame`] returns it.
+#[inline(always)]
+pub fn anisotropic_root(local: Vec3, alpha_x: f32, alpha_y: f32) -> f32 {
+    let (x, y) = (local.x * alpha_x, local.y * alpha_y);
+    (local.z * local.z + x * x + y * y).sqrt()
+}
+
+/// Returns [`visible_normal_density`] for roughness `alpha_x` along the tangent and `alpha_y` along the bitangent.
+/// `eye` and `half` are directions as [`in_frame`] returns them.
+#[inline(always)]
+pub fn anisotropic_density(eye: Vec3, half: Vec3, alpha_x: f32, alpha_y: f32) -> f32 {
+    if half.z <= 0.0 {
+        return 0.0;
+    }
+    let (x, y) = (half.x / alpha_x, half.y / alpha_y);
+    let spread = x * x + y * y + half.z * half.z;
+    let area = alpha_x * alpha_y * spread * spread;
+    2.0 * INV_PI / (area * (eye.z + anisotropic_root(eye, alpha_x, alpha_y)))
+}
+
+/// Returns the height-correlated [`shadowing`] for roughness `alpha_x` along the tangent and `alpha_y` along the
+/// bitangent. `eye` and `light` are directions as [`in_frame`] returns them, on the side of the normal.
+#[inline(always)]
+pub fn anisotropic_shadowing(eye: Vec3, light: Vec3, alpha_x: f32, alpha_y: f32) -> f32 {
+    let root_eye = anisotropic_root(eye, alpha_x, alpha_y);
+    let root_light = anisotropic_root(light, alpha_x, alpha_y);
+    light.z * (eye.z + root_eye) / (eye.z * root_light + light.z * root_eye)
+}
+
+/// Samples a microfacet normal like [`sample_visible_normal`], for roughness `alpha_x` along the tangent and `alpha_y`
+/// along the bitangent. Returns it in world space.
+#[inline(always)]
+pub fn sample_anisotropic_normal(
+    (normal, tangent): (Vec3, Vec3),
+    to_eye: Vec3,
+    alpha_x: f32,
+    alpha_y: f32,
+    (u, v): (f32, f32),
+) -> Vec3 {
+    let eye = in_frame(normal, tangent, to_eye);
+    let stretched = normalize(Vec3::new(eye.x * alpha_x, eye.y * alpha_y, eye.z));
+    let (x, y) = square_to_disk(u, v);
+    let height = 1.0 + stretched.z;
+    let drop = (x * x + y * y) * height;
+    let stretch = max_f32(0.0, height * (2.0 - drop)).sqrt();
+    let half = normalize(Vec3::new(
+        (x * stretch + stretched.x) * alpha_x,
+        (y * stretch + stretched.y) * alpha_y,
+        1.0 - drop + stretched.z,
+    ));
+    normalize(tangent * half.x + cross(normal, tangent) * half.y + normal * half.z)
+}
+
 /// Returns the Fresnel reflectance of a conductor for unpolarised light in one channel. `eta` + i `k` is the refractive
 /// index relative to the outside.
 #[inline]

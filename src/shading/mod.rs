@@ -10,3 +10,4 @@ pub mod material_textures;
 pub mod microfacet;
 pub mod opacity;
 pub mod texture;
+pub mod thin_film;

@@ -30,7 +30,7 @@ use crate::{
     },
     path::{NO_PRIMITIVE, Span, Throughput, pixel_and_sample},
     sampler::sampler,
-    shading::material::{ALL_KINDS, PLAIN_KINDS, RARE_KINDS},
+    shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
     vertex::{
         rays::{escaped_light, is_blocked, nearest_hit},
         shading::{Vertex, shade_path},
@@ -120,8 +120,8 @@ type Arguments = (
     InOut<u64>,
 );
 
-/// Returns whether a scene needs the most general kernel, `megakernel_alpha_tested`: it has alpha-tested surfaces or
-/// rare features of materials.
+/// Returns whether a scene without extended materials needs the kernel `megakernel_alpha_tested`: it has alpha-tested
+/// surfaces or rare features of materials.
 fn needs_general_kernel(scene: KernelVariant) -> bool {
     scene.alpha_tested || scene.materials & RARE_KINDS != 0
 }
@@ -129,6 +129,7 @@ fn needs_general_kernel(scene: KernelVariant) -> bool {
 /// Returns the name of the kernel `megakernel` in the variant for a scene.
 fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
+        _ if scene.materials & EXTENDED_KINDS != 0 => "megakernel_extended",
         _ if needs_general_kernel(scene) => "megakernel_alpha_tested",
         (PLAIN_KINDS, false) => "megakernel_plain",
         (PLAIN_KINDS, true) => "megakernel_plain_instanced",
@@ -139,9 +140,11 @@ fn name_for(scene: KernelVariant) -> &'static str {
 
 /// Returns the source of the kernel `megakernel` in the variant for a scene.
 pub(super) fn source_for(scene: KernelVariant) -> Source {
-    let variant = if needs_general_kernel(scene) {
+    let is_extended = scene.materials & EXTENDED_KINDS != 0;
+    let variant = if is_extended || needs_general_kernel(scene) {
+        let extended = if is_extended { EXTENDED_KINDS } else { 0 };
         KernelVariant {
-            materials: ALL_KINDS | RARE_KINDS,
+            materials: ALL_KINDS | RARE_KINDS | extended,
             instanced: true,
             alpha_tested: true,
             ..scene

@@ -36,7 +36,7 @@ use crate::{
     },
     math::max_component,
     path::NO_PATH,
-    shading::material::{ALL_KINDS, PLAIN_KINDS},
+    shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS},
     vertex::shading::{Vertex, shade_path},
 };
 
@@ -209,6 +209,7 @@ pub(super) fn name_for(scene: KernelVariant) -> &'static str {
     match (scene.known_materials(), scene.instanced) {
         (PLAIN_KINDS, false) => "shade_plain",
         (PLAIN_KINDS, true) => "shade_plain_instanced",
+        (kinds, _) if kinds & EXTENDED_KINDS != 0 => "shade_extended_instanced",
         (_, false) => "shade",
         (ALL_KINDS, true) => "shade_instanced",
         _ => "shade_rare_instanced",

@@ -2,14 +2,16 @@
 //!
 //! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
 //! channel of the throughput, from the fifth scattering on. Functions with a parameter `INSTANCED` are specialised for
-//! scenes with or without instances and textures.
+//! scenes with or without instances and textures. At the first dispersive surface, a path chooses one colour channel.
 
 use glam::Vec3;
 
 use super::rays::clamp_indirect;
 use crate::{
     accel::{
-        instance::{NO_INSTANCE, consistent_normal, instance_surface, ray_origin, to_object},
+        instance::{
+            NO_INSTANCE, consistent_normal, instance_surface, ray_origin, tangent_at, to_object,
+        },
         primitive::{Surface, hit_primitive, shear, surface_at},
     },
     device::render_scene::RenderScene,
@@ -24,9 +26,14 @@ use crate::{
     path::{Hit, MAX_SURVIVAL, NO_PRIMITIVE, ROULETTE_START, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
-        bsdf::{Bsdf, bsdf_of, bsdf_sample, bsdf_value, is_specular, sample_specular},
-        material::{Material, TWO_SIDED_EMISSION, transmitted},
+        bsdf::{
+            Bsdf, bsdf_of, bsdf_sample, bsdf_value,
+            extended::{along_tangent, anisotropy_direction},
+            is_specular, sample_specular,
+        },
+        material::{EXTENDED, Material, TWO_SIDED_EMISSION, choose_channel, transmitted},
         material_textures::{emission_at, material_at},
+        microfacet::in_frame,
     },
 };
 
@@ -355,6 +362,7 @@ pub fn shade_path<const INSTANCED: bool>(
     }
     let side = if front { 1.0 } else { -1.0 };
     let normal = surface.normal * side;
+    let front_shading = surface.shading;
     let (shading, coat) = if INSTANCED {
         let to_eye = -vertex.ray.direction;
         (
@@ -372,9 +380,25 @@ pub fn shade_path<const INSTANCED: bool>(
     };
     let cos_eye = -dot(vertex.ray.direction, surface.shading);
     let cos_coat = -dot(vertex.ray.direction, surface.coat);
-    let choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
-    let mut bsdf = bsdf_of(&scene.energy, material, cos_eye, cos_coat, front);
+    let mut choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
+    let (mut tangent, mut along2) = (Vec3::ZERO, 0.0);
+    let mut material = material;
+    let mut refracting;
+    if material.kind == EXTENDED {
+        let (from, handedness) = (surface.tangent, surface.handedness);
+        let direction = anisotropy_direction(material, front_shading, from, handedness);
+        tangent = tangent_at(direction, surface.shading);
+        along2 = along_tangent(in_frame(surface.shading, tangent, -vertex.ray.direction));
+        if material.dispersion > 0.0 && material.transmission > 0.0 {
+            refracting = *material;
+            let chosen = choose_channel(material, vertex.throughput.rgb, choice.1);
+            (vertex.throughput.rgb, refracting.ior, choice.1) = chosen;
+            material = &refracting;
+        }
+    }
+    let mut bsdf = bsdf_of(&scene.energy, material, cos_eye, cos_coat, along2, front);
     bsdf.coat_normal = surface.coat;
+    bsdf.tangent = tangent;
     scatter::<INSTANCED>(scene, choice.0, &bsdf, hit.primitive, &surface, vertex);
     max_component(vertex.throughput.rgb) > 0.0
         && survives_roulette(vertex.bounce, choice.1, &mut vertex.throughput)

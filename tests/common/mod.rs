@@ -203,6 +203,50 @@ pub(crate) fn emissive_garden() -> Scene {
     garden
 }
 
+/// Adds the extended materials of `tests/scenes/every_field.ron` to a scene, each on a sphere. Returns their indices.
+pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 2] {
+    let every_field = load("tests/scenes/every_field.ron");
+    [("silk", -0.4), ("prism", 0.4)].map(|(name, x)| {
+        let index = scene.materials.len() as u32;
+        let surface = every_field.materials[material(&every_field, name) as usize];
+        Arc::make_mut(&mut scene.spheres).push(Sphere {
+            center: Vec3::new(x, 1.8, 1.2),
+            radius: 0.3,
+            material: index,
+        });
+        scene.materials.push(surface);
+        scene.material_names.push(name.to_owned());
+        index
+    })
+}
+
+/// Returns the garden of [`emissive_garden`] with extended materials on spheres and instances, some of them textured.
+pub(crate) fn extended_garden() -> Scene {
+    let mut garden = emissive_garden();
+    let [silk, prism] = add_extended_materials(&mut garden);
+    for (first, material) in [(2, silk), (3, prism)] {
+        let instances = Arc::make_mut(&mut garden.instances);
+        for instance in instances.iter_mut().skip(first).step_by(6) {
+            instance.material = Some(material);
+        }
+    }
+    let maps = garden.maps.entry(silk).or_default();
+    for (parameter, texture, channel) in [
+        (Parameter::Normal, 1, Channel::Red),
+        (Parameter::SheenColor, 0, Channel::Red),
+        (Parameter::SheenRoughness, 1, Channel::Alpha),
+        (Parameter::Anisotropy, 1, Channel::Red),
+        (Parameter::Iridescence, 0, Channel::Green),
+        (Parameter::IridescenceThickness, 1, Channel::Green),
+        (Parameter::DiffuseTransmission, 0, Channel::Alpha),
+        (Parameter::DiffuseTransmissionColor, 3, Channel::Red),
+    ] {
+        let map = MaterialTexture { texture, channel };
+        maps.textures.insert(parameter, map);
+    }
+    garden
+}
+
 /// Returns the garden with instances, spheres and lamps of which some are alpha-tested or partly transparent; with a
 /// texture on the second set of coordinates.
 pub(crate) fn alpha_tested_garden() -> Scene {

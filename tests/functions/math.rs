@@ -4,7 +4,8 @@ use std::{f32::consts::FRAC_PI_4, ops::Range};
 
 use glam::Vec3;
 use raysieve::math::{
-    cos_small, dot, half_power, local_to_world, normalize, sin_cos_turns, sin_small, square_to_disk,
+    cos_small, dot, half_power, local_to_world, log_base_2, normalize, power_of_2, sin_cos_turns,
+    sin_small, square_to_disk,
 };
 
 use crate::common::Random;
@@ -191,5 +192,32 @@ fn half_precision_conversion_is_within_the_stated_error() {
         (f32::NAN, 0.0),
     ] {
         assert_eq!(half_power(x), expected, "{x}");
+    }
+}
+
+#[test]
+fn logarithms_and_powers_of_2_are_within_the_stated_error() {
+    let mut random = Random(5);
+    let (mut worst_power, mut worst_logarithm) = (0.0_f64, 0.0_f64);
+    for _ in 0..1_000_000 {
+        let x = random.signed() * 125.0;
+        worst_power = worst_power.max(units(power_of_2(x), f64::from(x).exp2()));
+        let x = random.unit().max(1e-7) * 2_f32.powf(random.signed() * 100.0);
+        let exact = f64::from(x).log2();
+        let error = (f64::from(log_base_2(x)) - exact).abs() - 2e-7;
+        worst_logarithm = worst_logarithm.max(error / exact.abs() * f64::from(1 << 24));
+    }
+    println!("power_of_2: {worst_power}, log_base_2: {worst_logarithm} units in the last place");
+    assert!(worst_power < 2.5, "{worst_power}");
+    assert!(worst_logarithm < 1.5, "{worst_logarithm}");
+    for exponent in -125..=125 {
+        let power = 2_f32.powi(exponent);
+        assert_eq!(log_base_2(power), exponent as f32);
+        assert_eq!(power_of_2(exponent as f32), power);
+    }
+    assert_eq!(power_of_2(-126.0), 0.0);
+    assert_eq!(power_of_2(126.0), f32::INFINITY);
+    for x in [0.0, -1.0, f32::NAN] {
+        assert_eq!(log_base_2(x), -126.0, "{x}");
     }
 }

@@ -7,6 +7,7 @@ mod common;
 mod absorption;
 mod counts;
 mod energy;
+mod extended;
 mod furnace;
 mod instances;
 mod area_lights;

@@ -13,11 +13,20 @@ use glam::Vec3;
 use raysieve::{
     scene::{Masking, Metal, Principled, Roughness, Surface},
     shading::{
-        bsdf::{Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, is_specular},
+        bsdf::{
+            Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, extended::along_tangent,
+            is_specular,
+        },
         energy::tables,
         material::{Material, THIN},
+        microfacet::in_frame,
     },
 };
+
+/// The front normal of the surfaces under test.
+const NORMAL: Vec3 = Vec3::new(0.36, -0.48, 0.8);
+/// A direction perpendicular to [`NORMAL`].
+const ACROSS: Vec3 = Vec3::new(0.8, 0.6, 0.0);
 
 /// Materials with the energy compensation tables that they use.
 pub(crate) struct Shelf {
@@ -33,9 +42,10 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Returns the BSDF for an eye at this cosine to the normal. `coat_normal` is not set.
-    fn bsdf(&self, energy: &[f32], cosine: f32, front: bool) -> Bsdf {
-        bsdf_of(energy, &self.material, cosine, cosine, front)
+    /// Returns the BSDF for an eye at this cosine to the normal, whose azimuth to the tangent has the squared cosine
+    /// `along2`. `coat_normal` and `tangent` are not set.
+    fn bsdf(&self, energy: &[f32], cosine: f32, along2: f32, front: bool) -> Bsdf {
+        bsdf_of(energy, &self.material, cosine, cosine, along2, front)
     }
 }
 
@@ -67,16 +77,21 @@ impl Shelf {
             let mut shelf = Shelf::new(names.zip(scene.materials).chain(materials()).collect());
             shelf
                 .items
-                .retain(|item| !is_specular(&item.bsdf(&shelf.energy, 1.0, true)));
+                .retain(|item| !is_specular(&item.bsdf(&shelf.energy, 1.0, 0.5, true)));
             shelf
         })
     }
 
     pub(crate) fn seen(&self, item: &Item, to_eye: Vec3, normal: Vec3, front: bool) -> Seen<'_> {
         let cosine = normal.dot(to_eye);
+        // It lies oblique to the directions of `under`, and is the same from both sides.
+        let across = NORMAL.cross(ACROSS);
+        let tangent = (ACROSS * 0.8 + across * 0.6).normalize();
+        let along2 = along_tangent(in_frame(normal, tangent, to_eye));
         let bsdf = Bsdf {
             coat_normal: normal,
-            ..item.bsdf(&self.energy, cosine, front)
+            tangent,
+            ..item.bsdf(&self.energy, cosine, along2, front)
         };
         let ior = item.material.ior;
         let ior2 = if item.material.flags & THIN == 0 {
@@ -96,9 +111,8 @@ impl Shelf {
 
     /// Returns the material viewed at this cosine to its normal.
     pub(crate) fn under(&self, item: &Item, cosine: f32, front: bool) -> Seen<'_> {
-        let normal = Vec3::new(0.36, -0.48, 0.8);
-        let across = Vec3::new(0.8, 0.6, 0.0);
-        let to_eye = normal * cosine + across * (1.0 - cosine * cosine).sqrt();
+        let normal = NORMAL;
+        let to_eye = normal * cosine + ACROSS * (1.0 - cosine * cosine).sqrt();
         self.seen(item, to_eye.normalize(), normal, front)
     }
 }
@@ -255,13 +269,114 @@ fn materials() -> Vec<(String, Surface)> {
             },
         ),
     ];
-    for (name, principled) in principled {
+    for (name, principled) in principled.into_iter().chain(extended()) {
         materials.push((
             format!("principled {name}"),
             Surface::Principled(principled),
         ));
     }
     materials
+}
+
+/// Returns extended materials: each feature alone, and together with others.
+fn extended() -> Vec<(&'static str, Principled)> {
+    let base = Principled {
+        base_color: Vec3::new(0.8, 0.5, 0.3),
+        roughness: 0.6,
+        clearcoat_roughness: 0.4,
+        ..Principled::default()
+    };
+    let cloth = Principled {
+        sheen_color: Vec3::new(0.9, 0.6, 0.7),
+        sheen_roughness: 0.4,
+        ..base
+    };
+    let film = Principled {
+        iridescence: 1.0,
+        iridescence_ior: 1.6,
+        iridescence_thickness: 450.0,
+        ..base
+    };
+    let leaf = Principled {
+        diffuse_transmission: 0.6,
+        diffuse_transmission_color: Vec3::new(0.5, 0.9, 0.3),
+        ..base
+    };
+    vec![
+        ("cloth", cloth),
+        (
+            "smooth cloth",
+            Principled {
+                sheen_roughness: 0.15,
+                ..cloth
+            },
+        ),
+        (
+            "dust on a coat over a metal",
+            Principled {
+                metallic: 0.5,
+                clearcoat: 0.7,
+                ..cloth
+            },
+        ),
+        (
+            "velvet on glass",
+            Principled {
+                transmission: 0.6,
+                ..cloth
+            },
+        ),
+        (
+            "brushed metal",
+            Principled {
+                metallic: 1.0,
+                anisotropy: 0.9,
+                roughness: 0.45,
+                ..base
+            },
+        ),
+        (
+            "brushed plastic",
+            Principled {
+                anisotropy: 0.5,
+                ..base
+            },
+        ),
+        ("film on plastic", film),
+        (
+            "film on a metal",
+            Principled {
+                metallic: 1.0,
+                ..film
+            },
+        ),
+        (
+            "soap bubble",
+            Principled {
+                base_color: Vec3::ONE,
+                transmission: 1.0,
+                thin: true,
+                ..film
+            },
+        ),
+        (
+            "film on glass",
+            Principled {
+                transmission: 1.0,
+                iridescence: 0.7,
+                ..film
+            },
+        ),
+        ("leaf", leaf),
+        (
+            "lacquered lampshade",
+            Principled {
+                clearcoat: 0.5,
+                sheen_color: Vec3::splat(0.3),
+                ..leaf
+            },
+        ),
+    ]
 }
 
 /// Returns a direction distributed uniformly over the sphere.

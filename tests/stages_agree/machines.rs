@@ -18,7 +18,7 @@ use raysieve::{
     camera::Camera,
     device::render_scene::RenderScene,
     film::FilmSums,
-    shading::material::{PLAIN_KINDS, RARE_KINDS},
+    shading::material::{EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
     stages::wave::counts,
     wavefront::Step,
 };
@@ -336,6 +336,8 @@ impl Host {
         let plain = scene.kinds & !PLAIN_KINDS == 0;
         let kernel = if plain {
             self.variant("shade_plain", "shade_plain_instanced")
+        } else if scene.kinds & EXTENDED_KINDS != 0 {
+            "shade_extended_instanced"
         } else if scene.kinds & RARE_KINDS != 0 {
             "shade_rare_instanced"
         } else {
@@ -385,7 +387,9 @@ impl Host {
             value(&count_slots),
             list_mut(&mut began),
         ];
-        let kernel = if scene.stochastic_opacity().is_some() || scene.kinds & RARE_KINDS != 0 {
+        let kernel = if scene.kinds & EXTENDED_KINDS != 0 {
+            "megakernel_extended"
+        } else if scene.stochastic_opacity().is_some() || scene.kinds & RARE_KINDS != 0 {
             "megakernel_alpha_tested"
         } else if scene.kinds & !PLAIN_KINDS == 0 {
             self.variant("megakernel_plain", "megakernel_plain_instanced")

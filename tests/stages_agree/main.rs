@@ -17,8 +17,8 @@ use std::sync::{Arc, OnceLock};
 
 use buffers::{Buffers, first_difference, stage_name};
 use common::{
-    Random, alpha_tested_garden, emissive_garden, garden, instanced_garden, load, on_cpu, render,
-    sized,
+    Random, alpha_tested_garden, emissive_garden, extended_garden, garden, instanced_garden, load,
+    on_cpu, render, sized,
 };
 use compaction::select::Strategy;
 use glam::Vec3;
@@ -173,6 +173,7 @@ fn agrees_on_host(compiler: &HostCompiler, stage: &str) {
             instanced_garden(),
             alpha_tested_garden(),
             emissive_garden(),
+            extended_garden(),
         ]
         .map(|scene| setting(&scene, 48, 32))
         .into()
@@ -198,6 +199,7 @@ fn agrees_on_cuda(stage: &str) {
             instanced_garden(),
             alpha_tested_garden(),
             emissive_garden(),
+            extended_garden(),
         ]);
         let (width, height) = if is_short() { (48, 32) } else { (96, 64) };
         scenes.map(|scene| setting(&scene, width, height)).collect()

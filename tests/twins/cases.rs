@@ -19,7 +19,9 @@ mod opacity;
 mod path;
 mod primitive;
 mod sampler;
+mod sheen;
 mod texture;
+mod thin_film;
 mod words;
 
 use crate::{inputs::Inputs, words::Words};
@@ -413,6 +415,8 @@ pub(crate) fn cases() -> Vec<Case> {
         microfacet::cases(),
         energy::cases(),
         bsdf::cases(),
+        sheen::cases(),
+        thin_film::cases(),
         environment::cases(),
         light_tree::cases(),
         light::cases(),

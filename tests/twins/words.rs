@@ -157,13 +157,18 @@ words_of! {
     Material {
         color: Vec3, kind: u32, emission: Vec3, ior: f32, eta: Vec3, alpha: f32, k: Vec3, flags: u32, one_sided: u32,
         table: u32, mirrors: u32, specular: f32, metallic: f32, transmission: f32, clearcoat: f32, clearcoat_alpha: f32,
-        maps: u32, absorption: Vec3
+        maps: u32, absorption: Vec3, sheen: Vec3, sheen_alpha: f32, anisotropy: f32, anisotropy_cosine: f32,
+        anisotropy_sine: f32, dispersion: f32, film: f32, film_ior: f32, film_thickness: f32, film_thickness_min: f32,
+        diffuse_transmission_color: Vec3, diffuse_transmission: f32, sheen_table: u32, anisotropic_table: u32,
+        padding: [u32; 2]
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
         lost_ratio: f32, lost_ratio_behind: f32, transmitted_share: f32, mirrors: u32, f0: Vec3, f90: f32, multiple_scattering: Vec3, diffuse: Vec3,
         boundary_f0: f32, boundary_f90: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, coat_transmittance: f32, coat_probability: f32,
-        facets_cumulative: f32, diffuse_cumulative: f32
+        facets_cumulative: f32, diffuse_cumulative: f32, tangent: Vec3, alpha_along: f32, anisotropic_table: u32, metallic: f32, film: f32,
+        film_ior: f32, film_thickness: f32, film_transmittance: f32, behind: Vec3, sheen: Vec3, sheen_strength: f32, sheen_alpha: f32,
+        sheen_table: u32, sheen_transmittance: f32, behind_cumulative: f32, sheen_cumulative: f32
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }
     BsdfSample { direction: Vec3, weight: Vec3, pdf: f32, eta_scale: f32, side: f32 }
@@ -189,7 +194,7 @@ words_of! {
         v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, second: u32, _pad0: u32, _pad1: u32
     }
     MaterialTextures {
-        emission: Vec3, normal_scale: f32, textures: [u32; 12], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
+        emission: Vec3, normal_scale: f32, textures: [u32; 20], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
     }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }

@@ -8,7 +8,7 @@ use crate::{
     limits::MAX_LENGTH,
     memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
-    scene::{Instance, Mesh, Parameter, Sphere, Triangle},
+    scene::{Instance, Mesh, Sphere, Triangle},
 };
 
 /// Largest number of primitives: triangles (those of meshes included), spheres and instances. Primitive indices have 32
@@ -153,9 +153,7 @@ impl Geometry {
             for part in parts {
                 let material = material(part as usize);
                 uses.textured |= materials.is_textured(material);
-                uses.normal_mapped |= [Parameter::Normal, Parameter::ClearcoatNormal]
-                    .iter()
-                    .any(|&parameter| materials.has_map(material, parameter));
+                uses.normal_mapped |= materials.needs_tangents(material);
             }
         }
         let mut flat = 0;

@@ -56,15 +56,23 @@ impl Materials {
         Ok(first)
     }
 
-    /// Returns `true` if the material with this index has any texture.
+    /// Returns `true` if the surfaces of the material with this index need texture coordinates: it has a texture, or it
+    /// is anisotropic.
     pub(crate) fn is_textured(&self, material: u32) -> bool {
         let maps = self.maps.get(&material);
-        maps.is_some_and(|maps| !maps.textures.is_empty())
+        maps.is_some_and(|maps| !maps.textures.is_empty()) || self.is_anisotropic(material)
     }
 
-    /// Returns `true` if the material with this index has a texture for `parameter`. Unknown indices give `false`.
-    pub(crate) fn has_map(&self, material: u32, parameter: Parameter) -> bool {
+    /// Returns `true` if the surfaces of the material with this index need tangents: it has a normal map, or it is
+    /// anisotropic.
+    pub(crate) fn needs_tangents(&self, material: u32) -> bool {
         let maps = self.maps.get(&material);
-        maps.is_some_and(|maps| maps.textures.contains_key(&parameter))
+        maps.is_some_and(MaterialTextures::need_tangents) || self.is_anisotropic(material)
+    }
+
+    /// Returns `true` if the material with this index is anisotropic. Unknown indices give `false`.
+    fn is_anisotropic(&self, material: u32) -> bool {
+        let surface = self.surfaces.get(material as usize);
+        surface.is_some_and(Surface::is_anisotropic)
     }
 }

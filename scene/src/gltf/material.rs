@@ -1,5 +1,7 @@
 //! glTF materials: the metallic-roughness model, its extensions, and their textures.
 
+mod extensions;
+
 use glam::Vec3;
 use gltf::json::{
     Material, Value, extensions::texture::TextureTransform, material::AlphaMode, texture::Info,
@@ -253,6 +255,10 @@ fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
                 Linear,
             );
         }
+        for (field, info, parameter, channel, encoding) in extensions::textures(&extensions.others)?
+        {
+            add(field, Some(&info), parameter, channel, encoding);
+        }
     }
     if let Some(normal) = &written.normal_texture {
         let extension = normal.extensions.as_ref();
@@ -433,10 +439,12 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
         if let Some(written) = &extensions.transmission {
             principled.transmission = part("transmissionFactor", written.transmission_factor.0)?;
         }
+        extensions::read(&extensions.others, &mut principled)?;
         // A transmissive surface without a volume is a thin wall.
         let volume = extensions.volume.as_ref();
         let thin = volume.is_none_or(|volume| volume.thickness_factor.0 == 0.0);
-        principled.thin = thin && principled.transmission > 0.0;
+        let transmits = principled.transmission > 0.0 || principled.diffuse_transmission > 0.0;
+        principled.thin = thin && transmits;
         if let Some(volume) = volume {
             let left = color("attenuationColor", volume.attenuation_color.0)?;
             let distance = volume.attenuation_distance.0;

@@ -24,17 +24,22 @@ use self::{container::File, image::ImageCache};
 use crate::{LoadOptions, files::foreign::SPLAT, model::Model};
 
 /// Names of the extensions that a file may require. They are implemented, or do not affect the image.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 26] = [
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
     "EXT_texture_webp",
     "KHR_animation_pointer",
     "KHR_draco_mesh_compression",
     "KHR_lights_punctual",
+    "KHR_materials_anisotropy",
     "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
+    "KHR_materials_dispersion",
     "KHR_materials_emissive_strength",
     "KHR_materials_ior",
+    "KHR_materials_iridescence",
     "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_sheen",
     "KHR_materials_specular",
     "KHR_materials_transmission",
     "KHR_materials_unlit",

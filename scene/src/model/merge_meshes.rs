@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, mem::take};
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::{Model, ModelInstance, ModelMaterial, ModelMesh};
-use crate::{memory::vec_with_capacity, scene::Parameter};
+use crate::memory::vec_with_capacity;
 
 /// Smallest number of meshes that are merged. They must have the same set of vertex attributes.
 const MIN_MESHES: usize = 4;
@@ -106,8 +106,8 @@ impl Model {
             let mut mesh = take(&mut self.meshes[mesh]);
             let material_of_mesh = &self.materials[material];
             mesh.add_missing_attributes(
-                !material_of_mesh.maps.textures.is_empty(),
-                has_normal_map(material_of_mesh),
+                needs_uvs(material_of_mesh),
+                needs_tangents(material_of_mesh),
             )?;
             let first = all.positions.len() as u32;
             let mirrors = transform.matrix3.determinant() < 0.0;
@@ -150,23 +150,26 @@ impl Model {
 /// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming separate triangles, and
 /// emits no light. `material` is that of its instance.
 fn stays_mesh(mesh: &ModelMesh, material: &ModelMaterial) -> bool {
-    let plain = mesh.is_flat() && material.maps.textures.is_empty();
+    let plain = mesh.is_flat() && !needs_uvs(material);
     !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
 }
 
-/// Returns whether a material has a normal map for the surface or for the clear coat.
-fn has_normal_map(material: &ModelMaterial) -> bool {
-    [Parameter::Normal, Parameter::ClearcoatNormal]
-        .iter()
-        .any(|parameter| material.maps.textures.contains_key(parameter))
+/// Returns whether the surfaces of a material need texture coordinates: it has a texture, or it is anisotropic.
+fn needs_uvs(material: &ModelMaterial) -> bool {
+    !material.maps.textures.is_empty() || material.surface.is_anisotropic()
+}
+
+/// Returns whether the surfaces of a material need tangents: it has a normal map, or it is anisotropic.
+fn needs_tangents(material: &ModelMaterial) -> bool {
+    material.maps.need_tangents() || material.surface.is_anisotropic()
 }
 
 /// Returns the set of vertex attributes that a mesh will have once those that its material needs are added.
 fn attributes(mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
     (
         mesh.normals.is_some(),
-        has_normal_map(material) && (mesh.tangents.is_some() || mesh.normals.is_some()),
-        mesh.uvs.is_some() || !material.maps.textures.is_empty(),
+        needs_tangents(material) && (mesh.tangents.is_some() || mesh.normals.is_some()),
+        mesh.uvs.is_some() || needs_uvs(material),
         mesh.second_uvs.is_some(),
     )
 }

@@ -32,11 +32,22 @@
 //! | | `specular` | strength of the reflection of the part that is neither metal nor transmissive, 0 to 1 | `1` |
 //! | | `specular_color` | tint of that reflection at normal incidence, 0 to 100 | `(1, 1, 1)` |
 //! | | `transmission` | fraction of the non-metallic part that transmits light, 0 to 1 | `0` |
-//! | | `absorption` | like that of `Dielectric`, for the transmissive part; needs `thin: false` | none |
+//! | | `absorption` | like that of `Dielectric`, for the volume behind the front of transmissive parts; needs `thin: false` | none |
 //! | | `thin` | whether the surface is a thin wall without a volume, which light crosses without refraction | `false` |
 //! | | `clearcoat` | strength of a clear coat over the whole surface, 0 to 1 | `0` |
 //! | | `clearcoat_roughness` | square root of the GGX alpha of the coat, 0 to 1 | `0` |
 //! | | `clearcoat_normal` | `Texture(..)`: a separate normal map for the coat | `normal` |
+//! | | `sheen_color` | colour of a layer of cloth fibres below the coat, 0 to 1 | `(0, 0, 0)` |
+//! | | `sheen_roughness` | roughness of the fibres, 0 to 1 | `0.5` |
+//! | | `anisotropy` | stretch of highlights, 0 to 1: the GGX alpha along the anisotropy direction grows from `roughness`² to 1 with its square. Red and green of a texture are the direction, where 0 to 1 encodes −1 to 1, and blue is the strength | `0` |
+//! | | `anisotropy_rotation` | angle in degrees, counter-clockwise, from the direction in which `u` grows to the anisotropy direction | `0` |
+//! | | `iridescence` | strength of a thin film, whose interference colours reflections, 0 to 1 | `0` |
+//! | | `iridescence_ior` | index of refraction of the film, 1 to 10 | `1.3` |
+//! | | `iridescence_thickness` | thickness of the film in nanometres, 0 to 100000; of a texture, the `factor` is the thickness where it is 1 | `400` |
+//! | | `iridescence_thickness_min` | thickness of the film in nanometres where the texture of `iridescence_thickness` is 0 | `100` |
+//! | | `diffuse_transmission` | fraction of the diffuse part that leaves on the other side, 0 to 1, as for leaves and paper | `0` |
+//! | | `diffuse_transmission_color` | colour of that light, 0 to 1, instead of `base_color` | `(1, 1, 1)` |
+//! | | `dispersion` | strength with which refraction splits light into colours, 0 to 100: 20 divided by the Abbe number | `0` |
 //! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
 //! | | `both_sides` | whether the back emits it too | `false` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
@@ -66,14 +77,14 @@ use glam::Vec3;
 
 use super::{
     lists::MaterialsText,
-    parameters::Parameters,
+    parameters::{NANOMETRES, Parameters},
     source::{NumberRange, Object, Raw, SceneSource},
     text::fields,
 };
 use crate::{
     Error,
     builder::materials::Materials,
-    limits::check_brightness,
+    limits::{MAX_DISPERSION, check_brightness},
     scene::{MaterialTextures, Parameter, Principled, Surface},
 };
 
@@ -83,6 +94,7 @@ macro_rules! materials {
     ($($kind:ident { $($field:ident $(? $(@ $never:tt)?)?),* $(,)? }),* $(,)?) => {
         fields! {
             /// A material: its type and the unparsed values of its fields.
+            #[expect(clippy::large_enum_variant, reason = "materials are parsed one at a time")]
             enum MaterialText {
                 $($kind { $($field $(? $($never)?)?,)* normal?, opacity?, cutoff? }),*
             }
@@ -118,7 +130,9 @@ materials! {
     CoatedDiffuse { albedo, ior?, alpha?, one_sided? },
     Principled {
         base_color?, metallic?, roughness?, ior?, specular?, specular_color?, transmission?, thin?, clearcoat?,
-        clearcoat_roughness?, clearcoat_normal?, both_sides?, emission?, absorption?, one_sided?,
+        clearcoat_roughness?, clearcoat_normal?, both_sides?, emission?, absorption?, one_sided?, sheen_color?,
+        sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
+        iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
     },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
@@ -279,44 +293,125 @@ impl<'a> MaterialText<'a> {
                 emission,
                 absorption,
                 one_sided,
+                sheen_color,
+                sheen_roughness,
+                anisotropy,
+                anisotropy_rotation,
+                iridescence,
+                iridescence_ior,
+                iridescence_thickness,
+                iridescence_thickness_min,
+                diffuse_transmission,
+                diffuse_transmission_color,
+                dispersion,
                 ..
             } => {
                 let default = Principled::default();
-                let mut part = |field, raw: Option<Raw<'a>>, parameter, default| {
-                    raw.map_or(Ok(default), |raw| {
-                        parameters.fraction(field, raw, parameter)
-                    })
-                };
                 Surface::Principled(Principled {
-                    metallic: part("metallic", metallic, Parameter::Metallic, default.metallic)?,
-                    roughness: part(
+                    metallic: parameters.fraction_or(
+                        "metallic",
+                        metallic,
+                        Parameter::Metallic,
+                        default.metallic,
+                    )?,
+                    roughness: parameters.fraction_or(
                         "roughness",
                         roughness,
                         Parameter::Roughness,
                         default.roughness,
                     )?,
-                    specular: part("specular", specular, Parameter::Specular, default.specular)?,
-                    transmission: part(
+                    specular: parameters.fraction_or(
+                        "specular",
+                        specular,
+                        Parameter::Specular,
+                        default.specular,
+                    )?,
+                    transmission: parameters.fraction_or(
                         "transmission",
                         transmission,
                         Parameter::Transmission,
                         default.transmission,
                     )?,
-                    clearcoat: part(
+                    clearcoat: parameters.fraction_or(
                         "clearcoat",
                         clearcoat,
                         Parameter::Clearcoat,
                         default.clearcoat,
                     )?,
-                    clearcoat_roughness: part(
+                    clearcoat_roughness: parameters.fraction_or(
                         "clearcoat_roughness",
                         clearcoat_roughness,
                         Parameter::ClearcoatRoughness,
                         default.clearcoat_roughness,
                     )?,
-                    base_color: base_color.map_or(Ok(default.base_color), |raw| {
-                        parameters.color_fraction("base_color", raw, Parameter::Color)
-                    })?,
+                    sheen_roughness: parameters.fraction_or(
+                        "sheen_roughness",
+                        sheen_roughness,
+                        Parameter::SheenRoughness,
+                        default.sheen_roughness,
+                    )?,
+                    anisotropy: parameters.fraction_or(
+                        "anisotropy",
+                        anisotropy,
+                        Parameter::Anisotropy,
+                        default.anisotropy,
+                    )?,
+                    iridescence: parameters.fraction_or(
+                        "iridescence",
+                        iridescence,
+                        Parameter::Iridescence,
+                        default.iridescence,
+                    )?,
+                    diffuse_transmission: parameters.fraction_or(
+                        "diffuse_transmission",
+                        diffuse_transmission,
+                        Parameter::DiffuseTransmission,
+                        default.diffuse_transmission,
+                    )?,
+                    base_color: parameters.color_or(
+                        "base_color",
+                        base_color,
+                        Parameter::Color,
+                        default.base_color,
+                    )?,
+                    sheen_color: parameters.color_or(
+                        "sheen_color",
+                        sheen_color,
+                        Parameter::SheenColor,
+                        default.sheen_color,
+                    )?,
+                    diffuse_transmission_color: parameters.color_or(
+                        "diffuse_transmission_color",
+                        diffuse_transmission_color,
+                        Parameter::DiffuseTransmissionColor,
+                        default.diffuse_transmission_color,
+                    )?,
+                    anisotropy_rotation: parameters.number_or(
+                        "anisotropy_rotation",
+                        anisotropy_rotation,
+                        (-1e6..=1e6, "an angle in degrees from -1e6 to 1e6"),
+                        default.anisotropy_rotation,
+                    )?,
+                    iridescence_ior: parameters.number_or(
+                        "iridescence_ior",
+                        iridescence_ior,
+                        (1.0..=10.0, "a number from 1 to 10"),
+                        default.iridescence_ior,
+                    )?,
+                    iridescence_thickness: parameters
+                        .film_thickness(iridescence_thickness, default.iridescence_thickness)?,
+                    iridescence_thickness_min: parameters.number_or(
+                        "iridescence_thickness_min",
+                        iridescence_thickness_min,
+                        NANOMETRES,
+                        default.iridescence_thickness_min,
+                    )?,
+                    dispersion: parameters.number_or(
+                        "dispersion",
+                        dispersion,
+                        (0.0..=MAX_DISPERSION.into(), "a number from 0 to 100"),
+                        default.dispersion,
+                    )?,
                     specular_color: specular_color.map_or(Ok(default.specular_color), |raw| {
                         parameters.specular_color(raw)
                     })?,

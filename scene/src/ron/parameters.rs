@@ -1,5 +1,7 @@
 //! Reads the parameters of a material: constants, textures multiplied by a constant factor, and metals.
 
+use std::ops::RangeInclusive;
+
 use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
 
@@ -14,12 +16,18 @@ use crate::{
     error::excerpt,
     files::display_path,
     image::texture_library::TextureLibrary,
-    limits::{MIN_ALPHA, check_brightness},
+    limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
         Channel, Encoding, Filter, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
         Roughness, Surface, Texture, Wrap,
     },
 };
+
+/// Valid thicknesses of a thin film in nanometres, and their text for messages.
+pub(crate) const NANOMETRES: (RangeInclusive<f64>, &str) = (
+    0.0..=MAX_FILM_THICKNESS as f64,
+    "a number of nanometres from 0 to 100000",
+);
 
 /// A reader of the parameters of one material, which collects their textures.
 pub(crate) struct Parameters<'m, 's, 'a> {
@@ -57,6 +65,19 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         self.color(field, raw, parameter, expected, NumberRange::Fraction)
     }
 
+    /// Parses an optional colour like [`Self::color_fraction`]; returns `default` if it is missing.
+    pub(crate) fn color_or(
+        &mut self,
+        field: &str,
+        raw: Option<Raw<'a>>,
+        parameter: Parameter,
+        default: Vec3,
+    ) -> Result<Vec3, Error> {
+        raw.map_or(Ok(default), |raw| {
+            self.color_fraction(field, raw, parameter)
+        })
+    }
+
     /// Parses the field `specular_color`, each channel from 0 to 100. For a texture, stores it and returns its
     /// `factor`, 1 by default. Any other value is an [`Error::Scene`].
     pub(crate) fn specular_color(&mut self, raw: Raw<'a>) -> Result<Vec3, Error> {
@@ -87,6 +108,57 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         };
         self.add_texture(field, &written, parameter, Encoding::Linear)?;
         Ok(factor)
+    }
+
+    /// Parses an optional number like [`Self::fraction`]; returns `default` if it is missing.
+    pub(crate) fn fraction_or(
+        &mut self,
+        field: &str,
+        raw: Option<Raw<'a>>,
+        parameter: Parameter,
+        default: f32,
+    ) -> Result<f32, Error> {
+        raw.map_or(Ok(default), |raw| self.fraction(field, raw, parameter))
+    }
+
+    /// Parses an optional number within `range`, whose text for messages is `expected`; returns `default` if it is
+    /// missing. Any other value, a texture too, is an [`Error::Scene`].
+    pub(crate) fn number_or(
+        &self,
+        field: &str,
+        raw: Option<Raw>,
+        (range, expected): (RangeInclusive<f64>, &str),
+        default: f32,
+    ) -> Result<f32, Error> {
+        let Some(raw) = raw else { return Ok(default) };
+        let valid = |value: f64| range.contains(&value);
+        let value = self
+            .source
+            .number(self.object, field, raw, expected, valid)?;
+        Ok(value as f32)
+    }
+
+    /// Parses the optional field `iridescence_thickness`, from 0 to 100,000 nanometres; returns `default` if it is
+    /// missing. For a texture, stores it and returns its `factor`, `default` if that is missing. Any other value is an
+    /// [`Error::Scene`].
+    pub(crate) fn film_thickness(
+        &mut self,
+        raw: Option<Raw<'a>>,
+        default: f32,
+    ) -> Result<f32, Error> {
+        let Some(raw) = raw else { return Ok(default) };
+        let field = "iridescence_thickness";
+        let Some(written) = self.texture_text(raw)? else {
+            return self.number_or(field, Some(raw), NANOMETRES, default);
+        };
+        let thickness = self.number_or("factor", written.factor, NANOMETRES, default)?;
+        self.add_texture(
+            field,
+            &written,
+            Parameter::IridescenceThickness,
+            Encoding::Linear,
+        )?;
+        Ok(thickness)
     }
 
     /// Parses an emitted radiance in W·sr⁻¹·m⁻², 0 or more per channel. For a texture, stores it and returns its

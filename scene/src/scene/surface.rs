@@ -91,8 +91,9 @@ pub enum Surface {
 }
 
 /// The metallic-roughness material of glTF 2.0, with the extensions `ior`, `specular`, `transmission`, `volume`,
-/// `clearcoat` and `emissive_strength`.
+/// `clearcoat`, `emissive_strength`, `sheen`, `anisotropy`, `iridescence`, `diffuse_transmission` and `dispersion`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Principled {
     /// Colour: reflectance of the metallic part, albedo of the diffuse part, and tint of transmitted light; 0..=1.
     #[serde(with = "numbers")]
@@ -125,9 +126,35 @@ pub struct Principled {
     /// Whether the back side absorbs all light that reaches it; otherwise it scatters light like the front.
     pub one_sided: bool,
     /// Absorption coefficient of the volume behind the front, 1/m per channel, 0 or more. It has no effect if `thin` is
-    /// set or `transmission` is 0.
+    /// set, or if `transmission` and `diffuse_transmission` are 0.
     #[serde(with = "numbers")]
     pub absorption: Vec3,
+    /// Colour of a layer of cloth fibres above all layers but the clear coat, 0..=1 per channel; 0 for none.
+    #[serde(with = "numbers")]
+    pub sheen_color: Vec3,
+    /// Perceptual roughness of the fibres, 0..=1: the square root of the alpha of their distribution.
+    pub sheen_roughness: f32,
+    /// Strength of anisotropy, 0..=1. It raises the GGX alpha along the anisotropy direction towards 1. Transmission
+    /// and the clear coat ignore it.
+    pub anisotropy: f32,
+    /// Angle from the tangent, where texture coordinates grow to the right, to the anisotropy direction, in degrees
+    /// counter-clockwise.
+    pub anisotropy_rotation: f32,
+    /// Strength of a thin film on the surface, whose interference colours reflections, 0..=1.
+    pub iridescence: f32,
+    /// Index of refraction of the thin film, 1..=10.
+    pub iridescence_ior: f32,
+    /// Thickness of the thin film in nanometres where its texture is 0, 0..=100,000; without a texture it is unused.
+    pub iridescence_thickness_min: f32,
+    /// Thickness of the thin film in nanometres where its texture is 1 or missing, 0..=100,000.
+    pub iridescence_thickness: f32,
+    /// Fraction of the diffuse part that leaves on the other side of the surface, 0..=1.
+    pub diffuse_transmission: f32,
+    /// Colour of the diffusely transmitted light, 0..=1 per channel. `base_color` does not affect that light.
+    #[serde(with = "numbers")]
+    pub diffuse_transmission_color: Vec3,
+    /// Strength of dispersion, 0..=100: 20 divided by the Abbe number; 0 for none. It has no effect on thin surfaces.
+    pub dispersion: f32,
 }
 
 impl Default for Principled {
@@ -147,6 +174,17 @@ impl Default for Principled {
             both_sides: false,
             one_sided: false,
             absorption: Vec3::ZERO,
+            sheen_color: Vec3::ZERO,
+            sheen_roughness: 0.5,
+            anisotropy: 0.0,
+            anisotropy_rotation: 0.0,
+            iridescence: 0.0,
+            iridescence_ior: 1.3,
+            iridescence_thickness_min: 100.0,
+            iridescence_thickness: 400.0,
+            diffuse_transmission: 0.0,
+            diffuse_transmission_color: Vec3::ONE,
+            dispersion: 0.0,
         }
     }
 }
@@ -222,6 +260,11 @@ impl Surface {
         let mut surface = *self;
         let emission = surface.editable().emission;
         emission.map_or(Vec3::ZERO, |(_, radiance)| *radiance)
+    }
+
+    /// Returns whether reflections depend on the direction of the tangent.
+    pub(crate) fn is_anisotropic(&self) -> bool {
+        matches!(self, Surface::Principled(principled) if principled.anisotropy > 0.0)
     }
 
     /// Returns mutable references to the values that users can edit interactively, with the names of their fields in a
@@ -348,6 +391,17 @@ impl Principled {
             both_sides,
             one_sided,
             absorption,
+            sheen_color,
+            sheen_roughness,
+            anisotropy,
+            anisotropy_rotation,
+            iridescence,
+            iridescence_ior,
+            iridescence_thickness_min,
+            iridescence_thickness,
+            diffuse_transmission,
+            diffuse_transmission_color,
+            dispersion,
         } = self;
         hash.bytes(&[8, one_sided.into(), thin.into()]);
         hash.vector(base_color);
@@ -357,6 +411,30 @@ impl Principled {
         hash.vector(emission);
         add_both_sides(both_sides, hash);
         add_absorption(absorption, hash);
+        // A layer that is absent adds nothing, so that hashes made before the layer existed stay valid.
+        if sheen_color != Vec3::ZERO {
+            hash.bytes(b"sheen");
+            hash.vector(sheen_color);
+            hash.floats([sheen_roughness]);
+        }
+        if anisotropy != 0.0 {
+            hash.bytes(b"anisotropy");
+            hash.floats([anisotropy, anisotropy_rotation]);
+        }
+        if iridescence != 0.0 {
+            hash.bytes(b"iridescence");
+            hash.floats([iridescence, iridescence_ior]);
+            hash.floats([iridescence_thickness_min, iridescence_thickness]);
+        }
+        if diffuse_transmission != 0.0 {
+            hash.bytes(b"diffuse transmission");
+            hash.vector(diffuse_transmission_color);
+            hash.floats([diffuse_transmission]);
+        }
+        if dispersion != 0.0 {
+            hash.bytes(b"dispersion");
+            hash.floats([dispersion]);
+        }
     }
 }
 

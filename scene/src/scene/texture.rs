@@ -95,6 +95,31 @@ pub enum Parameter {
     /// Shading normal of the clear coat of a principled material, encoded like `Normal`. Without it the coat uses the
     /// shading normal of the layers below.
     ClearcoatNormal,
+    /// Colour of the sheen of a principled material.
+    SheenColor,
+    /// Perceptual roughness of the sheen of a principled material, 0 to 1.
+    SheenRoughness,
+    /// Anisotropy of a principled material. Red and green, where 0 to 1 encodes −1 to 1, are the direction to the right
+    /// and up in the image; the rotation of the material turns it. Blue multiplies the strength.
+    Anisotropy,
+    /// Strength of the thin film of a principled material, 0 to 1.
+    Iridescence,
+    /// Thickness of the thin film of a principled material, from its minimum at 0 to its maximum at 1.
+    IridescenceThickness,
+    /// Fraction of the diffuse part of a principled material that is transmitted, 0 to 1.
+    DiffuseTransmission,
+    /// Colour of the light that a principled material transmits diffusely.
+    DiffuseTransmissionColor,
+}
+
+impl Parameter {
+    /// Returns whether the texture of the parameter refers to the tangents of the surface.
+    pub(crate) fn needs_tangents(self) -> bool {
+        matches!(
+            self,
+            Parameter::Normal | Parameter::ClearcoatNormal | Parameter::Anisotropy
+        )
+    }
 }
 
 /// A texture assigned to a material parameter. Except for normals, the parameter is the texture's value times the
@@ -136,6 +161,14 @@ impl Default for MaterialTextures {
             opacity: 1.0,
             cutoff: 0.0,
         }
+    }
+}
+
+impl MaterialTextures {
+    /// Returns whether a texture refers to the tangents of the surface.
+    pub(crate) fn need_tangents(&self) -> bool {
+        let mut parameters = self.textures.keys();
+        parameters.any(|parameter| parameter.needs_tangents())
     }
 }
 

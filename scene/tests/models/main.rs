@@ -6,6 +6,7 @@ mod gltf;
 mod animations;
 mod cameras;
 mod containers;
+mod extensions;
 mod lighting;
 mod lights;
 mod merged;

@@ -2,6 +2,7 @@
 
 use glam::Vec3;
 use raysieve::{
+    accel::instance::tangent_at,
     math::{dot, normalize},
     shading::{
         bsdf::{
@@ -9,12 +10,17 @@ use raysieve::{
             conductor::{
                 compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
             },
-            dielectric::{compensate_dielectric, glass_value, reflected_part, sample_rough},
+            dielectric::{
+                coated_part, compensate_dielectric, filmed_glass, glass_value, reflected_part,
+                sample_rough,
+            },
+            extended::{along_tangent, anisotropy_direction},
             layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
             specular::{is_specular, sample_specular},
         },
         bsdf_types::{Bsdf, NO_VALUE, share},
         material::{Material, reflect},
+        microfacet::in_frame,
     },
 };
 
@@ -33,7 +39,7 @@ fn facing(inputs: &mut Inputs) -> (Vec3, Vec3) {
 }
 
 /// Returns a BSDF with a normal and a direction to the eye.
-fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
+pub(super) fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
     let material: Material = inputs.draw();
     let (normal, to_eye) = facing(inputs);
     // Mostly the base's normal or one near it.
@@ -43,9 +49,19 @@ fn seen(inputs: &mut Inputs) -> (Bsdf, Vec3, Vec3) {
         _ => normal,
     };
     let (cos_eye, cos_coat) = (dot(normal, to_eye), dot(coat_normal, to_eye));
+    let tangent = tangent_at(inputs.draw(), normal);
+    let along2 = along_tangent(in_frame(normal, tangent, to_eye));
     let bsdf = Bsdf {
         coat_normal,
-        ..bsdf_of(tables(), &material, cos_eye, cos_coat, inputs.draw())
+        tangent,
+        ..bsdf_of(
+            tables(),
+            &material,
+            cos_eye,
+            cos_coat,
+            along2,
+            inputs.draw(),
+        )
     };
     (bsdf, normal, to_eye)
 }
@@ -147,16 +163,20 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "bsdf",
                 "bsdf_of",
-                "+[](Material material, f32 cos_eye, f32 cos_coat, bool front) {
-                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, cos_coat, front);
+                "+[](Material material, f32 cos_eye, f32 cos_coat, f32 along2, bool front) {
+                    return bsdf_of((const f32 *)calls::energy.data(), material, cos_eye, cos_coat, along2, front);
                 }"
             ),
-            |inputs| (inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
-            |material: Material, cos_eye: f32, cos_coat: f32, front: bool| bsdf_of(
+            |inputs| {
+                let (cos_eye, cos_coat) = (inputs.draw(), inputs.draw());
+                (inputs.draw(), cos_eye, cos_coat, inputs.draw(), inputs.draw())
+            },
+            |material: Material, cos_eye: f32, cos_coat: f32, along2: f32, front: bool| bsdf_of(
                 tables(),
                 &material,
                 cos_eye,
                 cos_coat,
+                along2,
                 front
             )
         ),
@@ -194,12 +214,46 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "dielectric",
                 "reflected_part",
-                "+[](Bsdf bsdf, f32 reflected, f32 cos_out) {
-                    return reflected_part(bsdf, Fresnel{reflected, cos_out});
+                "+[](Bsdf bsdf, f32 cos_in, f32 reflected, f32 cos_out) {
+                    return reflected_part(bsdf, cos_in, Fresnel{reflected, cos_out});
                 }"
             ),
+            |inputs| (lit_surface(inputs).0, inputs.draw(), inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, cos_in: f32, reflected: f32, cos_out: f32| {
+                reflected_part(&bsdf, cos_in, (reflected, cos_out))
+            }
+        ),
+        twin!(
+            ("dielectric", "coated_part", "coated_part"),
             |inputs| (lit_surface(inputs).0, inputs.draw(), inputs.draw()),
-            |bsdf: Bsdf, reflected: f32, cos_out: f32| reflected_part(&bsdf, (reflected, cos_out))
+            |bsdf: Bsdf, reflected: f32, cos_out: f32| coated_part(&bsdf, reflected, cos_out)
+        ),
+        twin!(
+            (
+                "dielectric",
+                "filmed_glass",
+                "+[](Bsdf bsdf, f32 cos_in, f32 reflected, f32 cos_out) {
+                    return filmed_glass(bsdf, cos_in, Fresnel{reflected, cos_out});
+                }"
+            ),
+            |inputs| (lit_surface(inputs).0, inputs.draw(), inputs.draw(), inputs.draw()),
+            |bsdf: Bsdf, cos_in: f32, reflected: f32, cos_out: f32| {
+                filmed_glass(&bsdf, cos_in, (reflected, cos_out))
+            }
+        ),
+        twin!(
+            ("extended", "anisotropy_direction", "anisotropy_direction"),
+            |inputs| {
+                let material = Material {
+                    anisotropy_cosine: inputs.draw(),
+                    anisotropy_sine: inputs.draw(),
+                    ..inputs.draw()
+                };
+                (material, inputs.draw(), inputs.draw(), inputs.draw())
+            },
+            |material: Material, normal: Vec3, tangent: Vec3, handedness: f32| {
+                anisotropy_direction(&material, normal, tangent, handedness)
+            }
         ),
         twin!(
             (

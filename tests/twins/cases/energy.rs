@@ -1,6 +1,8 @@
 //! Cases of energy tables.
 
-use raysieve::shading::energy::{directional, hemispherical, table_place};
+use raysieve::shading::energy::{
+    anisotropic_directional, anisotropic_mean, directional, hemispherical, table_place,
+};
 
 use super::{Case, twin};
 use crate::inputs::{Harvest, Inputs};
@@ -8,6 +10,15 @@ use crate::inputs::{Harvest, Inputs};
 /// Returns the offset of one of the scene's tables.
 pub(super) fn table(inputs: &mut Inputs) -> u32 {
     inputs.one_of(&inputs.harvest.scene.materials).table
+}
+
+/// Returns the offset of the table of anisotropic facets.
+fn anisotropic_table() -> u32 {
+    let materials = Harvest::get().scene.materials.iter();
+    materials
+        .map(|material| material.anisotropic_table)
+        .max()
+        .unwrap()
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -43,6 +54,40 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| (table(inputs), inputs.below(4) as u32, inputs.draw()),
             |table: u32, mean: u32, alpha: f32| hemispherical(tables(), table, mean, alpha)
+        ),
+        twin!(
+            (
+                "energy",
+                "anisotropic_directional",
+                "+[](u32 table, u32 function, f32 along, f32 across, f32 along2, f32 cosine) {
+                    const f32 *tables = (const f32 *)calls::energy.data();
+                    return anisotropic_directional(tables, table, function, along, across, along2, cosine);
+                }"
+            ),
+            |inputs| {
+                let function = inputs.below(2) as u32;
+                let (along, across) = (inputs.draw(), inputs.draw());
+                (anisotropic_table(), function, along, across, inputs.draw(), inputs.draw())
+            },
+            |table: u32, function: u32, along: f32, across: f32, along2: f32, cosine: f32| {
+                anisotropic_directional(tables(), table, function, (along, across), (along2, cosine))
+            }
+        ),
+        twin!(
+            (
+                "energy",
+                "anisotropic_mean",
+                "+[](u32 table, u32 function, f32 along, f32 across) {
+                    return anisotropic_mean((const f32 *)calls::energy.data(), table, function, along, across);
+                }"
+            ),
+            |inputs| {
+                let function = inputs.below(2) as u32;
+                (anisotropic_table(), function, inputs.draw(), inputs.draw())
+            },
+            |table: u32, function: u32, along: f32, across: f32| {
+                anisotropic_mean(tables(), table, function, along, across)
+            }
         ),
     ]
 }

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use raysieve::shading::material::{
-    Material, fresnel, power_heuristic, reflect, refract, sample_cosine, transmitted,
+    Material, choose_channel, dispersed_ior, fresnel, power_heuristic, reflect, refract,
+    sample_cosine, transmitted,
 };
 
 use super::{Case, twin};
@@ -37,6 +38,22 @@ pub(super) fn cases() -> Vec<Case> {
                 (material, inputs.draw())
             },
             |material: Material, distance: f32| transmitted(&material, distance)
+        ),
+        twin!(
+            ("material", "dispersed_ior", "dispersed_ior"),
+            |inputs| (inputs.draw(), inputs.below(3) as u32),
+            |material: Material, channel: u32| dispersed_ior(&material, channel)
+        ),
+        twin!(
+            ("material", "choose_channel", "choose_channel"),
+            |inputs| {
+                let throughput: Vec3 = inputs.draw();
+                let only = inputs.one_of(&[Vec3::ONE, Vec3::ONE, Vec3::X, Vec3::Y, Vec3::Z]);
+                (inputs.draw(), throughput * only, inputs.unit())
+            },
+            |material: Material, throughput: Vec3, choice: f32| {
+                choose_channel(&material, throughput, choice)
+            }
         ),
         twin!("material", "power_heuristic", |drawn: f32, other: f32| {
             power_heuristic(drawn, other)

@@ -6,8 +6,8 @@ use raysieve::{
     shading::{
         material::Material,
         material_textures::{
-            MaterialTextures, TextureAtlas, apply_cutoff, bent_normal, channel_value, emission_at,
-            map_at, material_at, scale_color, scale_radiance,
+            MaterialTextures, TextureAtlas, apply_cutoff, apply_extended_map, bent_normal,
+            channel_value, emission_at, map_at, material_at, scale_color, scale_radiance,
         },
         texture::{Texel, Texture},
     },
@@ -26,7 +26,7 @@ fn drawn_maps(inputs: &mut Inputs) -> (MaterialTextures, [Texture; 2], Material,
         emission: inputs.draw(),
         normal_scale: inputs.draw(),
         textures: std::array::from_fn(|_| inputs.below(8) as u32),
-        used: inputs.below(1 << 12) as u32,
+        used: inputs.below(1 << 19) as u32,
         opacity: inputs.draw(),
         cutoff: inputs.draw(),
         coat_normal_scale: inputs.draw(),
@@ -80,6 +80,25 @@ pub(super) fn cases() -> Vec<Case> {
             |surface: Surface, normal: Vec3, value: Vec3, normal_scale: f32| bent_normal(
                 &surface, normal, value, normal_scale
             )
+        ),
+        twin!(
+            (
+                "material_textures",
+                "apply_extended_map",
+                "+[](Material material, u32 place, Texel value, f32 part) {
+                    apply_extended_map(material, place, value, part);
+                    return material;
+                }"
+            ),
+            |inputs| {
+                let place = 12 + inputs.below(7) as u32;
+                (inputs.draw(), place, inputs.draw(), inputs.unit())
+            },
+            |material: Material, place: u32, value: Texel, part: f32| {
+                let mut material = material;
+                apply_extended_map(&mut material, place, value, part);
+                material
+            }
         ),
         twin!(
             (

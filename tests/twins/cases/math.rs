@@ -2,9 +2,9 @@
 
 use glam::Vec3;
 use raysieve::math::{
-    arctan2, clamped, cos_small, cross, dot, half_power, local_to_world, luminance, max_component,
-    max_f32, min_f32, normalize, offset_point, round_down, sin_cos_turns, sin_small,
-    square_to_disk, to_local,
+    arctan2, clamped, cos_small, cross, dot, half_power, local_to_world, log_base_2, luminance,
+    max_component, max_f32, min_f32, normalize, offset_point, power_of_2, round_down,
+    sin_cos_turns, sin_small, square_to_disk, to_local,
 };
 
 use super::{Case, twin};
@@ -65,6 +65,8 @@ pub(super) fn cases() -> Vec<Case> {
         twin!("math", "sin_cos_turns", |turns: f32| sin_cos_turns(turns)),
         twin!("math", "arctan2", |y: f32, x: f32| arctan2(y, x)),
         twin!("math", "half_power", |x: f32| half_power(x)),
+        twin!("math", "log_base_2", |x: f32| log_base_2(x)),
+        twin!("math", "power_of_2", |x: f32| power_of_2(x)),
         twin!("math", "local_to_world", |normal: Vec3, local: Vec3| {
             local_to_world(normal, local)
         }),

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use raysieve::shading::microfacet::{
-    fresnel_conductor, sample_visible_normal, schlick, shadowing, smith_root,
+    anisotropic_density, anisotropic_root, anisotropic_shadowing, fresnel_conductor, in_frame,
+    sample_anisotropic_normal, sample_visible_normal, schlick, shadowing, smith_root,
     visible_normal_density,
 };
 
@@ -33,6 +34,37 @@ pub(super) fn cases() -> Vec<Case> {
             |normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: f32| sample_visible_normal(
                 normal, to_eye, alpha, u, v
             )
+        ),
+        twin!(
+            "microfacet",
+            "in_frame",
+            |normal: Vec3, tangent: Vec3, direction: Vec3| in_frame(normal, tangent, direction)
+        ),
+        twin!(
+            "microfacet",
+            "anisotropic_root",
+            |local: Vec3, along: f32, across: f32| anisotropic_root(local, along, across)
+        ),
+        twin!(
+            "microfacet",
+            "anisotropic_density",
+            |eye: Vec3, half: Vec3, along: f32, across: f32| anisotropic_density(
+                eye, half, along, across
+            )
+        ),
+        twin!(
+            "microfacet",
+            "anisotropic_shadowing",
+            |eye: Vec3, light: Vec3, along: f32, across: f32| anisotropic_shadowing(
+                eye, light, along, across
+            )
+        ),
+        twin!(
+            "microfacet",
+            "sample_anisotropic_normal",
+            |normal: Vec3, tangent: Vec3, to_eye: Vec3, along: f32, across: f32, u: f32, v: f32| {
+                sample_anisotropic_normal((normal, tangent), to_eye, along, across, (u, v))
+            }
         ),
         twin!(
             "microfacet",

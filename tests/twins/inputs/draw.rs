@@ -11,7 +11,10 @@ use raysieve::{
     math::{cross, normalize},
     path::{Hit, Ray, ShadowRay},
     sampler::Sampler,
-    shading::{material::Material, texture::Texel},
+    shading::{
+        material::{EXTENDED, Material},
+        texture::Texel,
+    },
 };
 
 use super::Inputs;
@@ -263,6 +266,16 @@ impl Draw for Material {
             transmission: inputs.unit(),
             clearcoat: inputs.draw(),
             clearcoat_alpha: inputs.draw(),
+            kind: inputs.one_of(&[real.kind, real.kind, EXTENDED]),
+            sheen: inputs.one_of(&[Vec3::ZERO, Vec3::new(0.3, 0.8, 0.1)]),
+            sheen_alpha: inputs.draw(),
+            anisotropy: inputs.one_of(&[0.0, 0.3, 1.0]),
+            dispersion: inputs.draw(),
+            film: inputs.one_of(&[0.0, 0.3, 1.0]),
+            film_ior: inputs.draw(),
+            film_thickness: inputs.draw(),
+            diffuse_transmission_color: inputs.draw(),
+            diffuse_transmission: inputs.unit(),
             ..real
         }
     }

@@ -17,7 +17,7 @@ use raysieve::{
     wavefront::{Step, steps},
 };
 
-use crate::common::{alpha_tested_garden, garden};
+use crate::common::{add_extended_materials, alpha_tested_garden, garden};
 
 /// Values collected from paths through a scene, and the scenes.
 pub(crate) struct Harvest {
@@ -46,7 +46,8 @@ impl Harvest {
 
     /// Traces the garden on the CPU and collects what its paths meet.
     fn gather() -> Harvest {
-        let scene = garden();
+        let mut scene = garden();
+        add_extended_materials(&mut scene);
         let (width, height) = (64, 48);
         let camera = Camera::new(&scene.camera, width, height);
         let span = Span {

@@ -1,0 +1,44 @@
+// Sheen: the reflection of cloth fibres that stand on a surface. Twin: src/shading/sheen.rs.
+#include "bsdf_types.cuh"
+#include "energy.cuh"
+#include "math.cuh"
+
+inline f32 charlie_density(f32 sin2_half, f32 alpha) {
+    f32 exponent = 1.0f / alpha;
+    return (2.0f + exponent) * power_of_2(0.5f * exponent * log_base_2(sin2_half)) * (0.5f * INV_PI);
+}
+
+inline f32 charlie_fit(f32 cosine, f32 alpha) {
+    f32 smooth = (1.0f - alpha) * (1.0f - alpha);
+    f32 a = 21.5473f + (25.3245f - 21.5473f) * smooth;
+    f32 b = 3.82987f + (3.32435f - 3.82987f) * smooth;
+    f32 c = 0.19823f + (0.16801f - 0.19823f) * smooth;
+    f32 d = -1.97760f + (-1.27393f + 1.97760f) * smooth;
+    f32 e = -4.32054f + (-4.85967f + 4.32054f) * smooth;
+    return a / (1.0f + b * power_of_2(c * log_base_2(cosine))) + d * cosine + e;
+}
+
+inline f32 charlie_lambda(f32 cosine, f32 alpha) {
+    f32 logarithm = cosine < 0.5f ? charlie_fit(cosine, alpha)
+                                  : 2.0f * charlie_fit(0.5f, alpha) - charlie_fit(1.0f - cosine, alpha);
+    return power_of_2(1.44269504f * logarithm);
+}
+
+inline f32 sheen_value(f32 cos_eye, f32 cos_light, f32 sin2_half, f32 alpha) {
+    f32 masked = 1.0f + charlie_lambda(cos_eye, alpha) + charlie_lambda(cos_light, alpha);
+    return charlie_density(sin2_half, alpha) / (4.0f * cos_eye * masked);
+}
+
+inline f32 sheen_scale(const f32 *tables, const Bsdf &bsdf, f32 cosine) {
+    f32 reflected = directional(tables, bsdf.sheen_table, SHEEN_RAW, bsdf.sheen_alpha, cosine);
+    return 1.0f / max_f32(reflected, 1.0f);
+}
+
+inline f32 sheen_transmittance(const f32 *tables, const Bsdf &bsdf, f32 cosine) {
+    f32 reflected = directional(tables, bsdf.sheen_table, SHEEN_BOUNDED, bsdf.sheen_alpha, cosine);
+    return 1.0f - bsdf.sheen_strength * min_f32(reflected, 1.0f);
+}
+
+inline f32 mean_sheen_transmittance(const f32 *tables, const Bsdf &bsdf) {
+    return 1.0f - bsdf.sheen_strength * hemispherical(tables, bsdf.sheen_table, SHEEN_BOUNDED, bsdf.sheen_alpha);
+}

@@ -1,0 +1,171 @@
+//! Extensions of glTF materials that the crate `gltf` does not support: sheen, anisotropy, iridescence, diffuse
+//! transmission and dispersion.
+
+use std::f64::consts::TAU;
+
+use glam::Vec3;
+use gltf::json::{Value, texture::Info};
+use serde::de::DeserializeOwned;
+use serde_json::Map;
+
+use super::{color, part, value};
+use crate::{
+    limits::{MAX_DISPERSION, MAX_FILM_THICKNESS},
+    scene::{
+        Channel::{self, Alpha, Green, Red},
+        Encoding::{self, Linear, Srgb},
+        Parameter, Principled,
+    },
+};
+
+const SHEEN: &str = "KHR_materials_sheen";
+const ANISOTROPY: &str = "KHR_materials_anisotropy";
+const IRIDESCENCE: &str = "KHR_materials_iridescence";
+const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
+const DISPERSION: &str = "KHR_materials_dispersion";
+
+/// A texture of an extension: the name of its field, the reference to it, and its use.
+pub(super) type ExtensionTexture = (&'static str, Info, Parameter, Channel, Encoding);
+
+/// Reads the extensions into a material. Factors are clamped to their ranges. Fails if a factor is not a finite number;
+/// the message names its field.
+pub(super) fn read(others: &Map<String, Value>, material: &mut Principled) -> Result<(), String> {
+    if let Some(written) = others.get(SHEEN) {
+        let field = "sheenColorFactor";
+        material.sheen_color = color(field, or(written, field, [0.0; 3])?)?;
+        material.sheen_roughness = fraction(written, "sheenRoughnessFactor")?;
+    }
+    if let Some(written) = others.get(ANISOTROPY) {
+        material.anisotropy = fraction(written, "anisotropyStrength")?;
+        let field = "anisotropyRotation";
+        let radians: f64 = or(written, field, 0.0)?;
+        if !radians.is_finite() {
+            return Err(format!("{field} is {radians}, expected a number"));
+        }
+        material.anisotropy_rotation = radians.rem_euclid(TAU).to_degrees() as f32;
+    }
+    if let Some(written) = others.get(IRIDESCENCE) {
+        material.iridescence = fraction(written, "iridescenceFactor")?;
+        material.iridescence_ior = within(written, "iridescenceIor", 1.3, [1.0, 10.0])?;
+        let film = [0.0, MAX_FILM_THICKNESS];
+        let field = "iridescenceThicknessMinimum";
+        material.iridescence_thickness_min = within(written, field, 100.0, film)?;
+        let field = "iridescenceThicknessMaximum";
+        material.iridescence_thickness = within(written, field, 400.0, film)?;
+    }
+    if let Some(written) = others.get(DIFFUSE_TRANSMISSION) {
+        material.diffuse_transmission = fraction(written, "diffuseTransmissionFactor")?;
+        let field = "diffuseTransmissionColorFactor";
+        material.diffuse_transmission_color = color(field, or(written, field, [1.0; 3])?)?;
+    }
+    if let Some(written) = others.get(DISPERSION) {
+        material.dispersion = within(written, "dispersion", 0.0, [0.0, MAX_DISPERSION])?;
+    }
+    Ok(())
+}
+
+/// Returns the textures of the extensions, without those of a factor of 0, which have no effect. Fails if a field is
+/// malformed.
+pub(super) fn textures(others: &Map<String, Value>) -> Result<Vec<ExtensionTexture>, String> {
+    let mut material = Principled::default();
+    read(others, &mut material)?;
+    let has_sheen = material.sheen_color != Vec3::ZERO;
+    let has_film = material.iridescence > 0.0;
+    let transmits = material.diffuse_transmission > 0.0;
+    let uses = [
+        (
+            has_sheen,
+            SHEEN,
+            "sheenColorTexture",
+            Parameter::SheenColor,
+            Red,
+            Srgb,
+        ),
+        (
+            has_sheen,
+            SHEEN,
+            "sheenRoughnessTexture",
+            Parameter::SheenRoughness,
+            Alpha,
+            Linear,
+        ),
+        (
+            material.anisotropy > 0.0,
+            ANISOTROPY,
+            "anisotropyTexture",
+            Parameter::Anisotropy,
+            Red,
+            Linear,
+        ),
+        (
+            has_film,
+            IRIDESCENCE,
+            "iridescenceTexture",
+            Parameter::Iridescence,
+            Red,
+            Linear,
+        ),
+        (
+            has_film,
+            IRIDESCENCE,
+            "iridescenceThicknessTexture",
+            Parameter::IridescenceThickness,
+            Green,
+            Linear,
+        ),
+        (
+            transmits,
+            DIFFUSE_TRANSMISSION,
+            "diffuseTransmissionTexture",
+            Parameter::DiffuseTransmission,
+            Alpha,
+            Linear,
+        ),
+        (
+            transmits,
+            DIFFUSE_TRANSMISSION,
+            "diffuseTransmissionColorTexture",
+            Parameter::DiffuseTransmissionColor,
+            Red,
+            Srgb,
+        ),
+    ];
+    let mut textures = Vec::new();
+    for (has_effect, extension, field, parameter, channel, encoding) in uses {
+        let Some(written) = others.get(extension).filter(|_| has_effect) else {
+            continue;
+        };
+        if let Some(info) = value(written, field)? {
+            textures.push((field, info, parameter, channel, encoding));
+        }
+    }
+    Ok(textures)
+}
+
+/// Reads a field of an extension. Returns `default` if the field is missing, and fails if it is not a `T`.
+fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T, String> {
+    Ok(value(written, field)?.unwrap_or(default))
+}
+
+/// Reads a factor and clamps it to 0..=1; 0 if it is missing. Fails if it is not a finite number.
+fn fraction(written: &Value, field: &str) -> Result<f32, String> {
+    part(field, or(written, field, 0.0)?)
+}
+
+/// Reads a factor and clamps it to the range from `low` to `high`. Returns `default` if it is missing, and fails if it
+/// is not a finite number.
+fn within(
+    written: &Value,
+    field: &str,
+    default: f32,
+    [low, high]: [f32; 2],
+) -> Result<f32, String> {
+    let factor: f32 = or(written, field, default)?;
+    if factor.is_finite() {
+        Ok(factor.clamp(low, high))
+    } else {
+        Err(format!(
+            "{field} is {factor}, expected a number from {low} to {high}"
+        ))
+    }
+}
