@@ -292,6 +292,8 @@ pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) 
                 both_sides: a.both_sides || b.both_sides,
                 one_sided: a.one_sided && b.one_sided,
                 absorption: a.absorption.lerp(b.absorption, weight),
+                // No imported material has the other properties.
+                ..Principled::default()
             })
         }
     };
