@@ -64,7 +64,7 @@ impl Converter {
                 Ok(None) => break,
                 Ok(Some(Token::Word(directive))) => self
                     .directive(directive, &mut tokens)
-                    .map_err(|problem| format!("{directive}: {problem}")),
+                    .map_err(|problem| format!("{}: {problem}", excerpt(directive))),
                 Ok(Some(_)) => Err("expected a directive such as Shape".to_owned()),
                 Err(problem) => Err(problem),
             };
