@@ -43,6 +43,32 @@ inline f32 reflected_part(const Bsdf &bsdf, f32 cos_in, const Fresnel &split) {
     return coated_part(bsdf, split.reflected, split.cos_out);
 }
 
+inline f32 coat_transmittance(const f32 *tables, const Bsdf &bsdf, f32 cosine) {
+    f32 lost = directional(tables, bsdf.mirrors, LOST, bsdf.coat_alpha, cosine);
+    f32 at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha, cosine);
+    return 1.0f - bsdf.coat * (0.04f * (1.0f - lost - at_grazing) + at_grazing);
+}
+
+inline f32 mean_coat_transmittance(const f32 *tables, const Bsdf &bsdf) {
+    f32 lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+    f32 at_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+    return 1.0f - bsdf.coat * (0.04f * (1.0f - lost - at_grazing) + at_grazing);
+}
+
+inline f32 part_below_coat(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 half, Vec3 to_eye, Vec3 to_light,
+                           f32 reflected) {
+    f32 cos_in = dot(to_eye, half);
+    f32 cos_out = fresnel(cos_in, bsdf.eta).cos_out;
+    f32 through = share(1.0f - reflected, 1.0f - bsdf.coat * (0.04f + 0.96f * schlick(cos_out)));
+    f32 cos_light = dot(normal, to_light);
+    if (cos_light < 0.0f) return through * coat_transmittance(tables, bsdf, -cos_light);
+    Vec3 eye_out = refract(-to_eye, half, bsdf.eta, cos_in, cos_out);
+    Vec3 light_out = refract(-to_light, half, bsdf.eta, cos_in, cos_out);
+    f32 eye_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, eye_out), 0.0f));
+    f32 light_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, light_out), 0.0f));
+    return 1.0f - through * max_f32(eye_passes, light_passes);
+}
+
 inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
@@ -56,21 +82,29 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 upward = dot(normal, apart) < 0.0f ? -1.0f : 1.0f;
     Vec3 half = apart * (upward / sqrtf(length2));
     f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
+    bool inside_coat = (HAS(LAYERED) || HAS(EXTENDED)) && bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
     f32 seen = 0.0f;
+    f32 passed = 1.0f;
     if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
         f32 reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
         f32 facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         f32 part = reflects ? reflected : 1.0f - reflected;
+        if (inside_coat) passed = share(part_below_coat(tables, bsdf, normal, half, to_eye, to_light, reflected), part);
         seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
     }
     f32 lit = shadowing(cos_eye, depth, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
     f32 once = seen * lit;
+    if (inside_coat) once *= passed;
     if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * once, seen};
     u32 function = bends ? 1 - bsdf.back : bsdf.back;
     f32 lost = reflects ? bsdf.lost_ratio : bsdf.lost_ratio_behind;
     f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
     f32 spread = part * depth * INV_PI;
     f32 again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    if (inside_coat && !reflects) {
+        f32 mean = mean_coat_transmittance(tables, bsdf);
+        again *= share(coat_transmittance(tables, bsdf, depth), mean);
+    }
     return {bsdf.color, squeezed * (once + again), (1.0f - bsdf.lost) * seen + bsdf.lost * spread};
 }
 

@@ -6,12 +6,6 @@
 // The clear coat uses the base's shading normal, except in the kernel variant for coats with normal maps.
 #define COAT_NORMAL(bsdf, normal) ((KINDS & COAT_NORMALS) != 0 ? (bsdf).coat_normal : (normal))
 
-inline f32 schlick_albedo(const f32 *tables, u32 table, f32 alpha, f32 cosine, f32 f0, f32 f90) {
-    f32 lost = directional(tables, table, LOST, alpha, cosine);
-    f32 at_grazing = directional(tables, table, GRAZING, alpha, cosine);
-    return f0 * (1.0f - lost - at_grazing) + f90 * at_grazing;
-}
-
 struct BoundaryEnergy {
     f32 lost, at_grazing, mean_lost, mean_grazing;
 };
@@ -66,7 +60,7 @@ inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material
     bsdf.coat_transmittance =
         inside || bsdf.coat <= 0.0f
             ? 1.0f
-            : 1.0f - bsdf.coat * schlick_albedo(tables, table, bsdf.coat_alpha, cos_coat, 0.04f, 1.0f);
+            : coat_transmittance(tables, bsdf, cos_coat);
     if (bsdf.glass > 0.0f && thin) {
         bsdf.table = table;
         bsdf.eta = 1.0f / material.ior;
@@ -77,6 +71,7 @@ inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material
         bsdf.transmitted_share = (1.0f - amplitude * amplitude) * (20.0f / 21.0f);
     } else if (bsdf.glass > 0.0f) {
         compensate_dielectric(tables, bsdf, cos_eye, front);
+        if (inside && bsdf.coat > 0.0f) bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
     }
 }
 
@@ -101,11 +96,9 @@ inline BsdfValue coated_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, 
     Vec3 over = COAT_NORMAL(bsdf, normal);
     f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
     f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
-    f32 other = 1.0f - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04f, 1.0f);
+    f32 other = coat_transmittance(tables, bsdf, outside);
     if (reflects) {
-        f32 mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
-        f32 mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
-        f32 mean = 1.0f - bsdf.coat * (0.04f * (1.0f - mean_lost - mean_grazing) + mean_grazing);
+        f32 mean = mean_coat_transmittance(tables, bsdf);
         color = color * min_f32(bsdf.coat_transmittance, other) +
                 evenly * (bsdf.coat_transmittance * share(other, mean));
         if (coat_eye > 0.0f && coat_light > 0.0f) {

@@ -7,10 +7,10 @@
 use glam::Vec3;
 
 use crate::{
-    math::{INV_PI, dot, min_f32},
+    math::{INV_PI, dot, max_f32, min_f32},
     shading::{
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
-        energy::{THROUGH_FRONT, directional, hemispherical},
+        energy::{GRAZING, LOST, THROUGH_FRONT, directional, hemispherical},
         material::{CORRELATED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
         microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
         thin_film::film_reflectance,
@@ -82,7 +82,53 @@ pub fn reflected_part(bsdf: &Bsdf, cos_in: f32, (reflected, cos_out): (f32, f32)
     coated_part(bsdf, reflected, cos_out)
 }
 
-/// Evaluates rough glass for `to_light` on either side of the surface.
+/// Returns the part of the light that the clear coat lets pass, if it comes from outside at an angle of this cosine.
+#[inline]
+pub fn coat_transmittance(tables: &[f32], bsdf: &Bsdf, cosine: f32) -> f32 {
+    let lost = directional(tables, bsdf.mirrors, LOST, bsdf.coat_alpha, cosine);
+    let at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha, cosine);
+    1.0 - bsdf.coat * (0.04 * (1.0 - lost - at_grazing) + at_grazing)
+}
+
+/// Returns the hemispherical mean of [`coat_transmittance`].
+#[inline]
+pub fn mean_coat_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
+    let lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
+    let at_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
+    1.0 - bsdf.coat * (0.04 * (1.0 - lost - at_grazing) + at_grazing)
+}
+
+/// Returns the part of the light that a facet reflects or transmits to `to_light`, if the eye is in glass below a clear
+/// coat. `half` is the normal of the facet, and `reflected` the value of [`reflected_part`].
+///
+/// The coat lets pass what it lets pass in the other direction, so that the BSDF is reciprocal. It reflects the rest, for
+/// which the smaller part of both directions is taken, so that no energy is added.
+#[inline]
+pub fn part_below_coat(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    (normal, half): (Vec3, Vec3),
+    (to_eye, to_light): (Vec3, Vec3),
+    reflected: f32,
+) -> f32 {
+    let cos_in = dot(to_eye, half);
+    let (_, cos_out) = fresnel(cos_in, bsdf.eta);
+    let through = share(
+        1.0 - reflected,
+        1.0 - bsdf.coat * (0.04 + 0.96 * schlick(cos_out)),
+    );
+    let cos_light = dot(normal, to_light);
+    if cos_light < 0.0 {
+        return through * coat_transmittance(tables, bsdf, -cos_light);
+    }
+    let eye_out = refract(-to_eye, half, bsdf.eta, cos_in, cos_out);
+    let light_out = refract(-to_light, half, bsdf.eta, cos_in, cos_out);
+    let eye_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, eye_out), 0.0));
+    let light_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, light_out), 0.0));
+    1.0 - through * max_f32(eye_passes, light_passes)
+}
+
+/// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it.
 ///
 /// Thin glass does not refract: light is transmitted as if reflected and then mirrored to the other side.
 #[inline]
@@ -115,11 +161,20 @@ pub fn glass_value(
     let upward = if dot(normal, apart) < 0.0 { -1.0 } else { 1.0 };
     let half = apart * (upward / length2.sqrt());
     let (eye_half, light_half) = (dot(to_eye, half), dot(to_light, half));
+    let inside_coat = bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0;
     let mut seen = 0.0;
+    let mut passed = 1.0;
     if eye_half > 0.0 && (light_half < 0.0) == bends {
         let reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
         let facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
         let part = if reflects { reflected } else { 1.0 - reflected };
+        if inside_coat {
+            let ways = (to_eye, to_light);
+            passed = share(
+                part_below_coat(tables, bsdf, (normal, half), ways, reflected),
+                part,
+            );
+        }
         seen = if bends {
             facets * part * (eye_half * -light_half / length2)
         } else {
@@ -127,7 +182,10 @@ pub fn glass_value(
         };
     }
     let lit = shadowing(cos_eye, depth, bsdf.alpha, bsdf.flags & CORRELATED != 0);
-    let once = seen * lit;
+    let mut once = seen * lit;
+    if inside_coat {
+        once *= passed;
+    }
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {
             color: bsdf.color,
@@ -142,7 +200,12 @@ pub fn glass_value(
     };
     let function = if bends { 1 - bsdf.back } else { bsdf.back };
     let spread = part * depth * INV_PI;
-    let again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    let mut again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
+    if inside_coat && !reflects {
+        // The mean is in `transmitted_share`.
+        let mean = mean_coat_transmittance(tables, bsdf);
+        again *= share(coat_transmittance(tables, bsdf, depth), mean);
+    }
     BsdfValue {
         color: bsdf.color,
         scale: squeezed * (once + again),

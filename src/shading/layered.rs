@@ -11,7 +11,10 @@ use crate::{
     shading::{
         bsdf::{
             conductor::multiple_scattering_tint,
-            dielectric::{compensate_dielectric, glass_value, sample_rough},
+            dielectric::{
+                coat_transmittance, compensate_dielectric, glass_value, mean_coat_transmittance,
+                sample_rough,
+            },
         },
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{GRAZING, LOST, directional, hemispherical},
@@ -19,22 +22,6 @@ use crate::{
         microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
     },
 };
-
-/// Returns the directional albedo of single scattering by GGX facets whose Fresnel reflectance is Schlick's, from
-/// `f0` to `f90`. `cosine` is that of the viewing direction.
-#[inline]
-pub fn schlick_albedo(
-    tables: &[f32],
-    table: u32,
-    alpha: f32,
-    cosine: f32,
-    f0: f32,
-    f90: f32,
-) -> f32 {
-    let lost = directional(tables, table, LOST, alpha, cosine);
-    let at_grazing = directional(tables, table, GRAZING, alpha, cosine);
-    f0 * (1.0 - lost - at_grazing) + f90 * at_grazing
-}
 
 /// Energies of a layered material's boundary at a viewing direction, and their means.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +114,7 @@ pub fn resolve_coat_and_glass(
     bsdf.coat_transmittance = if inside || bsdf.coat <= 0.0 {
         1.0
     } else {
-        1.0 - bsdf.coat * schlick_albedo(tables, table, bsdf.coat_alpha, cos_coat, 0.04, 1.0)
+        coat_transmittance(tables, bsdf, cos_coat)
     };
     if bsdf.glass > 0.0 && thin {
         bsdf.table = table;
@@ -139,6 +126,10 @@ pub fn resolve_coat_and_glass(
         bsdf.transmitted_share = (1.0 - amplitude * amplitude) * (20.0 / 21.0);
     } else if bsdf.glass > 0.0 {
         compensate_dielectric(tables, bsdf, cos_eye, front);
+        if inside && bsdf.coat > 0.0 {
+            // What the coat reflects stays inside.
+            bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
+        }
     }
 }
 
@@ -251,15 +242,12 @@ pub fn coated_value(
         dot(bsdf.coat_normal, to_light),
     );
     let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
-    let other =
-        1.0 - bsdf.coat * schlick_albedo(tables, bsdf.mirrors, bsdf.coat_alpha, outside, 0.04, 1.0);
+    let other = coat_transmittance(tables, bsdf, outside);
     if reflects {
         // Light passes the coat twice. For the lobes that scatter evenly, the mean over all directions to the light
         // is then what passes towards the eye, so that a white base loses nothing. Facets reflect light into
         // directions for which the coat transmits as much as towards the eye.
-        let mean_lost = hemispherical(tables, bsdf.mirrors, LOST, bsdf.coat_alpha);
-        let mean_grazing = hemispherical(tables, bsdf.mirrors, GRAZING, bsdf.coat_alpha);
-        let mean = 1.0 - bsdf.coat * (0.04 * (1.0 - mean_lost - mean_grazing) + mean_grazing);
+        let mean = mean_coat_transmittance(tables, bsdf);
         color = color * min_f32(bsdf.coat_transmittance, other)
             + evenly * (bsdf.coat_transmittance * share(other, mean));
         if coat_eye > 0.0 && coat_light > 0.0 {

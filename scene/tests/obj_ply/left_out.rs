@@ -158,7 +158,10 @@ fn files_of_other_kinds_are_named_with_the_remedy() {
         ("a.blend", "is a Blender file"),
         ("a.splat", gaussians),
         ("a.las", point_cloud),
-        ("a.txt", "expected a .ron scene, or a model"),
+        (
+            "a.txt",
+            "expected a scene (.ron, Mitsuba's .xml or .pbrt), or a model",
+        ),
     ] {
         let found = Scene::check_name(name.as_ref()).unwrap_err();
         assert!(found.starts_with(expected), "{name}: {found}");

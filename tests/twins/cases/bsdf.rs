@@ -11,11 +11,11 @@ use raysieve::{
                 compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
             },
             dielectric::{
-                coated_part, compensate_dielectric, filmed_glass, glass_value, reflected_part,
-                sample_rough,
+                coat_transmittance, coated_part, compensate_dielectric, filmed_glass, glass_value,
+                mean_coat_transmittance, part_below_coat, reflected_part, sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
-            layered::{layered_value, resolve_layers, sample_layers, schlick_albedo},
+            layered::{layered_value, resolve_layers, sample_layers},
             specular::{is_specular, sample_specular},
         },
         bsdf_types::{Bsdf, NO_VALUE, share},
@@ -24,11 +24,7 @@ use raysieve::{
     },
 };
 
-use super::{
-    Case,
-    energy::{table, tables},
-    twin,
-};
+use super::{Case, energy::tables, twin};
 use crate::inputs::Inputs;
 
 /// Returns a normal and a direction to the eye, mostly on the normal's side.
@@ -120,24 +116,6 @@ pub(super) fn cases() -> Vec<Case> {
                 compensate_dielectric(tables(), &mut bsdf, cos_eye, front);
                 bsdf
             }
-        ),
-        twin!(
-            (
-                "layered",
-                "schlick_albedo",
-                "+[](u32 table, f32 alpha, f32 cosine, f32 head_on, f32 grazing) {
-                    return schlick_albedo((const f32 *)calls::energy.data(), table, alpha, cosine, head_on, grazing);
-                }"
-            ),
-            |inputs| (table(inputs), inputs.draw(), inputs.draw(), inputs.draw(), inputs.draw()),
-            |table: u32, alpha: f32, cosine: f32, head_on: f32, grazing: f32| schlick_albedo(
-                tables(),
-                table,
-                alpha,
-                cosine,
-                head_on,
-                grazing
-            )
         ),
         twin!(
             (
@@ -239,6 +217,46 @@ pub(super) fn cases() -> Vec<Case> {
             |inputs| (lit_surface(inputs).0, inputs.draw(), inputs.draw(), inputs.draw()),
             |bsdf: Bsdf, cos_in: f32, reflected: f32, cos_out: f32| {
                 filmed_glass(&bsdf, cos_in, (reflected, cos_out))
+            }
+        ),
+        twin!(
+            (
+                "dielectric",
+                "coat_transmittance",
+                "+[](Bsdf bsdf, f32 cosine) {
+                    return coat_transmittance((const f32 *)calls::energy.data(), bsdf, cosine);
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw()),
+            |bsdf: Bsdf, cosine: f32| coat_transmittance(tables(), &bsdf, cosine)
+        ),
+        twin!(
+            (
+                "dielectric",
+                "mean_coat_transmittance",
+                "+[](Bsdf bsdf) {
+                    return mean_coat_transmittance((const f32 *)calls::energy.data(), bsdf);
+                }"
+            ),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| mean_coat_transmittance(tables(), &bsdf)
+        ),
+        twin!(
+            (
+                "dielectric",
+                "part_below_coat",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light, Vec3 half, f32 reflected) {
+                    const f32 *tables = (const f32 *)calls::energy.data();
+                    return part_below_coat(tables, bsdf, normal, half, to_eye, to_light, reflected);
+                }"
+            ),
+            |inputs| {
+                let (bsdf, normal, to_eye, to_light) = lit_surface(inputs);
+                (bsdf, normal, to_eye, to_light, inputs.direction(), inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3, half: Vec3, reflected: f32| {
+                let ways = (to_eye, to_light);
+                part_below_coat(tables(), &bsdf, (normal, half), ways, reflected)
             }
         ),
         twin!(

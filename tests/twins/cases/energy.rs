@@ -8,7 +8,7 @@ use super::{Case, twin};
 use crate::inputs::{Harvest, Inputs};
 
 /// Returns the offset of one of the scene's tables.
-pub(super) fn table(inputs: &mut Inputs) -> u32 {
+fn table(inputs: &mut Inputs) -> u32 {
     inputs.one_of(&inputs.harvest.scene.materials).table
 }
 
