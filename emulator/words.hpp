@@ -173,6 +173,12 @@ inline int __vimin3_s32(int a, int b, int c)
     int smallest = a < b ? a : b;
     return smallest < c ? smallest : c;
 }
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift)
+{
+    const unsigned long long both = (unsigned long long)high << 32 | low;
+    return (unsigned)(both << (shift & 31) >> 32);
+}
+
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = (uint64_t)high << 32 | low;
@@ -317,6 +323,12 @@ inline void ptx_dp4a_u32_u32(unsigned &result, unsigned left, unsigned right, un
 }
 
 // A GPU rounds the result less exactly.
+inline void ptx_setp_le_f32__setp_le_and_f32__or_b32(unsigned &bits, float first, float second, float third, unsigned mask)
+{
+    if (first <= second && first <= third)
+        bits |= mask;
+}
+
 inline void ptx_rcp_approx_ftz_f32(float &result, float x) { result = 1.0f / x; }
 
 // Finds the lanes of a warp whose words agree with this lane's in a bit of the mask.
@@ -362,6 +374,11 @@ template <class T>
 inline void ptx_ld_global_nc_u32(T &value, const T *place)
 {
     value = *place;
+}
+
+inline void ptx_ld_global_nc_v4_b32(unsigned &x, unsigned &y, unsigned &z, unsigned &w, const unsigned *place)
+{
+    x = place[0], y = place[1], z = place[2], w = place[3];
 }
 
 template <class T>
