@@ -19,7 +19,7 @@ const MIN_RESAMPLED: u32 = 1024;
 /// Largest width of a resampled map in texels.
 const MAX_RESAMPLED: u32 = 8192;
 
-/// How an image shows all directions.
+/// The projection by which an image shows all directions.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Layout {
     /// Latitude and longitude, like [`Environment`], with y up.

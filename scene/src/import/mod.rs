@@ -64,7 +64,7 @@ pub(crate) struct Imported {
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
 }
 
-/// What the mesh of a tessellated shape depends on.
+/// The properties on which the mesh of a tessellated shape depends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tessellated {
     /// Type of the shape.

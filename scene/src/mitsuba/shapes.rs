@@ -32,7 +32,7 @@ pub(super) struct Placed {
     transform: DAffine3,
 }
 
-/// How the meshes of a file are read; files are shared between shapes that read them in the same way.
+/// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Reading {
     /// Number of the mesh in a `.serialized` file.

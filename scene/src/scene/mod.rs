@@ -69,7 +69,7 @@ pub struct Scene {
     pub cameras: Vec<NamedCamera>,
     /// Constant radiance from all directions, W·sr⁻¹·m⁻² in linear sRGB, added to that of `lights`; 0 or more.
     pub sky: Vec3,
-    /// What camera rays see that hit nothing.
+    /// Background that camera rays see if they hit nothing.
     pub background: Background,
     /// Height in metres of an invisible, horizontal ground that catches shadows in the alpha of images; `None` without
     /// one. It has an effect only if the background is transparent.
