@@ -37,8 +37,9 @@ pub struct LoadOptions {
     /// Environment map that lights the scene instead of the sky, environment or sun and sky of a scene file, or of the
     /// default lighting of a model; `None` keeps these. Other lights stay.
     pub environment: Option<EnvironmentFile>,
-    /// Background that camera rays see if they hit nothing; `None` for the background of the scene file, or the environment. A color is
-    /// divided by the gain of the scene's exposure, so that it does not affect the displayed color.
+    /// Background that camera rays see if they hit nothing; `None` for the background of the scene file, or the
+    /// environment. A color is divided by the gain of the scene's exposure, so that it does not affect the displayed
+    /// color.
     pub background: Option<Background>,
     /// Whether an invisible ground under the objects catches shadows in the alpha of images. It is an error unless the
     /// background is transparent.

@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 
-/// The background of the image, which camera rays see if they hit nothing. It does not light the scene, and mirrors and glass do not show it.
+/// The background of the image, which camera rays see if they hit nothing. It does not light the
+/// scene, and mirrors and glass do not show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Background {
     /// The sky, the environment and the disks of directional lights.
