@@ -6,6 +6,11 @@
 #include "microfacet.cuh"
 #include "thin_film.cuh"
 
+// Only the kernel variant for coated glass contains the code for light that meets a coat from inside.
+inline bool meets_coat_from_inside(const Bsdf &bsdf) {
+    return (KINDS & COATED_GLASS) != 0 && (bsdf.flags & THIN) == 0 && bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
+}
+
 inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bool front) {
     bsdf.back = front ? 0 : 1;
     f32 here = hemispherical(tables, bsdf.table, bsdf.back, bsdf.alpha);
@@ -18,8 +23,7 @@ inline void compensate_dielectric(const f32 *tables, Bsdf &bsdf, f32 cos_eye, bo
 }
 
 inline f32 coated_part(const Bsdf &bsdf, f32 reflected, f32 cos_out) {
-    bool coated = bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
-    if (!coated) return reflected;
+    if (!meets_coat_from_inside(bsdf)) return reflected;
     f32 coat = bsdf.coat * (0.04f + 0.96f * schlick(cos_out));
     return reflected + (1.0f - reflected) * coat;
 }
@@ -82,7 +86,7 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 upward = dot(normal, apart) < 0.0f ? -1.0f : 1.0f;
     Vec3 half = apart * (upward / sqrtf(length2));
     f32 eye_half = dot(to_eye, half), light_half = dot(to_light, half);
-    bool inside_coat = (HAS(LAYERED) || HAS(EXTENDED)) && bsdf.coat > 0.0f && bsdf.coat_probability <= 0.0f;
+    bool inside_coat = meets_coat_from_inside(bsdf);
     f32 seen = 0.0f;
     f32 passed = 1.0f;
     if (eye_half > 0.0f && (light_half < 0.0f) == bends) {

@@ -71,7 +71,8 @@ inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material
         bsdf.transmitted_share = (1.0f - amplitude * amplitude) * (20.0f / 21.0f);
     } else if (bsdf.glass > 0.0f) {
         compensate_dielectric(tables, bsdf, cos_eye, front);
-        if (inside && bsdf.coat > 0.0f) bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
+        bool inside_coat = (KINDS & COATED_GLASS) != 0 && inside && bsdf.coat > 0.0f;
+        if (inside_coat) bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
     }
 }
 

@@ -29,8 +29,8 @@ use crate::{
     shading::{
         energy,
         material::{
-            ABSORBING, COAT_NORMALS, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, Material,
-            OTHER_LIGHTS, SECOND_UV,
+            ABSORBING, COAT_NORMALS, COATED_GLASS, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT,
+            Material, OTHER_LIGHTS, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MAP_OPACITY, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -159,6 +159,15 @@ impl RenderScene {
         let absorbs = |material: &Material| material.absorption != Vec3::ZERO;
         let kinds = if materials.iter().any(absorbs) {
             kinds | ABSORBING
+        } else {
+            kinds
+        };
+        let is_coated_glass = |material: &Material| {
+            let refracts = material.transmission > 0.0 && material.flags & THIN == 0;
+            refracts && material.clearcoat > 0.0
+        };
+        let kinds = if materials.iter().any(is_coated_glass) {
+            kinds | COATED_GLASS
         } else {
             kinds
         };
@@ -327,7 +336,7 @@ impl RenderScene {
         }
     }
 
-    /// Returns whether the kernel variants without instances, textures and extended materials suffice.
+    /// Returns whether the kernel variants without instances, textures and [`EXTENDED_KINDS`] suffice.
     pub fn is_plain(&self) -> bool {
         self.instances.is_empty() && self.maps.is_empty() && self.kinds & EXTENDED_KINDS == 0
     }

@@ -37,6 +37,12 @@ pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, fron
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
 }
 
+/// Returns whether light comes from inside glass that refracts and has a clear coat.
+#[inline]
+fn meets_coat_from_inside(bsdf: &Bsdf) -> bool {
+    bsdf.flags & THIN == 0 && bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0
+}
+
 /// Returns the part of the light that glass reflects, with its clear coat. `reflected` is that part without a coat, and
 /// `cos_out` the cosine of the refracted direction with the facet.
 ///
@@ -44,8 +50,7 @@ pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, fron
 /// reflected, so that no energy is lost between the two.
 #[inline]
 pub fn coated_part(bsdf: &Bsdf, reflected: f32, cos_out: f32) -> f32 {
-    let coated = bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0;
-    if !coated {
+    if !meets_coat_from_inside(bsdf) {
         return reflected;
     }
     let coat = bsdf.coat * (0.04 + 0.96 * schlick(cos_out));
@@ -161,7 +166,7 @@ pub fn glass_value(
     let upward = if dot(normal, apart) < 0.0 { -1.0 } else { 1.0 };
     let half = apart * (upward / length2.sqrt());
     let (eye_half, light_half) = (dot(to_eye, half), dot(to_light, half));
-    let inside_coat = bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0;
+    let inside_coat = meets_coat_from_inside(bsdf);
     let mut seen = 0.0;
     let mut passed = 1.0;
     if eye_half > 0.0 && (light_half < 0.0) == bends {

@@ -20,6 +20,8 @@ pub const INSTANCED_LIGHTS: u32 = 1 << 29;
 pub const COAT_NORMALS: u32 = 1 << 28;
 /// Feature bit beside the bits of material kinds: some texture uses the second set of texture coordinates.
 pub const SECOND_UV: u32 = 1 << 27;
+/// Feature bit beside the bits of material kinds: some material is glass that refracts below a clear coat.
+pub const COATED_GLASS: u32 = 1 << 26;
 /// `Material::kind`: Lambertian reflection of albedo `color`.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror of reflectance `color`.
@@ -57,9 +59,9 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
 /// Features that would slow down other scenes with instances. A scene with any of them uses the variant with
 /// everything.
 pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
-/// Material kinds that would slow down scenes with rare features. A scene with any of them uses the variant with
-/// everything.
-pub const EXTENDED_KINDS: u32 = 1 << EXTENDED;
+/// Material kinds and features that would slow down scenes with rare features. A scene with any of them uses the
+/// variant with everything.
+pub const EXTENDED_KINDS: u32 = 1 << EXTENDED | COATED_GLASS;
 
 /// Bit of `Material::flags`: masking and shadowing of GGX are height-correlated; otherwise they are separable.
 pub const CORRELATED: u32 = 1;
@@ -97,6 +99,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     INSTANCED_LIGHTS,
     COAT_NORMALS,
     SECOND_UV,
+    COATED_GLASS,
     CORRELATED,
     COMPENSATED,
     SCHLICK,

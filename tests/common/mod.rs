@@ -73,7 +73,7 @@ pub(crate) fn garden() -> Scene {
                 "mirror": Mirror(reflectance: (0.9, 0.8, 0.7)),
                 "gold": RoughConductor(preset: "gold", alpha: 0.3),
                 "steel": RoughConductor(color: (0.6, 0.6, 0.7), alpha: 0.05, masking: Separable),
-                "paint": Principled(base_color: (0.3, 0.4, 0.8), metallic: 0.4, roughness: 0.4, transmission: 0.5, clearcoat: 0.7, absorption: ((0, 1, 0.5), 2)),
+                "paint": Principled(base_color: (0.3, 0.4, 0.8), metallic: 0.4, roughness: 0.4, transmission: 0.5, absorption: ((0, 1, 0.5), 2)),
                 "film": Principled(base_color: (0.8, 0.9, 0.7), roughness: 0.3, transmission: 1, thin: true, clearcoat: 0.2),
                 "lamp": Emissive(radiance: (9, 8, 7), albedo: (0.5, 0.5, 0.5)),
             },
@@ -203,10 +203,11 @@ pub(crate) fn emissive_garden() -> Scene {
     garden
 }
 
-/// Adds the extended materials of `tests/scenes/every_field.ron` to a scene, each on a sphere. Returns their indices.
-pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 2] {
+/// Adds the extended materials and the coated glass of `tests/scenes/every_field.ron` to a scene, each on a sphere.
+/// Returns their indices.
+pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 3] {
     let every_field = load("tests/scenes/every_field.ron");
-    [("silk", -0.4), ("prism", 0.4)].map(|(name, x)| {
+    [("silk", -0.4), ("prism", 0.4), ("varnish", 1.2)].map(|(name, x)| {
         let index = scene.materials.len() as u32;
         let surface = every_field.materials[material(&every_field, name) as usize];
         Arc::make_mut(&mut scene.spheres).push(Sphere {
@@ -223,8 +224,8 @@ pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 2] {
 /// Returns the garden of [`emissive_garden`] with extended materials on spheres and instances, some of them textured.
 pub(crate) fn extended_garden() -> Scene {
     let mut garden = emissive_garden();
-    let [silk, prism] = add_extended_materials(&mut garden);
-    for (first, material) in [(2, silk), (3, prism)] {
+    let [silk, prism, varnish] = add_extended_materials(&mut garden);
+    for (first, material) in [(2, silk), (3, prism), (4, varnish)] {
         let instances = Arc::make_mut(&mut garden.instances);
         for instance in instances.iter_mut().skip(first).step_by(6) {
             instance.material = Some(material);
