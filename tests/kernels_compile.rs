@@ -38,7 +38,7 @@ const MAX_REGISTERS_MEGAKERNEL: u32 = 168;
 /// Maximum number of bytes per thread that traversal of instances and shading of rare or extended materials may spill.
 ///
 /// Fewer blocks with more registers are slower (docs/experiments/044-spills-for-occupancy.md).
-const MAX_SPILL_FOR_OCCUPANCY: u32 = 1152;
+const MAX_SPILL_FOR_OCCUPANCY: u32 = 1024;
 /// Maximum number of bytes per thread that the compaction of many items may spill.
 ///
 /// Kernels without the spill are slower for short inputs (docs/experiments/042-register-spills.md).

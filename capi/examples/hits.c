@@ -1,7 +1,9 @@
 // Fills rays, keeps those that hit a sphere, and orders them by distance. The GPU never waits for the host in between.
 // Uses the CUDA driver API and compaction.h only, and compiles as C and as C++:
 //
-//     cc -I capi/include capi/examples/hits.c -L target/release -lcompaction_capi -lcuda -lm -o hits
+//     capi/install PREFIX
+//     export PKG_CONFIG_PATH=PREFIX/lib/pkgconfig
+//     cc capi/examples/hits.c $(pkg-config --cflags --libs compaction) -Wl,-rpath,PREFIX/lib -lcuda -lm -o hits
 
 #include <compaction.h>
 #include <cuda.h>

@@ -18,7 +18,7 @@ Plans and workspaces are kept for later calls, by thread and stream. A call that
 replaces its workspace. Before a graph capture, run the call once with the largest number of items on the stream of the
 capture. ``clear()`` releases all workspaces of the thread; their work must have finished, and their streams exist.
 
-The environment variable COMPACTION_LIBRARY names the library. By default, the system searches for libcompaction.so.
+The environment variable COMPACTION_LIBRARY names the library. By default, the system searches for libcompaction.so.0.1.
 """
 
 import ctypes
@@ -39,7 +39,11 @@ class Error(RuntimeError):
 
 
 def _load():
-    library = ctypes.CDLL(os.environ.get("COMPACTION_LIBRARY", "libcompaction.so"))
+    try:
+        library = ctypes.CDLL(os.environ.get("COMPACTION_LIBRARY", "libcompaction.so.0.1"))
+    except OSError as error:
+        remedy = "run capi/install PREFIX, and set COMPACTION_LIBRARY to PREFIX/lib/libcompaction.so"
+        raise ImportError(f"the library of compaction cannot be loaded ({error}); {remedy}") from error
     handle, text, address, count = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64, ctypes.c_uint64
     word, number = ctypes.c_uint32, ctypes.c_int32
     made = ctypes.POINTER(handle)

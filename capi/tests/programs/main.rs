@@ -2,7 +2,9 @@
 //! those that need one are reported as ignored.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -175,10 +177,8 @@ fn run_python(backend: &str) -> Result<(), Failed> {
         .arg(root.join("tests/python/arrays.py"))
         .arg(backend)
         .env("PYTHONPATH", root.join("python"))
-        .env(
-            "COMPACTION_LIBRARY",
-            library_folder().join("libcompaction_capi.so"),
-        );
+        .env_remove("COMPACTION_LIBRARY")
+        .env("LD_LIBRARY_PATH", library_path());
     match expect(&mut python)?.ends_with("done\n") {
         true => Ok(()),
         false => Err("the test of the Python module did not finish".into()),
@@ -234,6 +234,15 @@ fn name_library_as_loaded() {
     let name = library_folder().join(format!("libcompaction.so.0.{version}"));
     let _ = fs::remove_file(&name);
     std::os::unix::fs::symlink("libcompaction_capi.so", &name).unwrap();
+}
+
+/// Returns the folders in which programs search for libraries, the library under test first.
+fn library_path() -> OsString {
+    let others = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let folders = [library_folder()]
+        .into_iter()
+        .chain(env::split_paths(&others));
+    env::join_paths(folders).expect("no folder contains a colon")
 }
 
 /// Returns the folder that contains the library under test, next to this program.
