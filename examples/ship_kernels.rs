@@ -1,7 +1,8 @@
 //! Compiles the kernels that ship with the program: `cargo run --example ship_kernels`.
 //!
 //! Needs NVRTC 12.8: `pip install nvidia-cuda-nvrtc-cu12==12.8.93`. Drivers from 535 on load its machine code, those
-//! from 570 on also its PTX, which GPUs newer than Hopper need.
+//! from 570 on also its PTX, which GPUs newer than Hopper need. `EVERY_TARGET=1 cargo test --test kernels_compile` then
+//! checks the registers of each kernel on each GPU.
 
 use std::{error::Error, fs, path::Path};
 

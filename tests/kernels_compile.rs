@@ -26,6 +26,9 @@ use raysieve::{
 const SHIPPING_NVRTC: (i32, i32) = (12, 8);
 /// Compute capabilities of the GPUs whose drivers compile the shipped PTX: Blackwell for data centres and for desktops.
 const PTX_CAPABILITIES: [u32; 2] = [100, 120];
+/// Environment variable. If it is set, each kernel is compiled for every GPU. Otherwise each kernel is compiled for one
+/// GPU, in turn, because all of them take minutes.
+const EVERY_TARGET: &str = "EVERY_TARGET";
 /// Maximum number of registers per thread that lets 4 blocks of 128 threads share the 65,536 of a multiprocessor.
 const MAX_REGISTERS: u32 = 128;
 /// Maximum number of registers per thread of BVH traversal without instances, which needs 8 blocks to hide the latency
@@ -130,7 +133,17 @@ fn kernels_receive_only_the_constants_they_use() {
     }
 }
 
-/// Compiles all kernels for all shipped targets, and compares the results with `kernels/shipped.bin`.
+/// Returns the targets for which a kernel file is compiled: all of them with [`EVERY_TARGET`], and otherwise one, by the
+/// number of the file.
+fn targets_of_file<T: Copy>(number: usize, targets: &[T]) -> impl Iterator<Item = T> {
+    let every = env::var_os(EVERY_TARGET).is_some();
+    let turn = number % targets.len();
+    let chosen = move |&(index, _): &(usize, &T)| every || index == turn;
+    let numbered = targets.iter().enumerate();
+    numbered.filter(chosen).map(|(_, &target)| target)
+}
+
+/// Compiles all kernels for the shipped targets, and compares the results with `kernels/shipped.bin`.
 fn every_kernel_compiles_within_its_register_limit(nvrtc: &Arc<Nvrtc>, share: Share) {
     let is_comparable = nvrtc.version() == SHIPPING_NVRTC;
     if !is_comparable {
@@ -139,8 +152,11 @@ fn every_kernel_compiles_within_its_register_limit(nvrtc: &Arc<Nvrtc>, share: Sh
         );
     }
     let shipped = shipped();
-    for source in share.of(&sources()) {
-        for target in Archive::TARGETS {
+    let is_ptx = |target: &Target| matches!(target, Target::Ptx(_));
+    let (ptx, cubins): (Vec<Target>, Vec<Target>) = Archive::TARGETS.into_iter().partition(is_ptx);
+    for (number, source) in share.of(sources().iter().enumerate()) {
+        let cubins = targets_of_file(number, &cubins);
+        for target in cubins.chain(ptx.iter().copied()) {
             let compiled = nvrtc
                 .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));
@@ -250,37 +266,40 @@ fn shipped_kernels_cover_every_kind_of_scene() {
 /// Assembles the shipped PTX like the driver of a newer GPU.
 fn shipped_ptx_assembles_within_its_register_limit(ptxas: &PathBuf) {
     let shipped = shipped();
-    sources().par_iter().for_each(|source| {
-        let folder = tempfile::tempdir().unwrap();
-        let (input, output) = (
-            folder.path().join("kernel.ptx"),
-            folder.path().join("kernel.cubin"),
-        );
-        let (image, _) = shipped.image(source, PTX_CAPABILITIES[0]).unwrap();
-        assert_eq!(image.target, Target::Ptx(75));
-        fs::write(&input, &image.bytes).unwrap();
-        for capability in PTX_CAPABILITIES {
-            let run = Command::new(ptxas)
-                .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
-                .args([&output, &input])
-                .output()
-                .unwrap();
-            let log = String::from_utf8_lossy(&run.stderr).into_owned()
-                + &String::from_utf8_lossy(&run.stdout);
-            assert!(
-                run.status.success(),
-                "{}: {} for sm_{capability}: {log}",
-                ptxas.display(),
-                source.path()
+    sources()
+        .par_iter()
+        .enumerate()
+        .for_each(|(number, source)| {
+            let folder = tempfile::tempdir().unwrap();
+            let (input, output) = (
+                folder.path().join("kernel.ptx"),
+                folder.path().join("kernel.cubin"),
             );
-            // The report has the format of NVRTC's.
-            let assembled = Compiled {
-                image: image.clone(),
-                log,
-            };
-            assert_within_limits(source, &assembled.usage(), capability);
-        }
-    });
+            let (image, _) = shipped.image(source, PTX_CAPABILITIES[0]).unwrap();
+            assert_eq!(image.target, Target::Ptx(75));
+            fs::write(&input, &image.bytes).unwrap();
+            for capability in targets_of_file(number, &PTX_CAPABILITIES) {
+                let run = Command::new(ptxas)
+                    .args(["-v", &format!("--gpu-name=sm_{capability}"), "-o"])
+                    .args([&output, &input])
+                    .output()
+                    .unwrap();
+                let log = String::from_utf8_lossy(&run.stderr).into_owned()
+                    + &String::from_utf8_lossy(&run.stdout);
+                assert!(
+                    run.status.success(),
+                    "{}: {} for sm_{capability}: {log}",
+                    ptxas.display(),
+                    source.path()
+                );
+                // The report has the format of NVRTC's.
+                let assembled = Compiled {
+                    image: image.clone(),
+                    log,
+                };
+                assert_within_limits(source, &assembled.usage(), capability);
+            }
+        });
 }
 
 /// Returns whether a kernel trades registers for more resident blocks.

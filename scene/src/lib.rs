@@ -341,6 +341,7 @@ mod view_options;
 
 use std::path::Path;
 
+use self::files::record::recording;
 pub use self::{
     error::{Error, escaped},
     files::{progress::LoadProgress, record::SceneFile},
@@ -376,6 +377,16 @@ impl Scene {
     /// Those of [`SceneLoader::load`].
     pub fn load_with(path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
         SceneLoader::new(path).load(options)
+    }
+
+    /// Reads a scene from the text of a scene file in RON. `path` names the text in errors, and its folder is the one that
+    /// paths in the text are relative to. The file itself need not exist.
+    ///
+    /// # Errors
+    /// Those of [`Scene::load`] for a scene file.
+    pub fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
+        let (scene, files) = recording(|| ron::scene(path, text, &LoadOptions::default()));
+        Ok(Scene { files, ..scene? })
     }
 
     /// Loads a scene like [`Scene::load_with`], and also returns the files that were looked for, even if loading fails.

@@ -178,6 +178,11 @@ impl SceneLoader {
             "pbrt" => return pbrt::scene(&self.path, options),
             _ => {}
         }
+        if let Err(problem) = Scene::check_name(&self.path)
+            && self.path.is_file()
+        {
+            return Err(self.wrong(problem.to_owned()));
+        }
         let text = ron::source::read_scene_file(&self.path)?;
         ron::scene(&self.path, &text, options)
     }

@@ -109,7 +109,7 @@ fn a_missing_scene_and_one_that_is_no_ron_file_are_refused() {
         ("tests/nowhere.ron", "does not exist; check the path"),
         (
             "Cargo.toml",
-            "has an unsupported file extension; expected a .ron file",
+            "expected a scene (.ron, Mitsuba's .xml or .pbrt), or a model: .glb, .gltf, .obj or .ply",
         ),
     ] {
         assert_eq!(message(Path::new(path)), format!("{path}: {problem}"));

@@ -17,6 +17,12 @@ use crate::{
     },
 };
 
+/// Returns whether light comes from inside glass that refracts and has a clear coat.
+#[inline]
+pub fn meets_coat_from_inside(bsdf: &Bsdf) -> bool {
+    bsdf.flags & THIN == 0 && bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0
+}
+
 /// Sets the multiple-scattering compensation of rough glass seen from its front or back.
 ///
 /// The compensated energy is split between reflection and transmission as by a smooth boundary, with the transmitted
@@ -35,12 +41,6 @@ pub fn compensate_dielectric(tables: &[f32], bsdf: &mut Bsdf, cos_eye: f32, fron
     bsdf.lost_ratio = share(bsdf.lost, here);
     bsdf.lost_ratio_behind = share(bsdf.lost, there);
     bsdf.transmitted_share = smooth * share(min_f32(here, there), here);
-}
-
-/// Returns whether light comes from inside glass that refracts and has a clear coat.
-#[inline]
-fn meets_coat_from_inside(bsdf: &Bsdf) -> bool {
-    bsdf.flags & THIN == 0 && bsdf.coat > 0.0 && bsdf.coat_probability <= 0.0
 }
 
 /// Returns the part of the light that glass reflects, with its clear coat. `reflected` is that part without a coat, and

@@ -13,7 +13,7 @@ use crate::{
 
 /// Largest number of primitives: triangles (those of meshes included), spheres and instances. Primitive indices have 32
 /// bits, and one bit is reserved.
-const MAX_PRIMITIVES: usize = 1 << 31;
+pub(super) const MAX_PRIMITIVES: usize = 1 << 31;
 
 /// The triangles, spheres, meshes and instances of the objects that were read so far, in world space.
 #[derive(Default)]
@@ -300,7 +300,7 @@ impl MeshUse {
 }
 
 /// Returns whether a triangle has an area, which means that its normal can be computed in `f32`.
-fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
+pub(super) fn has_area(&[a, b, c]: &[Vec3; 3]) -> bool {
     (b - a).cross(c - a).length_squared().is_normal()
 }
 

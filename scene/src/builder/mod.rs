@@ -2,6 +2,7 @@
 //!
 //! Imports `model`, `image`, `scene` and what they import.
 
+mod add_triangles;
 pub(crate) mod geometry;
 pub(crate) mod materials;
 pub(crate) mod placement;

@@ -12,7 +12,8 @@ use raysieve::{
             },
             dielectric::{
                 coat_transmittance, coated_part, compensate_dielectric, filmed_glass, glass_value,
-                mean_coat_transmittance, part_below_coat, reflected_part, sample_rough,
+                mean_coat_transmittance, meets_coat_from_inside, part_below_coat, reflected_part,
+                sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
             layered::{layered_value, resolve_layers, sample_layers},
@@ -240,6 +241,11 @@ pub(super) fn cases() -> Vec<Case> {
             ),
             |inputs| (seen(inputs).0,),
             |bsdf: Bsdf| mean_coat_transmittance(tables(), &bsdf)
+        ),
+        twin!(
+            ("dielectric", "meets_coat_from_inside", "meets_coat_from_inside"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| meets_coat_from_inside(&bsdf)
         ),
         twin!(
             (

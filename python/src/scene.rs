@@ -1,0 +1,163 @@
+//! Scenes: loading, building and changing.
+
+use std::path::PathBuf;
+
+use glam::Vec3;
+use pyo3::prelude::*;
+use raysieve::scene::{self, SettingOverrides};
+
+use crate::{exception, without_lock};
+
+/// A scene: camera, lights, materials and geometry, with the settings of its render.
+#[pyclass(module = "raysieve._raysieve")]
+pub(crate) struct Scene {
+    pub(crate) inner: scene::Scene,
+}
+
+#[pymethods]
+impl Scene {
+    /// Loads a scene file or a model.
+    #[staticmethod]
+    #[pyo3(signature = (path, variant, camera, time))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        variant: Option<String>,
+        camera: Option<String>,
+        time: Option<f64>,
+    ) -> PyResult<Scene> {
+        let options = scene::LoadOptions {
+            variant,
+            camera,
+            time,
+            ..scene::LoadOptions::default()
+        };
+        let inner = without_lock(py, || scene::Scene::load_with(&path, &options))?;
+        Ok(Scene { inner })
+    }
+
+    /// Reads a scene from the text of a scene file in RON.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, path: PathBuf) -> PyResult<Scene> {
+        let inner = without_lock(py, || scene::Scene::parse(&path, text))?;
+        Ok(Scene { inner })
+    }
+
+    /// Returns a copy, which shares the geometry until one of both changes it.
+    fn copy(&self) -> Scene {
+        Scene {
+            inner: self.inner.clone(),
+        }
+    }
+
+    /// Adds triangles: `positions` are the bytes of three `f32` per vertex, and `triangles` those of three `u32` per
+    /// triangle. Returns the number of triangles without an area, which are left out.
+    fn add_triangles(
+        &mut self,
+        positions: &[u8],
+        triangles: &[u8],
+        material: &str,
+    ) -> PyResult<usize> {
+        let positions = triples(positions, f32::from_ne_bytes);
+        let positions: Vec<Vec3> = positions.into_iter().map(Vec3::from).collect();
+        let triangles = triples(triangles, u32::from_ne_bytes);
+        self.inner
+            .add_triangles(&positions, &triangles, material)
+            .map_err(exception)
+    }
+
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.inner.path.clone()
+    }
+
+    #[getter]
+    fn size(&self) -> (u32, u32) {
+        self.inner.size
+    }
+
+    #[setter]
+    fn set_size(&mut self, size: (u32, u32)) -> PyResult<()> {
+        self.change(SettingOverrides {
+            size: Some(size),
+            ..SettingOverrides::default()
+        })
+    }
+
+    #[getter]
+    fn samples(&self) -> u32 {
+        self.inner.spp
+    }
+
+    #[setter]
+    fn set_samples(&mut self, samples: u32) -> PyResult<()> {
+        self.change(SettingOverrides {
+            spp: Some(samples),
+            ..SettingOverrides::default()
+        })
+    }
+
+    #[getter]
+    fn max_bounces(&self) -> u32 {
+        self.inner.max_bounces
+    }
+
+    #[setter]
+    fn set_max_bounces(&mut self, max_bounces: u32) -> PyResult<()> {
+        self.change(SettingOverrides {
+            max_bounces: Some(max_bounces),
+            ..SettingOverrides::default()
+        })
+    }
+
+    #[getter]
+    fn seed(&self) -> u32 {
+        self.inner.seed
+    }
+
+    #[setter]
+    fn set_seed(&mut self, seed: u32) {
+        self.inner.seed = seed;
+    }
+
+    #[getter]
+    fn exposure(&self) -> f32 {
+        self.inner.exposure_stops
+    }
+
+    #[getter]
+    fn tone(&self) -> &'static str {
+        self.inner.tone.name()
+    }
+
+    #[getter]
+    fn materials(&self) -> Vec<String> {
+        self.inner.material_names.clone()
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.inner.notes.clone()
+    }
+}
+
+impl Scene {
+    /// Changes settings, or none of them if one is out of range.
+    fn change(&mut self, changes: SettingOverrides) -> PyResult<()> {
+        let mut changed = self.inner.clone();
+        changed.apply_overrides(&changes).map_err(exception)?;
+        self.inner = changed;
+        Ok(())
+    }
+}
+
+/// Returns the numbers of an array by threes. Bytes after the last complete triple are ignored.
+fn triples<T: Copy>(bytes: &[u8], number: fn([u8; 4]) -> T) -> Vec<[T; 3]> {
+    let numbers: Vec<T> = bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&bytes| number(bytes))
+        .collect();
+    numbers.as_chunks().0.to_vec()
+}
