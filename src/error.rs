@@ -81,8 +81,8 @@ impl Error {
         }
     }
 
-    /// Returns a function that converts the phrase of a failed allocation to [`Error::Memory`], for an image of this
-    /// size.
+    /// Returns a function that converts the reason of a failed allocation to [`Error::Memory`]. `size` is the width and
+    /// height of the image in pixels.
     pub(crate) fn memory(size: (u32, u32)) -> impl Fn(String) -> Error {
         move |problem| Error::Memory { size, problem }
     }
@@ -97,13 +97,14 @@ impl Error {
         }
     }
 
-    /// Returns `true` if a GPU did not finish its work before the timeout.
+    /// Returns `true` if this is the timeout of a GPU operation. Returns `false` for [`Error::Gpu`], which has only
+    /// text.
     pub(crate) fn is_hang(&self) -> bool {
         matches!(self, Error::Compaction(compaction::Error::Timeout { .. }))
     }
 
-    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene, file or setting, 1 for a failure
-    /// while running.
+    /// Returns the exit code of a program that ends with this error: 2 for a wrong scene, file or setting, 1 for a
+    /// failure while running.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Scene(crate::scene::Error::Write { .. })

@@ -189,6 +189,8 @@ impl Call<'_> {
         Ok(ranges)
     }
 
+    /// Enqueues the selection on a GPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_select_columns`].
@@ -247,6 +249,8 @@ impl Call<'_> {
         }
     }
 
+    /// Selects on the CPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_select_columns`].

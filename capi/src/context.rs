@@ -77,7 +77,7 @@ impl Drop for KeepCurrent {
     }
 }
 
-/// Writes a context to `*context`, unless `open` fails.
+/// Writes a new context to `*context`. If `open` fails, `*context` is unchanged.
 ///
 /// # Safety
 ///

@@ -20,7 +20,7 @@ pub type Address = u64;
 #[allow(non_camel_case_types, reason = "the name in cuda.h")]
 pub struct CUstream_st(());
 
-/// Returns a failure if a pointer is null. `what` names the parameter.
+/// Returns a failure if a pointer is null or not aligned for a `T`. `what` names the parameter.
 pub(crate) fn check_pointer<T>(what: &str, pointer: *const T) -> Result<(), Failure> {
     if pointer.is_null() {
         return Err(null(what));
@@ -41,7 +41,7 @@ fn misaligned(what: &str, address: Address, align: usize) -> Failure {
     Failure::new(Status::CompactionMisaligned, message)
 }
 
-/// Borrows what a pointer points to. `what` names the parameter.
+/// Borrows what a pointer points to. Returns a failure if it is null or not aligned. `what` names the parameter.
 ///
 /// # Safety
 ///
@@ -52,7 +52,7 @@ pub(crate) unsafe fn borrow<'a, T>(what: &str, pointer: *const T) -> Result<&'a 
     Ok(unsafe { &*pointer })
 }
 
-/// Reads a text. `what` names the parameter.
+/// Borrows a text. Returns a failure if the pointer is null, or if the text is not UTF-8. `what` names the parameter.
 ///
 /// # Safety
 ///
@@ -69,7 +69,7 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str
     })
 }
 
-/// Parses a name, or returns the default if the pointer is null.
+/// Parses a name, or returns the default if the pointer is null. Returns a failure for an unknown name.
 ///
 /// # Safety
 ///
@@ -132,7 +132,7 @@ pub(crate) unsafe fn device<T: Shared>(
     Ok(unsafe { Buffer::borrow(stream, address, len) }?)
 }
 
-/// Borrows a count in device memory, or nothing if its address is 0.
+/// Borrows a count in device memory. Returns `None` if its address is 0.
 ///
 /// # Safety
 ///
@@ -220,12 +220,13 @@ pub(crate) fn to_word<W: CountWord>(what: &str, items: usize) -> Result<W, Failu
         .ok_or_else(|| Failure::invalid(format!("{what}: {items} items need counts of 64 bits")))
 }
 
-/// The ranges of host memory that a call on the CPU reads and writes.
+/// The ranges of memory that a call reads and writes: each with the name of its parameter, its addresses, and whether
+/// it is written.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges(Vec<(&'static str, Range<Address>, bool)>);
 
 impl Ranges {
-    /// Adds a range that is read.
+    /// Adds a range of `len` items that is read. Returns a failure if it exceeds the address space.
     pub(crate) fn reads<T>(
         mut self,
         what: &'static str,
@@ -236,7 +237,7 @@ impl Ranges {
         Ok(self)
     }
 
-    /// Adds a range that is written.
+    /// Adds a range of `len` items that is written. Returns a failure if it exceeds the address space.
     pub(crate) fn writes<T>(
         mut self,
         what: &'static str,

@@ -149,12 +149,13 @@ struct Call {
     items: usize,
     count: Address,
     out: Address,
-    /// The number of selected items, or the starts of the classes.
+    /// The address of the number of selected items, or of the starts of the classes.
     selected: Address,
 }
 
 impl Call {
-    /// Returns the ranges of flags, counts and output, with items of type `T` and `counts` words at `selected`.
+    /// Returns the ranges of all buffers except the input items. There are `counts` words of type `W` at `selected`,
+    /// and items of type `T` at `out`.
     fn ranges<T, W>(&self, counts: usize) -> Result<Ranges, Failure> {
         Ranges::default()
             .reads::<u8>("flags", self.flags, self.items)?
@@ -208,6 +209,8 @@ pub unsafe extern "C" fn compaction_partition_indices(
     })
 }
 
+/// Enqueues a partition of indices on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_indices`].
@@ -240,6 +243,8 @@ unsafe fn indices_on_gpu<W: CountWord>(
     }
 }
 
+/// Partitions indices on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_indices`].
@@ -302,6 +307,8 @@ pub unsafe extern "C" fn compaction_partition_items(
     })
 }
 
+/// Enqueues a partition of items on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_items`].
@@ -337,6 +344,8 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
+/// Partitions items on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_items`].
@@ -402,6 +411,8 @@ pub unsafe extern "C" fn compaction_partition_classes(
     })
 }
 
+/// Enqueues a partition of indices into classes on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_classes`].
@@ -435,6 +446,8 @@ unsafe fn classes_on_gpu<W: CountWord>(
     }
 }
 
+/// Partitions indices into classes on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_partition_classes`].

@@ -28,7 +28,7 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
-    /// Returns the number of items of an operation on sequences.
+    /// Returns the number of items of an operation on sequences, or a failure for a table.
     pub(crate) fn items(self) -> Result<usize, Failure> {
         match self {
             Self::Items(items) => Ok(items),
@@ -38,7 +38,7 @@ impl Extent {
         }
     }
 
-    /// Returns the (width, height) of an operation on tables.
+    /// Returns the (width, height) of an operation on tables, or a failure for a length.
     pub(crate) fn table(self) -> Result<(u32, u32), Failure> {
         match self {
             Self::Table(width, height) => Ok((width, height)),
@@ -51,7 +51,7 @@ impl Extent {
 
 /// The operation of a plan. Each call downcasts to the type of its own operation.
 pub(crate) trait Operation: Any + Send + Sync {
-    /// The name in messages: `select`.
+    /// Returns the name of the operation in messages, such as `select`.
     fn name(&self) -> &'static str;
 
     /// Returns the size in bytes of the scratch memory for this many items on a GPU.
@@ -62,7 +62,8 @@ pub(crate) trait Operation: Any + Send + Sync {
 }
 
 impl Plan {
-    /// Returns the operation of a plan as the type of the call, whose name is `called`.
+    /// Returns the operation of a plan as the type `T` of the call, whose name is `called`. Returns a failure if the
+    /// plan is for another operation.
     pub(crate) fn operation<T: Operation>(&self, called: &str) -> Result<&T, Failure> {
         let operation: &dyn Any = self.operation.as_ref();
         operation.downcast_ref().ok_or_else(|| {
@@ -90,7 +91,7 @@ impl Plan {
     }
 }
 
-/// Writes a plan to `*plan`, unless `make` fails. `make` gets the GPU, or `None` for the CPU.
+/// Writes a new plan to `*plan`. If `make` fails, `*plan` is unchanged. `make` gets the GPU, or `None` for the CPU.
 ///
 /// # Safety
 ///

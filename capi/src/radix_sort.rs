@@ -36,6 +36,8 @@ trait TypedSort: Send + Sync {
     /// Checks the buffers of a call: they do not overlap, and there are values if the plan has any.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
+    /// Enqueues a sort on a GPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_radix_sort_pairs`].
@@ -46,6 +48,8 @@ trait TypedSort: Send + Sync {
         call: &Call,
     ) -> Result<(), Failure>;
 
+    /// Sorts on the CPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_radix_sort_pairs`].
@@ -90,7 +94,7 @@ impl Value for u64 {
     const EXIST: bool = true;
 }
 
-/// A sort with its kernels on a GPU, or without on the CPU.
+/// A sort with its loaded kernels; `sort` is `None` on the CPU.
 struct Typed<K, V, W> {
     order: Order,
     bits: Range<u32>,
@@ -359,6 +363,8 @@ pub unsafe extern "C" fn compaction_radix_sort_pairs(
     }
 }
 
+/// Sorts keys, or keys with values, on the GPU or the CPU of the plan.
+///
 /// # Safety
 ///
 /// As for [`compaction_radix_sort_pairs`].

@@ -43,9 +43,11 @@ trait TypedScan: Send + Sync {
         items: usize,
     ) -> compaction::Result<Box<dyn Scratch>>;
 
-    /// Returns a failure if the buffers of a call overlap, unless input and output are the same.
+    /// Returns a failure if the output of a call overlaps another buffer. It may be the input itself.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
+    /// Enqueues a scan on a GPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_scan_exclusive`].
@@ -56,6 +58,8 @@ trait TypedScan: Send + Sync {
         call: &Call,
     ) -> Result<(), Failure>;
 
+    /// Scans on the CPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_scan_exclusive`].
@@ -71,7 +75,7 @@ struct Call {
     inclusive: bool,
 }
 
-/// A scan with its kernels on a GPU, or without on the CPU.
+/// A scan with its loaded kernels; `scan` is `None` on the CPU.
 struct Typed<T: Item, W: CountWord> {
     operator: Operator,
     scan: Option<Scan<T, W>>,
@@ -272,6 +276,8 @@ pub unsafe extern "C" fn compaction_scan_inclusive(
     unsafe { scan_call(plan, workspace, stream, (values, items, count, out), true) }
 }
 
+/// Runs an inclusive or exclusive scan on the GPU or the CPU of the plan.
+///
 /// # Safety
 ///
 /// As for [`compaction_scan_exclusive`].

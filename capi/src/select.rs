@@ -34,13 +34,13 @@ struct SelectPlan {
 }
 
 impl SelectPlan {
-    /// Returns the size of the items, unless the plan is for indices alone.
+    /// Returns the size of the items, or a failure if the plan is for indices alone.
     fn item(&self) -> Result<ItemSize, Failure> {
         self.item
             .ok_or_else(|| Failure::invalid("plan: it was made for indices, with item_bytes 0"))
     }
 
-    /// Returns a failure unless the plan selects in place, or does not.
+    /// Returns a failure unless the plan was made for calls in place if `is_in_place`, or to another buffer otherwise.
     fn check_in_place(&self, is_in_place: bool) -> Result<(), Failure> {
         if self.is_in_place != is_in_place {
             let (made, called) = match is_in_place {
@@ -179,7 +179,7 @@ struct Flags {
     selected: Address,
 }
 
-/// Returns the plan of a call, and its operation.
+/// Returns the plan of the call `called`, and its operation. Returns a failure if the plan is for another call.
 ///
 /// # Safety
 ///
@@ -241,6 +241,8 @@ pub unsafe extern "C" fn compaction_select_indices(
     })
 }
 
+/// Enqueues a selection of indices on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_indices`].
@@ -279,6 +281,8 @@ unsafe fn indices_on_gpu<W: CountWord>(
     }
 }
 
+/// Selects indices on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_indices`].
@@ -300,7 +304,7 @@ unsafe fn indices_on_cpu<W: CountWord>(
 }
 
 impl Flags {
-    /// Returns the ranges of flags and counts in host memory.
+    /// Returns the ranges of the flags, of the word at `count` if there is one, and of the word at `selected`.
     fn ranges<W>(&self) -> Result<Ranges, Failure> {
         Ranges::default()
             .reads::<u8>("flags", self.flags, self.items)?
@@ -355,6 +359,8 @@ pub unsafe extern "C" fn compaction_select_items(
     })
 }
 
+/// Enqueues a selection of items on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_items`].
@@ -395,6 +401,8 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
+/// Selects items on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_items`].
@@ -456,6 +464,8 @@ pub unsafe extern "C" fn compaction_select_in_place(
     })
 }
 
+/// Enqueues a selection in place on a GPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_in_place`].
@@ -494,6 +504,8 @@ unsafe fn in_place_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
+/// Selects in place on the CPU.
+///
 /// # Safety
 ///
 /// As for [`compaction_select_in_place`].

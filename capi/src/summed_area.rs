@@ -40,9 +40,11 @@ trait TypedTable: Send + Sync {
         size: (u32, u32),
     ) -> compaction::Result<Box<dyn Scratch>>;
 
-    /// Returns a failure if the buffers of a call overlap.
+    /// Returns a failure if the input and the output of a call overlap.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
+    /// Enqueues the computation of a table on a GPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_summed_area`].
@@ -53,6 +55,8 @@ trait TypedTable: Send + Sync {
         call: &Call,
     ) -> Result<(), Failure>;
 
+    /// Computes a table on the CPU.
+    ///
     /// # Safety
     ///
     /// As for [`compaction_summed_area`].
@@ -68,7 +72,7 @@ struct Call {
     out: Address,
 }
 
-/// An operation with its kernels on a GPU, or without on the CPU.
+/// An operation with its loaded kernels; `table` is `None` on the CPU.
 struct Typed<T: Item> {
     table: Option<SummedArea<T>>,
 }

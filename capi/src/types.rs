@@ -10,7 +10,7 @@ pub(crate) enum Word {
 }
 
 impl Word {
-    /// Returns the word type of 32 or 64 bits.
+    /// Returns the word type of this number of bits, or a failure unless that is 32 or 64.
     pub(crate) fn of_bits(bits: u32) -> Result<Self, Failure> {
         match bits {
             32 => Ok(Self::U32),
@@ -107,7 +107,7 @@ compaction::shared! {
 pub(crate) struct ItemSize(u32);
 
 impl ItemSize {
-    /// Checks the size of an item.
+    /// Returns the size of an item, or a failure unless it is 1, 2, or a multiple of 4 up to 64.
     pub(crate) fn of_bytes(bytes: u32) -> Result<Self, Failure> {
         match bytes {
             1 | 2 => Ok(Self(bytes)),

@@ -30,7 +30,7 @@ pub struct Workspace {
 
 /// The scratch memory of one operation.
 pub(crate) trait Scratch: Any + Send {
-    /// Waits for the stream and reports a device count that was too large.
+    /// Waits for the stream. Returns an error if a device count was too large since the last check.
     fn check(&mut self, stream: &Arc<CudaStream>) -> compaction::Result<()>;
 
     /// Uses the memory on another stream from now on.
@@ -99,7 +99,8 @@ impl Workspace {
         }
     }
 
-    /// Runs `call` with the scratch memory as the type that the call needs, on a stream.
+    /// Runs `call` with the scratch memory as the type `S`, on a stream. Returns a failure if another call is using it,
+    /// or if it was made for another operation or other types.
     ///
     /// # Safety
     ///

@@ -59,7 +59,7 @@ use crate::{
 use call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall};
 pub use classes::{CLASS_TILE_ITEMS, Classes};
 pub use workspace::Workspace;
-use workspace::{BLOCKS_PER_MULTIPROCESSOR, portions, two_way_chunks};
+use workspace::{BLOCKS_PER_MULTIPROCESSOR, two_launch_blocks, two_way_chunks};
 
 /// Threads per block of all kernels of [`Partition`].
 const BLOCK_THREADS: u32 = 256;
@@ -430,7 +430,7 @@ impl Partition {
 
     fn two_launches(&self, capacity: usize) -> Launch {
         let max_blocks = BLOCKS_PER_MULTIPROCESSOR * self.multiprocessors;
-        let blocks = portions(capacity, TILE_ITEMS, max_blocks);
+        let blocks = two_launch_blocks(capacity, TILE_ITEMS, max_blocks);
         Launch::blocks(blocks as u32, BLOCK_THREADS)
     }
 }

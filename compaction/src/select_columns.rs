@@ -210,8 +210,8 @@ impl<'a> Column<'a> {
     /// # Errors
     ///
     /// Returns [`Error::OutOfRange`] for another size; [`Error::LengthMismatch`] if the bytes of the items are not a
-    /// multiple of `bytes`; and [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the buffers
-    /// is not aligned to 4 bytes.
+    /// multiple of `bytes`; and [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the
+    /// buffers is not aligned to 4 bytes.
     pub fn of_bytes(
         bytes: usize,
         items: CudaView<'a, u8>,
@@ -241,8 +241,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Returns the kernel file for columns whose items have the sizes `bytes`, or [`Error::OutOfRange`] for a number of
-/// columns or a size that is not supported.
+/// Returns the kernel source for columns whose items have the sizes `bytes`. Returns [`Error::OutOfRange`] unless there
+/// are 1 to 8 columns with items of 1 to 64 bytes.
 fn source(bytes: &[usize]) -> Result<Source> {
     check_columns(bytes.len())?;
     for &bytes in bytes {

@@ -78,7 +78,7 @@ shared! {
 pub struct BoxRay {
     /// Origin of the ray.
     pub origin: Vec3,
-    /// Distance in metres by which boxes are enlarged, see [`slack`].
+    /// Distance by which boxes are enlarged, in the units of the tree's space, see [`slack`].
     pub slack: f32,
     /// Reciprocal of the direction per axis; finite also where the direction is 0.
     pub inverse: Vec3,
@@ -119,8 +119,8 @@ pub fn inverse(direction: Vec3) -> Vec3 {
     )
 }
 
-/// Returns the distance in metres by which boxes are enlarged for a ray. `extent` is the largest absolute coordinate of
-/// the tree.
+/// Returns the distance by which boxes are enlarged for a ray, in the units of the tree's space: metres, or those of a
+/// mesh's object space. `extent` is the largest absolute coordinate of the tree.
 #[inline(always)]
 pub fn slack(origin: Vec3, extent: f32) -> f32 {
     let reach = max_f32(
@@ -144,7 +144,8 @@ pub fn box_ray(origin: Vec3, direction: Vec3, slack: f32) -> BoxRay {
     }
 }
 
-/// Returns the distance between adjacent planes of a node's grid along an axis, 0..=2.
+/// Returns the distance between adjacent planes of a node's grid along `axis`, which is 0, 1 or 2 for x, y or z. The
+/// unit is that of the tree's space. `exponents` is [`Node::exponents`].
 #[inline]
 pub fn spacing(exponents: u32, axis: u32) -> f32 {
     f32::from_bits(((exponents >> (8 * axis)) & 255) << 23)
@@ -334,11 +335,11 @@ pub const INSTANCED_SLACK: f32 = 4.0;
 /// Real numbers that kernels use under the same names.
 pub(crate) const NUMBERS: &[(&str, f32)] = named![INSTANCED_SLACK];
 
-/// Traverses the tree of a scene and the trees of the instances in it, and calls `test` for each primitive whose leaf box
-/// the ray enters before `distance`.
+/// Traverses the tree of a scene and the trees of the instances in it, and calls `test` for each primitive whose leaf
+/// box the ray enters before `distance`.
 ///
-/// `test` receives the primitive's index, its instance or `NO_INSTANCE`, and the ray's origin and shear transform in the
-/// object space of that instance. It returns the maximum distance from then on; a negative one ends the traversal.
+/// `test` receives the primitive's index, its instance or `NO_INSTANCE`, and the ray's origin and shear transform in
+/// the object space of that instance. It returns the maximum distance from then on; a negative one ends the traversal.
 #[inline]
 pub(crate) fn visit_instanced(
     scene: &InstancedScene,
@@ -490,7 +491,7 @@ pub struct Tree {
     pub nodes: Vec<Node>,
     /// Primitives in the order of the leaves.
     pub primitives: Vec<Primitive>,
-    /// Largest absolute coordinate of any primitive in metres, which determines the slack.
+    /// Largest absolute coordinate of any primitive, in the units of the tree's space, which determines the slack.
     pub extent: f32,
     /// Maximum number of stack entries that a traversal needs.
     pub stack_height: u32,

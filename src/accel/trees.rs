@@ -112,13 +112,13 @@ struct MeshTree {
     corners: u32,
 }
 
-/// Builds the trees of a scene. `None` if a traversal would need more stack entries than there are.
+/// Builds the trees of a scene. Returns `None` if a traversal would need more than [`STACK_SIZE`] stack entries.
 fn build(scene: &Scene) -> Option<SceneBvhs> {
     if scene.instances.is_empty() {
         return bvh::build_from(&Source::Scene(scene, &[]), STACK_SIZE).map(SceneBvhs::new);
     }
 
-    let mut grown = grow(&scene.meshes)?;
+    let mut grown = mesh_trees(&scene.meshes)?;
     let deepest = grown.iter().map(|grown| grown.tree.stack_height).max();
     let flat = Source::Scene(scene, &[]);
     let flat_extent = (0..flat.count() as u32).into_par_iter();
@@ -195,8 +195,9 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     })
 }
 
-/// Builds the BVH of each mesh, in parallel. `None` if one is too deep.
-fn grow(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
+/// Builds the BVH of each mesh, in parallel, without its place in the scene's buffers. Returns `None` if one is too
+/// deep.
+fn mesh_trees(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
     meshes
         .par_iter()
         .map(|mesh| {
@@ -233,7 +234,7 @@ fn largest_row(matrix: DMat3) -> f64 {
 }
 
 /// Returns the factor by which rounding errors grow on the way into the mesh and back: 1 for axis-aligned transforms,
-/// up to 3 for other rotations.
+/// up to 3 for other rotations, and more with shear or with uneven scales of other axes.
 fn condition(instance: &scene::Instance) -> f64 {
     let (axes, inverse) = (axes(instance), axes(instance).inverse());
     let magnitudes = |matrix: DMat3| {
@@ -290,7 +291,7 @@ fn place(instance: &scene::Instance, mesh: &MeshTree, flags: u32) -> Instance {
     }
 }
 
-/// Returns the bits of `Instance::flags` that a mesh determines.
+/// Returns the bits of `Instance::flags` that tell which vertex attributes a mesh has.
 fn flags(mesh: &scene::Mesh) -> u32 {
     let bit = |has: bool, bit| if has { bit } else { 0 };
     bit(!mesh.normals.is_empty(), NORMALS)

@@ -91,19 +91,20 @@ pub struct SummedTables<'a> {
     pub sums: &'a [u64],
 }
 
-/// Converts one channel of a pixel to the fixed point of its table.
+/// Converts one channel of a pixel, at most [`MAX_TABLED`], to the fixed point of its table.
 #[inline]
 pub fn tabled_light(light: f32) -> u64 {
     fixed_point(min_f32(light, MAX_TABLED))
 }
 
-/// Converts a pixel's variance to the fixed point of the table of noise.
+/// Converts a pixel's variance, at most [`MAX_NOISE`], to the fixed point of the table of noise.
 #[inline]
 pub fn tabled_noise(noise: f32) -> u64 {
     (min_f32(noise, MAX_NOISE) * NOISE_SCALE) as u64
 }
 
-/// Estimates the variance of the mean of a pixel's samples from the means of its first samples and of the rest.
+/// Estimates the variance of the mean of a pixel's samples, summed over the channels, from the means of its first
+/// samples and of the rest.
 ///
 /// `samples` is their total number. Returns 0 if either part is empty; see
 /// [`NoiseEstimator`](crate::adaptive::noise_estimate::NoiseEstimator).

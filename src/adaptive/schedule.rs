@@ -93,9 +93,10 @@ pub(crate) struct Schedule {
     before: u64,
     /// Minimum number of samples of a converged pixel; `None` while there are none.
     min_converged_samples: Option<u32>,
-    /// Sum of the errors of converged pixels, in fixed point.
+    /// Sum of the errors of converged pixels, in fixed point, see [`error_units`].
     done_error: u64,
-    /// Sum of the errors of the pixels that have not converged, at their last test, in fixed point.
+    /// Sum of the errors of the pixels that have not converged, at their last test, in fixed point, see
+    /// [`error_units`].
     left_error: u64,
     /// Estimated number of samples that the pixels that have not converged still needed at their last test.
     to_go: u64,
@@ -150,7 +151,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the schedule of a render that continues in round `number`, with the statistics of all its pixels.
+    /// Returns the schedule of a render that continues in round `number`, from 0. The state is computed from the
+    /// statistics of all pixels.
     pub(crate) fn resumed(self, number: u32, pixel_stats: &PixelStats) -> Schedule {
         let before = samples_after(number);
         let mut rounds = Schedule {
@@ -239,7 +241,8 @@ impl Schedule {
         }
     }
 
-    /// Returns whether the render is complete: all pixels have converged or reached the limit.
+    /// Returns whether the render is complete: all pixels have converged or reached the limit, or the requested stop is
+    /// reached.
     ///
     /// A round that the limit cuts short is not tested for convergence, as it would not be with a higher limit.
     pub(crate) fn is_complete(&self) -> bool {

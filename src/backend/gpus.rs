@@ -117,8 +117,9 @@ impl Gpus {
         })
     }
 
-    /// Assigns (pixel, sample) pairs to the GPUs until `enough` returns `true` for the number of assigned pairs, or all are
-    /// assigned. When it returns, the samples of the assigned pairs are on the film of a GPU, or still being traced.
+    /// Assigns (pixel, sample) pairs to the GPUs until none are left, or until `enough` returns `true` for the number
+    /// of the first pair that is not assigned. When it returns, the samples of the assigned pairs are on the film of a
+    /// GPU, or still being traced.
     pub(super) fn advance(
         &mut self,
         spans: &Spans,
@@ -154,8 +155,9 @@ impl Gpus {
         1.0 / working.filter(|worker| worker.is_working()).count().max(1) as f64
     }
 
-    /// Waits for all running waves and adds all films to the sum. Returns whether a wave was running.
-    pub(super) fn finish_oldest(&mut self) -> Result<bool, Error> {
+    /// Waits for all running waves and adds all films to the sum. Returns whether a wave was running; `false` if all
+    /// GPUs have failed.
+    pub(super) fn finish_waves(&mut self) -> Result<bool, Error> {
         if self.all_failed {
             return Ok(false);
         }

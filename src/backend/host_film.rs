@@ -37,14 +37,14 @@ impl Waves {
     /// each wave by `set`. On a GPU, whose film is in its own memory, the film in host memory has no pixels.
     ///
     /// # Errors
-    /// The error of `change` or [`Error::FilmInUse`], after which the waves keep their film. Also errors of the waves and
-    /// of `set`.
+    /// The error of `change` or [`Error::FilmInUse`], after which the waves keep their film. Also errors of the waves
+    /// and of `set`.
     pub(super) fn begin_again(
         &mut self,
         change: impl FnOnce(&mut Film) -> Result<(), Error>,
         set: impl Fn(&mut Wave, &Arc<Film>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.finish_oldest()?;
+        self.finish_waves()?;
         self.finished.clear();
         let Some(mut film) = self.take_film()? else {
             return self.each(|wave| set(wave, &Arc::default()));

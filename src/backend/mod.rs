@@ -44,7 +44,8 @@ pub use gpu_health::Gpu;
 pub use settings::{BackendChoice, Settings};
 pub(crate) use spans::{Pixels, Plan, Spans};
 
-/// Number of paths in flight per CPU thread, few enough that their state stays in its cache.
+/// Initial and maximum size in paths of waves on the CPU, unless the settings give a size. The state of so few paths
+/// stays in the cache of a thread.
 const CPU_WAVE: u32 = 1 << 13;
 /// Maximum number of paths in a wave, so that a path index plus a pixel index fits into 32 bits.
 const MAX_PATHS: u32 = 1 << 31;
@@ -76,7 +77,8 @@ pub(crate) struct Backend {
     engine: LeakOnHang<Engine>,
     /// `cpu` or `cuda`.
     pub(crate) name: &'static str,
-    /// Names of the devices that render, each with its `--backend` number, such as `NVIDIA H200 (cuda:1)`.
+    /// Names of the devices that render: GPUs such as `NVIDIA H200 (cuda:1)`, or the processor with the number of its
+    /// threads.
     pub(crate) devices: Vec<String>,
     /// All chosen GPUs, with those that failed; empty on the CPU.
     pub(crate) gpus: Vec<Gpu>,
@@ -276,7 +278,8 @@ impl Backend {
         })
     }
 
-    /// Assigns samples to all waves until `enough`, given the number of assigned pairs, is true or none are left.
+    /// Assigns pairs to all waves until none are left, or until `enough` returns `true` for the number of the first
+    /// pair that is not assigned.
     pub(crate) fn advance(
         &mut self,
         spans: &Spans,
@@ -301,10 +304,10 @@ impl Backend {
     }
 
     /// Waits for all running waves. Returns whether there were any.
-    pub(crate) fn finish_oldest(&mut self) -> Result<bool, Error> {
+    pub(crate) fn finish_waves(&mut self) -> Result<bool, Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.finish_oldest(),
-            Engine::Gpus(gpus) => gpus.finish_oldest(),
+            Engine::Waves(waves) => waves.finish_waves(),
+            Engine::Gpus(gpus) => gpus.finish_waves(),
         }
     }
 
@@ -413,7 +416,8 @@ impl Backend {
         self.each(|wave| wave.set_strategy(strategy))
     }
 
-    /// Does the work with every wave.
+    /// Does the work with every wave, up to the first error. If several GPUs render, those that fail meanwhile are left
+    /// out.
     fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.each(work),
@@ -467,8 +471,8 @@ impl Waves {
         Ok(())
     }
 
-    /// See [`Backend::finish_oldest`].
-    fn finish_oldest(&mut self) -> Result<bool, Error> {
+    /// See [`Backend::finish_waves`].
+    fn finish_waves(&mut self) -> Result<bool, Error> {
         let mut reports = Vec::new();
         for wave in &self.waves {
             let mut wave = lock(wave);
@@ -498,7 +502,8 @@ impl Waves {
     }
 }
 
-/// Traces assigned samples until `enough` or none are left. On CUDA the last waves can still run when it returns.
+/// Traces the pairs that `spans` assigns to the wave, see [`Backend::advance`]. Returns the reports of finished waves.
+/// On CUDA the last waves can still run when it returns.
 fn render(
     wave: &mut Wave,
     spans: &Spans,

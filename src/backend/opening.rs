@@ -14,11 +14,12 @@ use compaction::cuda::{CallRegister, DeviceInfo, HangDetector, is_alive, open};
 use super::{BackendChoice, Gpu, Settings, possible};
 use crate::{Error, camera::Camera, device::render_scene::RenderScene, stages::wave::CudaWave};
 
-/// Initial number of paths in flight on a GPU, see [`CudaWave::growing`].
+/// Initial size in paths of waves on a GPU, or fewer if its memory is small. See [`CudaWave::with_adaptive_size`].
 const CUDA_WAVE: u32 = 1 << 22;
-/// Maximum number of paths in flight on a GPU.
+/// Maximum size in paths of waves on a GPU, unless the settings give a size.
 const MAX_CUDA_WAVE: u32 = 1 << 25;
-/// A wave takes at most 1 / `MEMORY_SHARE` of the GPU's memory.
+/// Divisor of the GPU's memory. Unless the settings give a size, the paths of a wave take at most 1 / `MEMORY_SHARE` of
+/// it.
 const MEMORY_SHARE: u64 = 4;
 /// Time between two checks whether a GPU that is being opened hangs.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -49,8 +49,8 @@ compaction::shared! {
         pub lights: In<Light>,
         /// Nodes of the light tree.
         pub light_nodes: In<LightNode>,
-        /// Index in `lights` of each primitive, then one entry per instance; see
-        /// [`Lights::places`](crate::lights::light::Lights).
+        /// Index in `lights` of each primitive, or `NO_LIGHT`; then one entry per instance, see
+        /// [`LightParams::instance_entries`]. May be empty, see [`Lights`](crate::lights::light::Lights).
         pub light_places: In<u32>,
         /// Lights that are not surfaces.
         pub lamps: In<Lamp>,

@@ -12,9 +12,10 @@ use crate::path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput};
 compaction::shared! {
     /// The paths of a wave as kernels receive them. Twin: `kernels/shared/path_buffers.cuh`.
     ///
-    /// Buffers are indexed by path, except those that are indexed by queue entry.
+    /// Buffers are indexed by path, except those that are indexed by queue entry. Scenes are *plain* if
+    /// [`RenderScene::is_plain`](super::render_scene::RenderScene::is_plain) says so.
     pub struct PathBuffers<'a> {
-        /// One span: the pixels and samples of the wave's paths.
+        /// The pixels and samples of the wave's paths, as one entry.
         pub span: In<Span>,
         /// The pixels that are rendered, if the span is listed; otherwise one unused number.
         pub list: In<u32>,
@@ -26,17 +27,17 @@ compaction::shared! {
         pub flags: InOut<u8>,
         /// The next ray of each path.
         pub rays: InOut<Ray>,
-        /// The fraction of light that each path passes on.
+        /// The throughput of each path along its rays so far.
         pub throughputs: InOut<Throughput>,
-        /// The light gathered so far.
+        /// The radiance that each path has gathered so far.
         pub radiances: InOut<PathRadiance>,
-        /// Where each ray hit.
+        /// The nearest hit of each path's ray.
         pub hits: InOut<Hit>,
-        /// The instance that each ray hit; one unused number in scenes without instances.
+        /// The index of the instance that each path's ray hit; one unused number in plain scenes.
         pub instances: InOut<u32>,
         /// Shadow rays by queue entry; distance 0 means none.
         pub shadow_rays: InOut<ShadowRay>,
-        /// The instance that each shadow ray goes to, by queue entry; one unused number in scenes without instances.
+        /// The instance that each shadow ray goes to, by queue entry; one unused number in plain scenes.
         pub light_instances: InOut<u32>,
     }
 }
@@ -59,7 +60,7 @@ pub struct CudaPaths {
 }
 
 impl CudaPaths {
-    /// Device memory per path, in bytes.
+    /// Device memory of the buffers in bytes per path, in scenes that are not plain.
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
         + size_of::<PathRadiance>()

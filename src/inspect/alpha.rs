@@ -98,15 +98,15 @@ pub(super) fn alpha(
     Ok(alpha)
 }
 
-/// Bit that marks pixels whose rays hit the ground, next to a number of hits up to [`SAMPLES`].
+/// Bit that marks pixels of which a ray hits the ground. The other bits are the number of hits, up to [`SAMPLES`].
 const SEES_GROUND: u8 = 0x80;
 
 /// The camera rays of a pixel, counted by what they hit.
 #[derive(Default)]
 struct Counts {
-    /// Number of rays that hit something.
+    /// Number of the pixel's camera rays that hit a surface of the scene.
     hits: u32,
-    /// Number of rays that hit nothing but the ground.
+    /// Number of the pixel's camera rays that hit nothing but the ground.
     on_ground: u32,
     /// Irradiance of the ground without blockers, in the red, green and blue channel together, summed over the samples.
     unblocked: f64,
@@ -124,7 +124,8 @@ impl Counts {
         }
     }
 
-    /// Samples the direct light at a point of the ground, from a light and from the constant sky, and adds it.
+    /// Samples the direct light at a point of the ground, from a light and from the constant sky, and adds it to the
+    /// irradiance. `numbers` are the random numbers of the camera ray's sample.
     fn add_light(&mut self, scene: &RenderScene, point: Vec3, numbers: Sampler) {
         let lights = scene.lights();
         if lights.light_params.light_count > 0 {
@@ -179,7 +180,7 @@ impl Counts {
     }
 }
 
-/// Returns a shadow ray from a point of the ground to a light at infinity.
+/// Returns a shadow ray from a point of the ground to a light at infinity in `direction`, of length 1.
 fn shadow_ray(origin: Vec3, direction: Vec3) -> ShadowRay {
     ShadowRay {
         origin,

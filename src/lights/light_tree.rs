@@ -326,8 +326,8 @@ fn bin_of(center: f64, low: f64, extent: f64) -> usize {
     (((center - low) / extent * BINS as f64) as usize).min(BINS - 1)
 }
 
-/// Returns the axis and the last bin of the first group for which the sum of the groups' costs is least. `None` if all
-/// centres coincide.
+/// Returns the axis, and the last bin of the first group, for which the sum of the groups' costs is least. Axes along
+/// which the box is short cost more. Returns `None` if all centres coincide.
 fn best_place(
     lights: &[LightBounds],
     members: &[u32],

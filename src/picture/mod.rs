@@ -43,7 +43,8 @@ impl Picture {
         }
     }
 
-    /// Sets the size and all pixels, which are computed from their row-major indices. The memory of the pixels is reused.
+    /// Sets the size and all pixels, which are computed from their row-major indices. The memory of the pixels is
+    /// reused.
     ///
     /// # Errors
     /// [`Error::Memory`] if the memory cannot be allocated. The picture is then unchanged.
@@ -62,7 +63,8 @@ impl Picture {
     }
 }
 
-/// Share of the reference's mean that [`relative_squared_error`] adds to each pixel, so that black pixels count little.
+/// Share of the mean of |reference|² that [`relative_squared_error`] adds to each divisor, so that the errors of black
+/// pixels stay finite.
 const DARK_SHARE: f64 = 0.01;
 
 /// Returns the relative mean squared error of a picture: the mean over the pixels of |picture − reference|² ÷

@@ -67,7 +67,8 @@ pub struct Renderer {
     range: Range<u64>,
     /// Whether the megakernel traces whole paths, instead of the stages.
     by_megakernel: bool,
-    /// Number of (pixel, sample) pairs, counted from pair 0, whose samples are on the film or in a wave that still runs.
+    /// Number of (pixel, sample) pairs, counted from pair 0, whose samples are on the film or in a wave that still
+    /// runs.
     done: u64,
     /// Exposure of the scene in stops; adaptive sampling derives from it which pixels count as dark.
     exposure_stops: f32,
@@ -332,7 +333,7 @@ impl Renderer {
     /// Waits for the running waves; the waiting counts as render time.
     pub fn finish_oldest(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
-        let waited = self.backend.finish_oldest();
+        let waited = self.backend.finish_waves();
         if let Ok(true) = waited {
             self.elapsed += begun.elapsed();
         }

@@ -49,7 +49,7 @@ pub struct Stats {
     pub paths_per_second: f64,
     /// Rays per second: `rays / seconds`.
     pub rays_per_second: f64,
-    /// Number of samples that were not added to the film because they were not finite or too bright.
+    /// Number of samples that were not added to the film because they were negative, not finite or too bright.
     pub rejected_samples: u64,
     /// Adaptive sampling: the target error and the progress towards it; `None` without adaptive sampling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,8 +145,8 @@ pub struct BounceStats {
     /// Number of lanes launched for the rays, including lanes without a ray; 0 if they were not counted.
     #[serde(default)]
     pub lanes: u64,
-    /// Time of each stage in milliseconds, as `NAME_ms` in files. `compact_ms` is for both compactions and the sorting of
-    /// hits.
+    /// Time of each stage in milliseconds, as `NAME_ms` in files. `compact_ms` is for both compactions and the sorting
+    /// of hits.
     #[serde(flatten)]
     pub times: StageTimes,
 }
@@ -212,7 +212,7 @@ impl BounceStats {
         self.times.of(stage)
     }
 
-    /// Returns the time of all stages in milliseconds.
+    /// Returns the sum of the times of all stages in milliseconds.
     pub fn total_ms(&self) -> f64 {
         self.times.total()
     }
@@ -287,8 +287,8 @@ impl Stats {
         self.change(device, report, -time_share, u64::saturating_sub);
     }
 
-    /// Records for each device its name, whether it sorts hits by kind of material, and the relative speed of doing so, if
-    /// measured.
+    /// Records for each device its name, whether it sorts hits by kind of material, and the relative speed of doing so,
+    /// if measured.
     pub(crate) fn set_sort_hits_states<'a>(
         &mut self,
         sort_hits_states: impl Iterator<Item = (&'a str, bool, Option<f64>)>,

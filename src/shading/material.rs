@@ -56,8 +56,8 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
     | OTHER_LIGHTS
     | ABSORBING;
 
-/// Features that would slow down other scenes with instances. A scene with any of them uses the variant with
-/// everything.
+/// Features that would slow down other scenes with instances. A scene with any of them uses a variant with these and
+/// [`ALL_KINDS`], or the one with everything if it has [`EXTENDED_KINDS`] too.
 pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
 /// Material kinds and features that would slow down scenes with rare features. A scene with any of them uses the
 /// variant with everything.

@@ -68,8 +68,8 @@ pub fn sample_visible_normal(normal: Vec3, to_eye: Vec3, alpha: f32, u: f32, v: 
     normalize(local_to_world(normal, normalize(half)))
 }
 
-/// Returns the components of a direction along the tangent, along the bitangent and along the normal. `normal` and
-/// `tangent` are perpendicular and of length 1.
+/// Returns the components of a direction along the tangent, along the bitangent (`normal` × `tangent`) and along the
+/// normal. `normal` and `tangent` are perpendicular and of length 1.
 #[inline(always)]
 pub fn in_frame(normal: Vec3, tangent: Vec3, direction: Vec3) -> Vec3 {
     Vec3::new(

@@ -54,7 +54,8 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs the stage on the CPU, specialised for scenes with (`INSTANCED`) or without instances and textures.
+/// Runs the stage on the CPU. `INSTANCED` is `false` for plain scenes, and `true` for others; see
+/// [`is_plain`](crate::device::render_scene::RenderScene::is_plain).
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
         let sample = trace_path::<INSTANCED>(wave, path);

@@ -51,7 +51,7 @@ pub fn shade(wave: &mut Wave, bounce: u32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs the stage on the CPU, specialised for scenes with (`INSTANCED`) or without instances and textures.
+/// Runs the stage on the CPU. `INSTANCED` is `false` for [plain](RenderScene::is_plain) scenes, and `true` for others.
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
     let scene = wave.scene.clone();
     let entries = 0..wave.queue_length(counts::hits(bounce));
@@ -96,7 +96,7 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, bounce: u32) {
 /// Number of paths below which they are shaded one by one instead of as a block.
 const MIN_BLOCK: usize = 4;
 
-/// Shades paths of a scene with instances or textures, those of one material together.
+/// Shades paths of a scene that is not [plain](RenderScene::is_plain), those of one material together.
 fn in_material_blocks(wave: &mut CpuWave, scene: &RenderScene, bounce: u32, entries: Range<usize>) {
     let mut block = Box::<MaterialBlock>::default();
     let mut shade = |wave: &mut CpuWave, queue: &MaterialQueue| {
@@ -139,6 +139,7 @@ fn each_path(
 }
 
 /// Shades the path with index `path`, whose queue entry has index `entry`, and stores the results in the wave.
+/// `INSTANCED` is as in [`on_cpu`].
 fn shade_entry<const INSTANCED: bool>(
     wave: &mut CpuWave,
     scene: &RenderScene,

@@ -70,7 +70,7 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) -> Result<(), Error> {
 }
 
 /// Parameters of the kernel that writes the kinds of the materials into `flags`: the scene, the paths, the number of
-/// queue entries, and 1 if the scene has instances or textures else 0.
+/// queue entries, and 0 for [plain](crate::device::render_scene::RenderScene::is_plain) scenes, else 1.
 type KindArguments = (DeviceScene<'static>, PathBuffers<'static>, In<u32>, u32);
 
 /// Parameters of the kernel that writes the sorted queue: the old index of each new queue entry, the paths, and the

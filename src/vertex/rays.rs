@@ -1,6 +1,6 @@
 //! Ray queries of a path: the nearest hit, the light of the sky, and occlusion. Twin: `kernels/shared/rays.cuh`.
 //!
-//! Functions with a parameter `INSTANCED` are specialised for scenes with or without instances and textures.
+//! The parameter `INSTANCED` of functions is `false` for scenes without instances, textures and extended materials.
 
 use glam::Vec3;
 

@@ -1,8 +1,9 @@
 //! The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: `kernels/shared/shading.cuh`.
 //!
 //! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
-//! channel of the throughput, from the fifth scattering on. Functions with a parameter `INSTANCED` are specialised for
-//! scenes with or without instances and textures. At the first dispersive surface, a path chooses one colour channel.
+//! channel of the throughput, from the fifth scattering on. The parameter `INSTANCED` of functions is `false` for scenes
+//! without instances, textures and extended materials. At the first dispersive surface, a path chooses one colour
+//! channel.
 
 use glam::Vec3;
 

@@ -68,8 +68,8 @@ impl Arena {
         }
     }
 
-    /// Creates an arena that takes buffers from `bytes` bytes at a device address, one behind the other. Does nothing
-    /// to the memory and does not free it.
+    /// Creates an arena that takes buffers from `bytes` bytes at a device address, one behind the other. The arena does
+    /// not free them.
     ///
     /// ```no_run
     /// use compaction::cuda::{self, Arena};
@@ -123,7 +123,7 @@ impl Arena {
         &self.stream
     }
 
-    /// Takes a buffer of `len` items with undefined contents.
+    /// Takes a buffer of `len` items with undefined contents. Returns an error if too little memory is left.
     pub(crate) fn uninitialised<T: Shared>(&mut self, len: usize) -> Result<Buffer<T>> {
         let first = self.used;
         // An empty buffer has an address of its own, so it takes memory too.
@@ -158,7 +158,8 @@ impl Arena {
         unsafe { Buffer::borrow(&self.stream, address, len) }
     }
 
-    /// Takes a buffer of `len` items and enqueues the clearing of its bytes.
+    /// Takes a buffer of `len` items and enqueues the clearing of its bytes. The errors are those of
+    /// [`uninitialised`](Self::uninitialised) and of the driver.
     pub(crate) fn zeroed<T: Shared>(&mut self, len: usize) -> Result<Buffer<T>> {
         let mut buffer = self.uninitialised(len)?;
         if len > 0 && self.has_memory() {

@@ -410,8 +410,6 @@ impl<P: Params> Kernel<P> {
     /// Allows all later launches of this kernel to use up to `shared_bytes` bytes of dynamic shared memory per block.
     /// Up to 48 KB are always allowed.
     ///
-    /// Up to 48 KB need no allowance.
-    ///
     /// ```no_run
     /// # use compaction::cuda::{self, Compiler, InOut, Launch, Source};
     /// # let context = cuda::open(0)?;

@@ -347,7 +347,7 @@ fn done(status: Status) -> std::result::Result<(), Status> {
     if status == 0 { Ok(()) } else { Err(status) }
 }
 
-/// One compilation: a program object of NVRTC, destroyed when dropped.
+/// A compilation: a program object of NVRTC, which is destroyed when dropped.
 struct Run<'a> {
     functions: &'a Functions,
     program: Program,

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 use super::{
     Workspace,
     call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall},
-    workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, portions},
+    workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, two_launch_blocks},
 };
 use crate::{
     Count, CountWord, Result,
@@ -234,7 +234,7 @@ impl Classes {
             words: workspace.classes.words.as_view_mut(),
             counts: workspace.class_counts.as_view_mut(),
         };
-        let blocks = portions(call.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
+        let blocks = two_launch_blocks(call.capacity, CLASS_TILE_ITEMS, self.multiprocessors);
         self.indices.launch(
             stream,
             call,

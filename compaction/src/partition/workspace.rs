@@ -43,11 +43,12 @@ pub(super) fn class_chunks(items: u32, multiprocessors: u32) -> u32 {
         .max(tiles.div_ceil(MAX_TILES))
 }
 
-/// Returns the number of blocks of each of two launches over an input of any length, such that each block takes fewer
-/// than 2³² items.
+/// Returns the number of blocks of a partition in two launches, which has the same number in both and takes an input of
+/// any length.
 ///
-/// It is at most `max_blocks`, unless the input is longer than `max_blocks` · 2³¹ items.
-pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize {
+/// It is 1 to `max_blocks`, and there are no more blocks than tiles. An input longer than `max_blocks` · 2³¹ items gets
+/// more blocks, so that each block takes fewer than 2³² items.
+pub(super) fn two_launch_blocks(items: usize, tile_items: u32, max_blocks: u32) -> usize {
     let tiles = items.div_ceil(tile_items as usize);
     tiles
         .clamp(1, max_blocks as usize)
@@ -70,13 +71,13 @@ pub(super) fn portions(items: usize, tile_items: u32, max_blocks: u32) -> usize 
 /// ```
 #[derive(Debug)]
 pub struct Workspace {
-    /// For partitions by flags in one launch: the look-back state of each chunk.
+    /// The look-back state of each chunk, for partitions by flags in one launch.
     pub(super) flags: States,
-    /// For partitions by flags in two launches: the number of selected items that each block counted.
+    /// The number of selected items that each block counted, for partitions by flags in two launches.
     pub(super) flag_counts: Buffer<u32>,
-    /// For partitions into classes in one launch: the table of counts, two 4-byte words per state word.
+    /// The table of counts, two 4-byte words per state word, for partitions into classes in one launch.
     pub(super) classes: States,
-    /// For partitions into classes in two launches: the number of keys of each class that each block counted.
+    /// The number of keys of each class that each block counted, for partitions into classes in two launches.
     pub(super) class_counts: Buffer<u32>,
     /// A dummy for the device count if the host gives the count. No kernel reads it.
     pub(super) dummy_count: Buffer<u64>,
@@ -120,8 +121,8 @@ impl Workspace {
         let chunks = two_way_chunks(short, multiprocessors) as usize;
         let rows = class_chunks(short, multiprocessors) as usize;
         let max_blocks = BLOCKS_PER_MULTIPROCESSOR * multiprocessors;
-        let counts = portions(items, TILE_ITEMS, max_blocks);
-        let count_rows = portions(items, CLASS_TILE_ITEMS, multiprocessors);
+        let counts = two_launch_blocks(items, TILE_ITEMS, max_blocks);
+        let count_rows = two_launch_blocks(items, CLASS_TILE_ITEMS, multiprocessors);
         Ok(Self {
             flags: States::new(arena, chunks)?,
             classes: States::with_epochs(arena, rows * MAX_BINS / 2, LAST_CLASS_EPOCH)?,

@@ -69,7 +69,7 @@ fn load_row<T: Item, M: Monoid<T>, const LANE: usize>(
     lanes
 }
 
-/// Returns the total of a tile.
+/// Returns the total of a tile, whose lanes have `LANE` items each.
 fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
     let row_items = WARP_THREADS * LANE;
     let mut total = M::IDENTITY;
@@ -91,7 +91,7 @@ fn fold_tile<T: Item, M: Monoid<T>, const LANE: usize>(tile: &[T]) -> M::Value {
     total
 }
 
-/// Scans a tile in place, starting from the prefix `before`.
+/// Scans a tile in place, starting from the prefix `before`. A lane has `LANE` items.
 fn scan_tile<T: Item, M: Monoid<T>, const LANE: usize>(
     tile: &mut [T],
     before: M::Value,

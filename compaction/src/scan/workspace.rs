@@ -173,7 +173,8 @@ impl<T: Item> Workspace<T> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the scan then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
+    /// the scan then processed all items of the buffer. Otherwise returns the errors of
+    /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "scan")
     }
@@ -246,7 +247,8 @@ fn needs<T: Item>(strategy: Strategy, items: usize) -> (usize, usize) {
     }
 }
 
-/// Returns the number of leaves of Blelloch's tree for `items` items: the next power of two, at least 2.
+/// Returns the number of leaves of Blelloch's tree for `items` items: the next power of two, at least 2. Returns
+/// [`usize::MAX`] if that power does not fit.
 pub(super) fn leaves(items: usize) -> usize {
     items
         .max(2)

@@ -51,8 +51,8 @@ pub enum Strategy {
     ///
     /// Keeps the order, and moves the most bytes of all strategies.
     ScanScatter,
-    /// Of k survivors, leaves those among the first k items in place, and fills the holes between them with the last
-    /// survivors, the very last first.
+    /// Hole filling: of k survivors, those among the first k items stay in place, and the last survivors fill the holes
+    /// between them, the very last first.
     ///
     /// Does not keep the order, but gives the same result in every run. Best for
     /// [in-place](crate::select::Select::in_place) compaction, because it moves at most as many items as are removed.

@@ -12,7 +12,8 @@ use crate::{
     look_back::States,
 };
 
-/// Scratch device memory for [`SelectColumns`](super::SelectColumns): 8 bytes for every 4,096 items.
+/// Scratch device memory for [`SelectColumns`](super::SelectColumns): 8 bytes for every 4,096 items, but no more than
+/// about 8 MB.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
 /// clearing. A larger capacity never takes fewer bytes.
@@ -107,8 +108,9 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items; the call then processed all
-    /// items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
+    /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
+    /// the call then processed all items of the buffer. Otherwise returns the errors of
+    /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select_columns")
     }

@@ -137,7 +137,8 @@ fn sum_rows<T: Item>(items: &[T], width: usize, out: &mut [T]) {
     }
 }
 
-/// Adds to each row the row above it, from top to bottom. The first row is added to `above`, which may be empty.
+/// Adds to each row the row above it, from top to bottom. `above` is the row above the first one, or empty if there is
+/// none.
 fn add_rows<'a, T: Item>(above: &[T], mut rows: impl Iterator<Item = &'a mut [T]>) {
     let Some(first) = rows.next() else {
         return;

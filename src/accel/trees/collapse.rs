@@ -16,8 +16,8 @@ use crate::accel::{
 
 /// Maximum number of primitives of a leaf, as many as a child's `meta` can encode.
 const MAX_LEAF_PRIMITIVES: u32 = 3;
-/// Cost of testing a primitive relative to a node, measured on a GPU. With 1, leaves of two or three primitives are more
-/// common and `meadow` takes 2 % longer, with 0.3 up to a seventh.
+/// Cost of testing a primitive relative to a node, measured on a GPU. With 1, leaves of two or three primitives are
+/// more common and the scene `meadow` takes 2 % longer. With 0.3, rendering takes up to a seventh longer.
 const PRIMITIVE_COST: f32 = 1.5;
 
 /// Collapses the binary tree with this root over the primitives of a source. The forks from index `above` on lie above
@@ -60,7 +60,7 @@ pub(crate) fn collapse(
 pub(crate) struct BinaryRef(u32);
 
 impl BinaryRef {
-    /// Bit of references to primitives.
+    /// Bit that marks references to primitives. The other bits are the index.
     const PRIMITIVE: u32 = 1 << 31;
 
     /// Refers to the primitive at this index, below 2³¹.
@@ -121,7 +121,7 @@ impl Costs {
     }
 }
 
-/// The forks of some subtrees, which are added one after another.
+/// A builder of the forks of some subtrees, which are added one after another.
 pub(crate) struct Binary<'a> {
     /// Places for the forks. A fork comes before those below it.
     forks: &'a mut [Fork],
@@ -470,7 +470,8 @@ fn plane_above(number: f32) -> u8 {
     plane.saturating_add(u8::from(f32::from(plane) < number))
 }
 
-/// Returns the least power of two at or above a number, bounded below so that no bits of an `f32` are lost.
+/// Returns the least power of two at or above a number. Numbers below 10⁻²² count as 10⁻²², so that no bits of an `f32`
+/// are lost.
 fn power_above(number: f32) -> f32 {
     let bits = number.max(1e-22).to_bits();
     f32::from_bits((bits + 0x007f_ffff) & 0x7f80_0000)

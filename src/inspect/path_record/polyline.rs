@@ -83,8 +83,9 @@ fn shadow_ray_end(sample: &DirectLightSample, reach: f32) -> (Vec3, SegmentKind)
     (sample.origin + sample.direction * length, kind)
 }
 
-/// Clips a segment to the part behind the near plane, at distance `nearest` in metres from the camera, and projects it.
-/// Returns `None` if nothing remains. Segments of orthographic cameras are not clipped.
+/// Clips a segment to the part beyond the near plane, which is at distance `nearest` in metres from the camera, and
+/// projects it. Returns `None` if nothing remains, or if the projection is not finite. Segments of orthographic cameras
+/// are not clipped.
 fn clip_and_project(
     camera: &Camera,
     from: Vec3,

@@ -69,8 +69,8 @@ pub(super) type Pixel = (
     f32,
 );
 
-/// The channels of a part's file. Their values are computed line by line while the file is written, so that they take no
-/// memory.
+/// The channels of a part's file. Their values are computed line by line while the file is written, so that they take
+/// no memory.
 pub(super) struct PartChannels<'a> {
     part: &'a Part,
     aovs: &'a Aovs,
@@ -105,8 +105,8 @@ enum Noise {
 }
 
 impl<'a> PartChannels<'a> {
-    /// Returns the channels of a part's picture, film and noise estimates, and of the requested AOVs. A missing denoised
-    /// picture is omitted.
+    /// Returns the channels of a part's picture, film and noise estimates, and of the requested AOVs. A missing
+    /// denoised picture is omitted.
     pub(super) fn new(part: &'a Part, aovs: &'a Aovs) -> PartChannels<'a> {
         // Blue, green, red, in the order of CHANNELS.
         let film = [
@@ -196,7 +196,7 @@ impl<'a> PartChannels<'a> {
     }
 }
 
-/// Writes the values of these pixels in the byte order of the machine.
+/// Writes `value` of each of these pixels to `bytes`, as four bytes in the byte order of the machine.
 fn put(bytes: &mut [u8], pixels: Range<u32>, value: impl Fn(u32) -> u32) {
     let (values, _) = bytes.as_chunks_mut::<4>();
     for (bytes, pixel) in values.iter_mut().zip(pixels) {

@@ -1,5 +1,5 @@
 //! The part of the stage `shade` that shades most paths on the CPU: those that hit diffuse triangles without emission,
-//! in scenes without instances and textures.
+//! in scenes without instances, textures and extended materials.
 //!
 //! It shades up to 32 paths at once in loops over arrays, which the compiler vectorises. The loops call the functions
 //! of [`shade_path`](crate::vertex::shading::shade_path) in the same order, so each path gets the same bits.

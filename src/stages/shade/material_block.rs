@@ -1,5 +1,5 @@
-//! The part of the stage `shade` that shades most paths on the CPU in scenes with instances or textures: those that hit
-//! triangles of diffuse materials, and of layered materials without glass and without a clear coat.
+//! The part of the stage `shade` that shades most paths on the CPU in scenes with instances, textures or extended
+//! materials: paths that hit triangles of diffuse materials, or of layered materials without glass and a clear coat.
 //!
 //! It shades up to 32 paths of one material at once. Each step is a loop over the paths. Steps that compute are loops
 //! over arrays, which the compiler vectorises; steps that read scattered memory do nothing else, so that the reads of

@@ -1,5 +1,5 @@
-//! Reads ahead on the CPU what shading will read at the last bounce in scenes with instances or textures, where paths
-//! are shaded one by one.
+//! Reads ahead on the CPU what shading will read at the last bounce in scenes with instances, textures or extended
+//! materials, where paths are shaded one by one.
 //!
 //! Shading one path takes longer than a processor looks ahead, so that its reads of scattered memory do not overlap
 //! with those of the next path. Here they do: for a group of paths, each loop makes the next few reads of the chain,

@@ -52,13 +52,13 @@ pub struct CpuWave {
     pub radiances: Vec<PathRadiance>,
     /// The nearest hit of each path's ray.
     pub hits: Vec<Hit>,
-    /// The index of the instance that each path's ray hit, or `NO_INSTANCE`. Empty in scenes without instances and
-    /// textures.
+    /// The index of the instance that each path's ray hit, or `NO_INSTANCE`. Empty in
+    /// [plain](RenderScene::is_plain) scenes.
     pub instances: Vec<u32>,
     /// The shadow ray of each queue entry; distance 0 means none.
     pub shadow_rays: Vec<ShadowRay>,
-    /// The index of the instance that the shadow ray of each queue entry goes to, or `NO_INSTANCE`. Empty in scenes
-    /// without instances and textures.
+    /// The index of the instance that the shadow ray of each queue entry goes to, or `NO_INSTANCE`. Empty in
+    /// [plain](RenderScene::is_plain) scenes.
     pub light_instances: Vec<u32>,
     /// The indices of the live paths. `NO_PATH` marks entries whose path has ended, which only the strategy `off`
     /// leaves.
@@ -87,7 +87,7 @@ pub struct CpuWave {
 const MIN_PATHS: u32 = 1 << 10;
 
 impl CpuWave {
-    /// Memory of the buffers in bytes per path, in scenes with instances or textures.
+    /// Memory of the buffers in bytes per path, in scenes that are not [plain](RenderScene::is_plain).
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
         + size_of::<PathRadiance>()

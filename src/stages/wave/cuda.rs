@@ -42,7 +42,7 @@ const MAX_UPLOAD_TIME: Duration = Duration::from_secs(600);
 /// Minimum number of paths of a wave whose size adapts.
 const MIN_PATHS: u32 = 1 << 18;
 
-/// A wave in the memory of a GPU: the buffers of the scene, the paths and the film, the kernels, and the waves in flight.
+/// A wave in the memory of a GPU: the buffers of scene, paths and film, the kernels, and the waves in flight.
 ///
 /// All waves in flight use these buffers one after the other, in stream order.
 pub struct CudaWave {
@@ -129,7 +129,7 @@ struct WaveSchedule {
 }
 
 impl CudaWave {
-    /// GPU memory of the buffers in bytes per path, in scenes with instances or textures.
+    /// GPU memory of the path buffers in bytes per path, in scenes that are not [plain](RenderScene::is_plain).
     pub const BYTES_PER_PATH: usize = CudaPaths::BYTES_PER_PATH;
 
     /// Opens a GPU, loads the kernels, uploads the scene, and allocates buffers for waves of up to `capacity` paths.
@@ -296,7 +296,7 @@ impl CudaWave {
     }
 
     /// Replaces the buffers by larger ones for up to `paths` paths, and drops the CUDA graphs. The old buffers are
-    /// freed after the waves in flight. After an error, some buffers may be larger than needed.
+    /// freed after the waves in flight. After an error, some may be larger, but waves must not be.
     fn grow(&mut self, paths: usize) -> Result<(), Error> {
         self.drop_graphs();
         let stream = &self.stream;
@@ -391,8 +391,8 @@ impl CudaWave {
         self.in_flight.post(&self.stream, counts, stamps)
     }
 
-    /// Returns whether as many waves are in flight as the pace allows. If so, [`CudaWave::finish_oldest`] should be called
-    /// before the next wave begins.
+    /// Returns whether as many waves are in flight as the pace allows. If so, call [`CudaWave::finish_oldest`] before
+    /// the next wave begins.
     pub fn is_full(&self) -> bool {
         self.in_flight.count() >= self.schedule.pace.in_flight()
     }
@@ -443,8 +443,8 @@ impl CudaWave {
         Ok(FilmSums { sums, rejected })
     }
 
-    /// Returns the grid of a kernel that processes the queue of a bounce, in blocks of `block_threads`. Its threads loop
-    /// over the queue, because only the GPU knows the queue's length. The grid is small if few paths are expected.
+    /// Returns the grid of a kernel that processes the queue of a bounce, in blocks of `block_threads`. Its threads
+    /// loop over the queue, because only the GPU knows the queue's length. The grid is small if few paths are expected.
     pub(crate) fn queue_grid(&self, bounce: u32, block_threads: u32) -> Launch {
         let blocks = self.queue_blocks(self.span.path_count, self.expects_many_paths(bounce));
         Launch::covering(blocks * BLOCK_THREADS, block_threads)
@@ -493,7 +493,7 @@ impl CudaWave {
         index..index + 1
     }
 
-    /// Returns whether the scene has instances or textures.
+    /// Returns `true` unless the scene is [plain](RenderScene::is_plain).
     pub(crate) fn is_instanced(&self) -> bool {
         self.loader.variant.instanced
     }

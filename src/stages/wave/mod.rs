@@ -50,7 +50,8 @@ pub mod counts {
     pub const fn survivors(bounce: u32) -> usize {
         rays(bounce + 1)
     }
-    /// Returns the number of counts of a wave.
+    /// Returns the number of counts of a wave: three for each bounce from 0 to `max_bounces`, and the survivors of the
+    /// last.
     pub const fn len(max_bounces: u32) -> usize {
         survivors(max_bounces) + 1
     }
@@ -168,8 +169,8 @@ impl Wave {
         }
     }
 
-    /// Returns whether as many waves are in flight as the pace allows. If so, call [`Wave::finish_oldest`] before the next wave
-    /// begins, because otherwise a report may be lost.
+    /// Returns whether as many waves are in flight as the pace allows. If so, call [`Wave::finish_oldest`] before the
+    /// next wave begins, because otherwise a report may be lost.
     pub fn is_full(&self) -> bool {
         match self {
             Wave::Cpu(cpu) => cpu.has_report,

@@ -1,5 +1,5 @@
-//! Splits the nodes of a compressed wide BVH (CWBVH, Ylitie, Karras & Laine 2017) into a binary tree. Decides at the
-//! least cost which of its nodes become the nodes and packets of the tree for SIMD traversal.
+//! Splits the nodes of a compressed wide BVH (CWBVH, Ylitie, Karras & Laine 2017) into a binary tree. Decides which of
+//! its nodes become the nodes and packets of the tree for SIMD traversal, so that the total cost is least.
 
 use std::{array, mem, ops::Range};
 
@@ -24,7 +24,7 @@ const PACKET_COST: f32 = 1.0;
 /// Cost of entering an instance, relative to a node. An instance is never part of a packet, so that its box is tested.
 const INSTANCE_COST: f32 = 8.0;
 
-/// Number of kinds of primitives.
+/// Number of kinds of primitives, of which [`INSTANCE`] is the last.
 const KINDS: usize = INSTANCE as usize + 1;
 
 /// Maximum number of primitives below a node whose subtree is split by one thread. Nodes above such subtrees are split
@@ -74,7 +74,7 @@ impl Bounds {
 pub(super) struct NodeRef(u32);
 
 impl NodeRef {
-    /// Bit of references to primitives.
+    /// Bit that marks references to primitives. The other bits are the index.
     const PRIMITIVE: u32 = 1 << 31;
 
     /// Returns the index of a primitive as `Ok`, or that of a split node as `Err`.
@@ -353,7 +353,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Splits all nodes of a subtree of the CWBVH. Returns `None` if it has no primitives.
+    /// Splits all nodes of a subtree of the CWBVH, and returns the resulting subtree. Returns `None` if it has no
+    /// primitives.
     fn split(&mut self, root: usize) -> Option<Subtree> {
         let mut visited = Vec::new();
         let mut ways = vec![root];
