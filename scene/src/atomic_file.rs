@@ -1,7 +1,8 @@
 //! Files that are written whole or not at all.
 //!
-//! The content goes to a temporary file in the same folder, which is synced and renamed; then the folder is synced. A crash,
-//! a full disk, a kill or a loss of power leaves what was there before.
+//! The content goes to a temporary file in the same folder, which is synced and renamed; then the folder is synced.
+//! After a crash, a full disk, a kill or a loss of power, the file has either its previous content or all of the new
+//! one.
 
 use std::{
     ffi::OsStr,

@@ -1,4 +1,4 @@
-//! Choices of a load: among what a model file offers, and of camera and light without a scene file.
+//! Options for loading a scene or model: choices among the contents of a file, and changes of camera and light.
 //!
 //! Imports `error` and `scene`.
 
@@ -15,7 +15,7 @@ use crate::{error::excerpt, scene::Background};
 pub struct LoadOptions {
     /// Name of a material variant of a glTF file (`KHR_materials_variants`); `None` for the default materials.
     pub variant: Option<String>,
-    /// Name or number of a camera of a glTF file; `None` for the first one.
+    /// Name or number of a camera of a glTF file or Mitsuba scene; `None` for the first one.
     pub camera: Option<String>,
     /// Name or number of the animation of a glTF file that plays; `None` for all of them. It needs a `time`.
     pub animation: Option<String>,
@@ -51,7 +51,7 @@ pub struct LoadOptions {
 pub struct EnvironmentFile {
     /// Path of an `.hdr` or `.exr` file.
     pub path: PathBuf,
-    /// Rotation about +y in degrees, in the sense of the scene format's `rotate_y`.
+    /// Rotation about +y in degrees, counter-clockwise seen from above, like the scene format's `rotate_y`.
     pub rotate_degrees: f64,
     /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the exposure,
     /// which follows from the lights of its file.
@@ -95,8 +95,8 @@ pub struct CameraFrom {
 }
 
 impl LoadOptions {
-    /// Returns the name of the first option that is set and that only glTF files can follow, such as `variant`. Returns
-    /// `None` if all options have their defaults.
+    /// Returns the name of the first option that is set and that chooses among the contents of a glTF file, such as
+    /// `variant`. Returns `None` if no such option is set.
     pub(crate) fn first_set(&self) -> Option<&'static str> {
         let set = [
             ("variant", self.variant.is_some()),

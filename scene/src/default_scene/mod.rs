@@ -27,7 +27,7 @@ use crate::{
     view_options::projected,
 };
 
-/// Width and height of the image in pixels. If the model's camera has an aspect ratio, the width follows from that.
+/// Default width and height of the image in pixels. If the model's camera has an aspect ratio, only the height applies.
 const SIZE: (u32, u32) = (960, 540);
 /// Value of `Scene::spp`: the number of samples per pixel.
 const SPP: u32 = 64;
@@ -167,7 +167,8 @@ fn file_camera<'m>(model: &'m Model, options: &LoadOptions) -> Option<&'m ModelC
     own.filter(|_| options.camera_from.is_none())
 }
 
-/// Returns the width and height of the image in pixels, which follow the aspect ratio of the model's camera.
+/// Returns the width and height of the image in pixels: [`SIZE`], or its height with the aspect ratio of the model's
+/// camera, which is clamped to 0.25..=4.
 fn image_size(model: &Model, options: &LoadOptions) -> (u32, u32) {
     match file_camera(model, options).and_then(|camera| camera.aspect_ratio) {
         Some(ratio) => (

@@ -31,7 +31,8 @@ thread_local! {
 }
 
 impl LoadProgress {
-    /// Calls `load` and returns its result. Until it returns or panics, OBJ and PLY files that this thread reads are reported.
+    /// Calls `load` and returns its result. Until it returns or panics, OBJ and PLY files that this thread reads are
+    /// reported.
     ///
     /// Calls must not be nested: the inner one would end the reports to the outer one.
     pub fn watch<T>(&self, load: impl FnOnce() -> T) -> T {

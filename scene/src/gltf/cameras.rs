@@ -80,7 +80,8 @@ fn name(file: &File, of: &CameraNode) -> String {
         .unwrap_or_default()
 }
 
-/// Reads the camera with this index, at a node with `transform`. Returns `None` if its type is unknown. Fails if it does not exist or its view is invalid.
+/// Reads the camera with this index, at a node with `transform`. Returns `None` if its type is unknown. Fails if it
+/// does not exist or its view is invalid.
 fn read_camera(
     file: &File,
     index: usize,

@@ -52,7 +52,8 @@ struct UnreadableImage {
 
 impl Images {
     /// Decodes the images that the slots use and that `cache` lacks, each once, on all threads, and adds all images of
-    /// the slots to `model`. Images that no slot uses are not read. [`Images::note_unreadable`] reports those that cannot be read.
+    /// the slots to `model`. Images that no slot uses are not read. [`Images::note_unreadable`] reports those that
+    /// cannot be read.
     pub(super) fn read<'s>(
         file: &File,
         slots: impl Iterator<Item = &'s Slot>,

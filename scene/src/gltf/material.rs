@@ -43,8 +43,8 @@ pub(super) struct Slot {
 /// Adds the materials with the indices `named`, and their textures, to the model. The others get a default value, so
 /// that indices stay those of the file.
 ///
-/// The index one past the file's materials adds glTF's default material. Images in `cache` are not decoded again. Fails with a message that names the faulty
-/// material.
+/// The index one past the file's materials adds glTF's default material. Images in `cache` are not decoded again. Fails
+/// with a message that names the faulty material.
 pub(super) fn read(
     file: &File,
     named: &[usize],

@@ -107,8 +107,8 @@ fn convert_photometric_lights(model: &mut Model) {
     );
 }
 
-/// Returns the sorted indices of the materials that the scene's meshes use in a variant. The index one past the file's materials
-/// stands for glTF's default material, for primitives that name none. Invalid indices are left out.
+/// Returns the sorted indices of the materials that the scene's meshes use in a variant. The index one past the file's
+/// materials stands for glTF's default material, for primitives that name none. Invalid indices are left out.
 fn materials(file: &File, tree: &Tree, variant: Variant) -> Vec<usize> {
     let root = &file.root;
     let count = root.materials.len();
@@ -132,7 +132,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Traverses the scene of the file in the given pose. Fails if a node is missing, is reached twice, or has an invalid transform.
+    /// Traverses the scene of the file in the given pose. Fails if a node is missing, is reached twice, or has an
+    /// invalid transform.
     fn of(file: &File, pose: &Pose) -> Result<Tree, String> {
         let nodes = &file.root.nodes;
         let mut tree = Tree {

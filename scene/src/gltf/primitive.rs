@@ -248,8 +248,8 @@ fn mesh(
     Ok(Some(mesh))
 }
 
-/// Normalises the vertex attributes of a mesh. Adds a warning to `model` for those that it removes because they are not
-/// finite.
+/// Normalises normals and tangents of a mesh, and removes attributes with values that are not finite. Adds warnings to
+/// `model` for the removed ones, except for tangents, which can be computed.
 fn normalize(mesh: &mut ModelMesh, model: &mut Model) {
     for dropped in mesh.normalize_attributes() {
         let text = format!("ignored: {dropped} that are not finite, of {{}}");
@@ -429,8 +429,9 @@ fn morph(
     Ok(())
 }
 
-/// Transforms every vertex from mesh coordinates to scene coordinates by the weighted average of its joints' matrices,
-/// and its normal by the inverse transpose. A vertex without weights is not transformed. Fails if a vertex names a joint that does not exist.
+/// Transforms every vertex and its tangent from mesh coordinates to scene coordinates by the weighted average of its
+/// joints' matrices, and its normal by the inverse transpose. A vertex without weights is not transformed. Fails if a
+/// vertex names a joint that does not exist.
 fn skin(attributes: &Attributes, joints: &[DAffine3], mesh: &mut ModelMesh) -> Result<(), String> {
     let mut sets = Vec::new();
     for set in 0.. {

@@ -47,8 +47,8 @@ impl Imported {
     }
 }
 
-/// Returns the mean distance in metres over which u grows by 1 on a mesh with this transform, weighted by area; 1 if the
-/// mesh has no texture coordinates.
+/// Returns the mean distance in metres over which u grows by 1 on a mesh with this transform, weighted by area. Returns
+/// 1 if no triangle has usable texture coordinates. For a large mesh, only a sample of the triangles counts.
 pub(crate) fn extent_of_u(mesh: &ModelMesh, transform: &DAffine3) -> f32 {
     let Some(uvs) = &mesh.uvs else {
         return 1.0;

@@ -14,7 +14,7 @@ use crate::{
     scene::{Environment, Image, Texels},
 };
 
-/// Smallest width of a resampled map in texels, so that interpolation between few texels stays visible.
+/// Smallest width of a resampled map in texels, so that a small image keeps its smooth transitions between texels.
 const MIN_RESAMPLED: u32 = 1024;
 /// Largest width of a resampled map in texels.
 const MAX_RESAMPLED: u32 = 8192;
@@ -110,7 +110,8 @@ pub(crate) fn environment(
     })
 }
 
-/// Rotates an environment map. `from_world` rotates a direction of the world into the map's coordinates.
+/// Rotates an environment map. `from_world` rotates a direction of the world into the map's coordinates. Returns the
+/// map as it is if it is too large to be resampled, or too bright.
 pub(crate) fn rotated(map: &Environment, from_world: DMat3) -> Environment {
     let image = Image {
         width: map.width,
@@ -161,7 +162,7 @@ fn colors(image: &Image, scale: Vec3) -> Vec<Vec3> {
     }
 }
 
-/// An image that is resampled.
+/// An image from which an environment map is resampled: linear colours in rows from top to bottom.
 struct Source {
     width: usize,
     height: usize,

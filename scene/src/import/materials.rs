@@ -55,8 +55,8 @@ impl Color {
                 .map_or(Vec3::ONE, |texture| mean(library, texture))
     }
 
-    /// Returns the number that the colour stands for where a number is expected: the mean of its channels, or the red
-    /// channel of its texture.
+    /// Returns the number that the colour stands for where a number is expected: the mean of the factor's channels,
+    /// which multiplies the red channel of the texture.
     pub(crate) fn scalar(self) -> Scalar {
         Scalar {
             factor: self.factor.element_sum() / 3.0,
@@ -108,14 +108,14 @@ pub(crate) fn reflectance(color: Vec3) -> Vec3 {
     })
 }
 
-/// Returns the mean of a texture's image.
+/// Returns the mean linear colour of the image of the texture with this index in a library.
 fn mean(library: &TextureLibrary, texture: u32) -> Vec3 {
     let texture = &library.textures[texture as usize];
     library.images[texture.image as usize].mean(texture.encoding)
 }
 
-/// Adds a checkerboard to a library and returns its texture. Both colours appear twice in the unit square, after
-/// `to_uv`: `first` at the upper left. `scale` is the number of squares per unit, divided by 2.
+/// Adds a checkerboard to a library and returns the index of its texture. `to_uv` transforms texture coordinates to
+/// those in which the unit square shows two by two squares, `first` at the upper left, and repeats.
 pub(crate) fn checkerboard(
     library: &mut TextureLibrary,
     [first, second]: [Vec3; 2],
@@ -245,8 +245,8 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
 }
 
 /// Returns a material between two others: `first` at a `weight` of 0, `second` at 1. Two diffuse materials without
-/// textures are blended exactly. Otherwise the parameters of principled materials are interpolated, and the textures are
-/// those of the material with the larger weight.
+/// textures are blended exactly, apart from their backs. Others become principled materials, whose parameters are
+/// interpolated. The textures are those of the material with the larger weight.
 pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
     let weight = weight.clamp(0.0, 1.0);
     let heavier = if weight < 0.5 { first } else { second };
@@ -303,7 +303,7 @@ pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) 
     }
 }
 
-/// Returns whether [`blend`] is exact for these materials.
+/// Returns whether [`blend`] is exact for these materials, apart from their backs.
 pub(crate) fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
     let plain = |material: &ModelMaterial| {
         matches!(material.surface, Surface::Diffuse { .. })

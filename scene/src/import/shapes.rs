@@ -280,7 +280,8 @@ impl ModelMesh {
         self.normals = Some(normals.collect());
     }
 
-    /// Gives each triangle its own vertices, with its geometric normal. Fails if memory does not suffice.
+    /// Gives each triangle its own vertices, with its geometric normal. Tangents and vertex colours are removed. Fails
+    /// if memory does not suffice.
     pub(crate) fn facet(&mut self) -> Result<(), String> {
         let count = self.triangles.len().saturating_mul(3);
         crate::memory::check(count as u64 * 48)?;

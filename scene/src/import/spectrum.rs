@@ -33,8 +33,8 @@ pub(crate) fn equal_energy() -> Vec3 {
     integral(|_| 1.0)
 }
 
-/// Returns the linear sRGB colour of the radiance of a black body, W·sr⁻¹·m⁻² per nanometre, at a temperature in
-/// kelvin. Temperatures of 0 or less give black.
+/// Returns the linear sRGB colour of a black body at a temperature in kelvin, like [`emission`] of its radiance in
+/// W·sr⁻¹·m⁻² per nanometre. Temperatures of 0 or less give black.
 pub(crate) fn black_body(kelvin: f64) -> Vec3 {
     if kelvin <= 0.0 {
         return Vec3::ZERO;
@@ -48,7 +48,8 @@ pub(crate) fn black_body(kelvin: f64) -> Vec3 {
 }
 
 /// Parses a list of pairs `wavelength:value`, or of numbers that alternate between both, separated by white space or
-/// commas. `#` starts a comment. Returns `None` if it is not such a list in increasing order of wavelength.
+/// commas. `#` starts a comment. Returns `None` if it is not such a list, if it is empty, or if the wavelengths do not
+/// increase strictly.
 pub(crate) fn parse(text: &str) -> Option<Vec<(f64, f64)>> {
     let lines = text
         .lines()
@@ -90,7 +91,7 @@ fn xyz_to_rgb(xyz: DVec3) -> DVec3 {
     )
 }
 
-/// Returns the value of a spectrum at a wavelength in nanometres.
+/// Returns the value of a spectrum at a wavelength in nanometres, interpolated linearly; 0 outside the spectrum.
 fn value(samples: &[(f64, f64)], wavelength: f64) -> f64 {
     let above = samples.partition_point(|&(at, _)| at < wavelength);
     match (

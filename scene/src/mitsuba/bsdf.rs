@@ -39,7 +39,8 @@ impl From<Surface> for Bsdf {
 }
 
 impl Converter<'_> {
-    /// Converts a BSDF.
+    /// Converts a BSDF, once per object. One of an unknown type becomes grey, with a warning. Fails if it contains
+    /// itself.
     pub(super) fn bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
         if let Some(known) = self.bsdfs.get(&object.number) {
             return Ok(known.clone());
@@ -188,7 +189,8 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Returns the index of refraction inside a surface divided by that outside.
+    /// Returns the index of refraction inside a surface divided by that outside, clamped to 0.1..=10. `default` is that
+    /// inside if the BSDF names none. Fails if it names an unknown material.
     fn relative_ior(&mut self, object: &Object, default: f32) -> Result<f32, String> {
         let mut ior = |name: &str, default: f32| match object.value(name) {
             Some(Value::Text(text)) => refractive_indices::dielectric(text).ok_or_else(|| {
@@ -206,8 +208,8 @@ impl Converter<'_> {
         })
     }
 
-    /// Returns the GGX alpha of a rough BSDF. Beckmann's distribution, different alphas along u and v, and textures are
-    /// approximated, with warnings.
+    /// Returns the GGX alpha of a rough BSDF, [`MIN_ALPHA`] to 1. Beckmann's distribution, different alphas along u and
+    /// v, and textures are approximated, with warnings.
     fn alpha(&mut self, object: &Object) -> Result<f32, String> {
         if object.text("distribution", "beckmann") != "ggx" {
             self.scene
@@ -335,7 +337,9 @@ impl Converter<'_> {
         Ok(bsdf)
     }
 
-    /// Converts a blend of two BSDFs.
+    /// Converts a blend of two BSDFs to one material; with fewer than two, converts the first, or returns grey. A
+    /// texture of the weight is replaced by its mean, with a warning. The bump map is that of the BSDF with the larger
+    /// weight.
     fn blend(&mut self, object: &Object) -> Result<Bsdf, String> {
         let inner: Vec<_> = self.inner(object).cloned().collect();
         let weight: Scalar = self.scalar(object, "weight", 0.5)?;

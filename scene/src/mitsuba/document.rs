@@ -30,7 +30,7 @@ const MAX_INCLUDES: u32 = 1000;
 const MAX_ATTRIBUTES: u32 = 100;
 /// Largest number of XML namespaces of a file.
 const MAX_NAMESPACES: usize = 16;
-/// Largest depth of nested elements. It also bounds the chain of references that is followed.
+/// Largest depth of nested elements, and of included files. Twice as many objects may be nested through references.
 pub(super) const MAX_DEPTH: u32 = 64;
 
 /// An object of the scene: an element such as `<bsdf type="diffuse">`, with its values and child objects.
@@ -47,7 +47,7 @@ pub(super) struct Object {
     values: HashMap<String, Value>,
     /// Child objects with their parameter names, in the order of the file.
     children: Vec<(String, Child)>,
-    /// Number of the object among all of the scene.
+    /// Number of the object in the order in which the scene is read, from 1; 0 for the scene itself.
     pub(super) number: usize,
 }
 
@@ -136,8 +136,8 @@ impl Document {
         })
     }
 
-    /// Returns the child objects of an object with their parameter names. References are resolved; those to nothing are
-    /// left out, and [`Document::dangling`] tells them.
+    /// Returns the child objects of an object with their parameter names. References are resolved. References to
+    /// missing objects are left out; [`Document::dangling`] returns their identifiers.
     pub(super) fn children<'d>(
         &'d self,
         object: &'d Object,
@@ -151,7 +151,7 @@ impl Document {
         })
     }
 
-    /// Returns the first child object with this parameter name.
+    /// Returns the first child object with this parameter name; `None` if there is none.
     pub(super) fn child<'d>(&'d self, object: &'d Object, name: &str) -> Option<&'d Rc<Object>> {
         let mut children = self.children(object);
         children
@@ -159,7 +159,7 @@ impl Document {
             .map(|(_, child)| child)
     }
 
-    /// Returns the first child object whose element has this name.
+    /// Returns the first child object whose element has the name `tag`; `None` if there is none.
     pub(super) fn child_of_kind<'d>(
         &'d self,
         object: &'d Object,
@@ -180,10 +180,10 @@ impl Document {
     }
 }
 
-/// The state of reading a scene.
+/// The state of reading the XML files of a scene.
 struct Reader<'f> {
     files: &'f mut RelativePaths,
-    /// Values of `<default>` by name.
+    /// Values of the elements `<default>` by name. Of equal names the first counts.
     defaults: HashMap<String, String>,
     by_id: HashMap<String, Rc<Object>>,
     notes: Vec<String>,
@@ -356,7 +356,8 @@ fn attribute_text(defaults: &HashMap<String, String>, text: &str) -> Result<Stri
     })
 }
 
-/// Returns a text with each `$name` replaced by the default of that name; `None` if there is none.
+/// Returns a text with each `$name` replaced by the default of that name. Returns `None` if a `$` is not followed by
+/// the name of a default.
 fn replaced(defaults: &HashMap<String, String>, text: &str) -> Option<String> {
     let mut replaced = String::new();
     let mut rest = text;
@@ -371,7 +372,8 @@ fn replaced(defaults: &HashMap<String, String>, text: &str) -> Option<String> {
     Some(replaced)
 }
 
-/// Reads an XML file as text; bytes that are not UTF-8 are replaced. Fails with a one-line message without its name.
+/// Reads an XML file as text; bytes that are not UTF-8 are replaced. Fails with a one-line message that does not name
+/// the file.
 fn read_text(path: &Path) -> Result<String, String> {
     let mut file = open_regular_file(path, &["xml"])?;
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
@@ -390,8 +392,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     check_attributes(&text).map(|()| text)
 }
 
-/// Fails if an element has very many attributes, or there are many namespaces: the time and memory of the XML parser
-/// grow with the square of both.
+/// Fails if an element has more than [`MAX_ATTRIBUTES`] attributes, or the text mentions `xmlns` more than
+/// [`MAX_NAMESPACES`] times. The time and memory of the XML parser grow with the square of both.
 fn check_attributes(text: &str) -> Result<(), String> {
     if text.matches("xmlns").nth(MAX_NAMESPACES).is_some() {
         return Err(format!(
@@ -431,7 +433,7 @@ fn check_attributes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Offsets of the starts of lines in a text.
+/// Byte offsets of the line feeds in a text, in increasing order.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -461,7 +463,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// Shortens the message of the XML parser to one line.
+/// Shortens a message of the XML parser to its first 160 characters, and escapes control characters.
 fn excerpt_long(text: &str) -> String {
     crate::error::escaped(&text.chars().take(160).collect::<String>())
 }

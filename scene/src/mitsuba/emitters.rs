@@ -16,7 +16,7 @@ use crate::{
 const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
 
 impl Converter<'_> {
-    /// Converts an emitter of the scene.
+    /// Converts an emitter of the scene. An area light is skipped, because the shapes that refer to it convert it.
     pub(super) fn emitter(&mut self, object: &Object) -> Result<(), String> {
         let to_world = self.transform(object, "to_world");
         let position = match object.value("position") {
@@ -98,7 +98,8 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Returns the strength of a light with this name, 0 or more. A texture is replaced by its mean.
+    /// Returns the strength of a light with this name, 0 or more. A texture is replaced by its mean. Fails if the
+    /// strength is not finite, or not below [`SAMPLE_LIMIT`].
     fn strength(&mut self, object: &Object, name: &str) -> Result<Vec3, String> {
         let color = self.emission(object, name)?;
         let strength = color.mean(&self.scene.model.library);
@@ -162,8 +163,8 @@ impl Converter<'_> {
     }
 }
 
-/// Returns the rotation from the world into the coordinates of an environment map, given its transform to the world.
-/// Fails if that has no inverse.
+/// Returns the inverse of a transform to the world without its scale factors, which rotates directions of the world
+/// into the coordinates of an environment map. Fails if there is no inverse.
 fn rotation(to_world: DMat3) -> Result<DMat3, String> {
     let columns = [to_world.x_axis, to_world.y_axis, to_world.z_axis];
     let [x, y, z] = columns.map(DVec3::normalize_or_zero);
@@ -184,7 +185,7 @@ fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
                 .ok_or("sun_direction: has no direction; correct it")?
         }
         _ => {
-            // The defaults are noon of a summer day in Tokyo.
+            // The defaults are an afternoon in July in Tokyo.
             let part = |name: &str, default: f64| object.number(name, default);
             let local_hours =
                 part("hour", 15.0) + part("minute", 0.0) / 60.0 + part("second", 0.0) / 3600.0;

@@ -59,8 +59,8 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         .into_scene(path, options)
 }
 
-/// Reads the scene, with the camera that has the name or number `camera`, or else the first one. Fails with a message
-/// that does not name the file.
+/// Reads the scene, with the camera that has the name `camera` or that number, from 1; `None` chooses the first camera.
+/// Fails with a message that does not name the file.
 fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut files = RelativePaths::new(folder);
@@ -154,7 +154,7 @@ impl Converter<'_> {
     }
 
     /// Marks an object as being converted and calls `convert`. Fails if it is being converted already, because then it
-    /// contains itself.
+    /// contains itself, or if too many objects are nested.
     fn nested<T>(
         &mut self,
         object: &Object,

@@ -11,8 +11,8 @@ use super::{
 use crate::scene::{Parameter, Principled, Surface};
 
 impl Converter<'_> {
-    /// Converts a principled BSDF; `thin` is that of a sheet without a volume. Parameters without a counterpart are
-    /// named in a warning.
+    /// Converts a principled BSDF. `thin` is set for `principledthin`, a sheet without a volume. Parameters without a
+    /// counterpart are named in a warning.
     pub(super) fn principled(&mut self, object: &Object, thin: bool) -> Result<Bsdf, String> {
         self.scene
             .note("approximated: `principled`, whose layers are combined in another way");

@@ -16,11 +16,11 @@ use crate::{
 
 /// Number of bounces of an integrator without a limit. Russian roulette ends almost all paths before.
 const UNLIMITED_BOUNCES: f64 = 128.0;
-/// Diagonal of the film in millimetres that relates a focal length to an angle of view.
+/// Diagonal of 35 mm film (36 mm × 24 mm) in millimetres, which relates a focal length to an angle of view.
 const FILM_DIAGONAL: f64 = 43.266_615_305_567_87;
 
 impl Converter<'_> {
-    /// Reads the integrator: the number of bounces.
+    /// Sets the maximum number of bounces to that of the scene's integrator. Adds warnings for what is not used.
     pub(super) fn settings(&mut self) {
         let document = self.document;
         let Some(mut integrator) = document.child_of_kind(&document.root, "integrator") else {
@@ -150,7 +150,7 @@ impl Converter<'_> {
 
 /// A crop of a film.
 enum Crop {
-    /// A crop in the centre, with its width and height in pixels.
+    /// A crop whose opposite margins are equal, with its width and height in pixels.
     Centered(f64, f64),
     /// Any other crop.
     Aside,
@@ -172,7 +172,8 @@ fn crop_of(film: &Object, width: f64, height: f64) -> Option<Crop> {
     })
 }
 
-/// Returns the tangent of half the horizontal angle of view. Fails if the angle is not between 0 and 180 degrees.
+/// Returns the tangent of half the horizontal angle of view, from `fov` or else from `focal_length`. Fails if the angle
+/// is not between 0 and 180 degrees, or the focal length is not above 0.
 fn half_width(sensor: &Object, aspect_ratio: f64) -> Result<f64, String> {
     let diagonal = (1.0 + 1.0 / (aspect_ratio * aspect_ratio)).sqrt();
     let Some(fov) = sensor.value("fov").and_then(Value::number) else {
@@ -206,7 +207,8 @@ fn half_width(sensor: &Object, aspect_ratio: f64) -> Result<f64, String> {
     })
 }
 
-/// Returns the Gaussian filter of Mitsuba with this standard deviation in pixels.
+/// Returns the Gaussian filter of Mitsuba with this standard deviation in pixels, which is clamped to 0.01..=4. It ends
+/// at 4 standard deviations.
 fn gaussian(deviation: f64) -> PixelFilter {
     let sigma = deviation.clamp(0.01, 4.0) as f32;
     PixelFilter::Gaussian {
@@ -215,7 +217,8 @@ fn gaussian(deviation: f64) -> PixelFilter {
     }
 }
 
-/// Returns the filter, or the name of one that does not exist here with the nearest one.
+/// Returns the pixel filter. For a type that does not exist here, the error is its name and the nearest Gaussian
+/// filter.
 fn pixel_filter(filter: &Object) -> Result<PixelFilter, (String, PixelFilter)> {
     match filter.plugin.as_str() {
         "box" => Ok(PixelFilter::Box {

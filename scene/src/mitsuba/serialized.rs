@@ -25,7 +25,7 @@ const UVS: u32 = 0x0002;
 const COLORS: u32 = 0x0008;
 /// Flag of a mesh whose normals are those of its faces.
 const FACE_NORMALS: u32 = 0x0010;
-/// Flag of a mesh whose numbers have 64 bits.
+/// Flag of a mesh whose floating-point numbers have 64 bits.
 const DOUBLE: u32 = 0x2000;
 /// Largest length of the name of a mesh in bytes.
 const MAX_NAME: u32 = 4096;
@@ -76,7 +76,8 @@ pub(super) fn read(path: &Path, index: u64) -> Result<ModelMesh, String> {
     mesh(unpacked, version, packed.saturating_mul(MAX_COMPRESSION))
 }
 
-/// Reads a mesh that is not compressed, of at most `limit` bytes.
+/// Reads a mesh from decompressed data. `version` is that of the file, 3 or 4. Fails if the mesh is damaged, or
+/// declares more than `limit` bytes.
 fn mesh(mut reader: impl Read, version: u16, limit: u64) -> Result<ModelMesh, String> {
     let damaged = |error: io::Error| format!("is damaged: {error}; export it again");
     let flags = u32::from_le_bytes(fixed(&mut reader).map_err(damaged)?);
@@ -152,7 +153,7 @@ fn mesh(mut reader: impl Read, version: u16, limit: u64) -> Result<ModelMesh, St
     }
 }
 
-/// Reads `N` bytes.
+/// Reads `N` bytes. Fails if the data ends before.
 fn fixed<const N: usize>(reader: &mut impl Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes)?;

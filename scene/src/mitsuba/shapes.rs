@@ -35,7 +35,7 @@ pub(super) struct Placed {
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Reading {
-    /// Number of the mesh in a `.serialized` file.
+    /// Number of the mesh in a `.serialized` file, from 0; 0 for other files.
     index: u64,
     /// Whether the file's normals are replaced by those of the faces.
     facets: bool,
@@ -251,7 +251,7 @@ impl Converter<'_> {
         self.mesh(object, "sphere", mesh, place, inside, group)
     }
 
-    /// Adds a mesh that was made here.
+    /// Adds the mesh of a shape that has no file, such as a rectangle.
     fn mesh(
         &mut self,
         object: &Rc<Object>,

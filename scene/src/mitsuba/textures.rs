@@ -24,7 +24,7 @@ impl Converter<'_> {
         Ok(color.unwrap_or_else(|| Vec3::splat(default).into()))
     }
 
-    /// Returns the emission with this name, or 1 at all wavelengths if there is none.
+    /// Returns the emission with this name, or white of value 1 if there is none.
     pub(super) fn emission(&mut self, object: &Object, name: &str) -> Result<Color, String> {
         let color = self.color(object, name, true)?;
         Ok(color.unwrap_or_else(|| Vec3::ONE.into()))
@@ -64,7 +64,8 @@ impl Converter<'_> {
         Ok(scalar.mean(&self.scene.model.library))
     }
 
-    /// Returns the colour with this name; `None` if there is none.
+    /// Returns the colour with this name, which is an emission if `emits`, and else a reflectance. Returns `None` if
+    /// there is none, or it is a value of another type.
     pub(super) fn color(
         &mut self,
         object: &Object,
@@ -255,7 +256,7 @@ fn to_uv(object: &Object) -> Affine2 {
     Affine2::from_mat2_translation(Mat2::from_diagonal(scale), pair("uoffset", "voffset", 0.0))
 }
 
-/// Returns the part of a matrix that transforms x and y.
+/// Returns the part of a matrix that transforms x and y; the identity if it is not finite.
 fn planar(matrix: &DMat4) -> Affine2 {
     let [x, y, _, offset] = [matrix.x_axis, matrix.y_axis, matrix.z_axis, matrix.w_axis];
     let column = |column: glam::DVec4| Vec2::new(column.x as f32, column.y as f32);

@@ -13,7 +13,7 @@ use crate::{
     import::spectrum,
 };
 
-/// Largest size of a file with a spectrum in bytes.
+/// Number of bytes that are read of a file with a spectrum. The rest of a longer file is ignored.
 const MAX_SPECTRUM_BYTES: u64 = 1 << 20;
 
 /// A value of an object.
@@ -34,7 +34,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Returns the number that the value stands for; `None` if it is not a number.
+    /// Returns a number, or the mean of a colour or spectrum. Returns `None` for other types of values.
     pub(super) fn number(&self) -> Option<f64> {
         match self {
             &Value::Number(number) | &Value::Uniform(number) => Some(number),
@@ -66,7 +66,7 @@ impl Value {
     }
 }
 
-/// Returns whether an element is a value rather than an object.
+/// Returns whether an element with the name `tag` and without a type is a value rather than an object.
 pub(super) fn is_value(tag: &str) -> bool {
     matches!(
         tag,
@@ -176,7 +176,8 @@ pub(super) fn spectrum_file(
         .ok_or_else(|| wrong("is not a spectrum; expected lines `wavelength value`".to_owned()))
 }
 
-/// Parses numbers that are separated by white space or commas. Returns `None` if one is not a finite number.
+/// Parses numbers that are separated by white space, commas or semicolons. Returns `None` if one is not a finite
+/// number.
 pub(super) fn numbers(text: &str) -> Option<Vec<f64>> {
     let words = text.split([' ', ',', '\t', '\n', '\r', ';']);
     words
@@ -222,7 +223,8 @@ fn vector(attribute: &dyn Fn(&str) -> Option<String>, default: DVec3) -> Result<
     Ok(vector)
 }
 
-/// Reads a transform: its steps apply in the order in which they are written.
+/// Reads a transform, whose steps apply to points in the order in which they are written. `read` is that of [`value`].
+/// Fails if a step is unknown or lacks a valid attribute.
 fn transform(node: Node, read: &dyn Fn(Node, &str) -> Option<String>) -> Result<DMat4, String> {
     let mut whole = DMat4::IDENTITY;
     for step in node.children().filter(Node::is_element) {

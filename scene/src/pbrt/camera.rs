@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Converter {
-    /// Reads the integrator: the number of bounces.
+    /// Sets the maximum number of bounces to that of an integrator. Adds a warning if its type is unknown.
     pub(super) fn integrator(&mut self, (kind, parameters): &(String, Parameters)) {
         self.scene.max_bounces = parameters.number("maxdepth", 5.0).clamp(0.0, 1024.0) as u32;
         let known = [
@@ -32,7 +32,8 @@ impl Converter {
         }
     }
 
-    /// Converts the camera with its film and filter, when the whole scene was read. Fails if the film has no size.
+    /// Converts the camera with its film and filter, after the whole scene was read. Fails if the size of the film or
+    /// the angle of view is invalid.
     pub(super) fn finish_camera(&mut self) -> Result<(), String> {
         let film = std::mem::take(&mut self.film);
         let (width, height) = (
@@ -114,7 +115,7 @@ impl Converter {
         Ok(())
     }
 
-    /// Returns the pixel filter; that of pbrt if the file has none.
+    /// Returns the pixel filter; pbrt's default, a Gaussian, if the file has none.
     fn pixel_filter(&mut self) -> PixelFilter {
         let (kind, parameters) = self
             .filter

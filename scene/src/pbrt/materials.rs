@@ -67,8 +67,9 @@ impl Converter {
         }
     }
 
-    /// Returns the index in the model of the material for a shape on which u covers `size` metres. Returns `None` if
-    /// the shape is invisible. `alpha` is the opacity of the shape, and `emission` its area light.
+    /// Returns the index in the model of the material for a shape of `area` square metres on which u covers `size`
+    /// metres. Returns `None` if the shape is invisible. `alpha` is the opacity of the shape, and `emission` its area
+    /// light.
     pub(super) fn material(
         &mut self,
         size: f32,
@@ -152,7 +153,8 @@ impl Converter {
         Ok(())
     }
 
-    /// Converts a material. `depth` is that of the mixes that contain it.
+    /// Converts a material with its bump and normal maps, once per material. `depth` is the number of mixes that
+    /// contain it.
     fn converted(&mut self, described: &Rc<Described>, depth: u32) -> Result<Converted, String> {
         if let Some(known) = self.converted.get(&described.number) {
             return Ok(known.clone());
@@ -308,7 +310,8 @@ impl Converter {
         }
     }
 
-    /// Converts a mix of two named materials.
+    /// Converts a mix of two named materials to one material. A texture of the amount is replaced by its mean, with a
+    /// warning. `depth` is the number of mixes that contain this one; fails if it is [`MAX_MIXES`].
     fn mix(&mut self, parameters: &Parameters, depth: u32) -> Result<Converted, String> {
         let names = parameters
             .get("materials")
@@ -343,7 +346,8 @@ impl Converter {
         })
     }
 
-    /// Returns a metal, and the texture of its reflectance. `prefix` stands before the names of the parameters.
+    /// Returns a metal, and a colour with the texture of its reflectance if there is one. Without parameters the metal
+    /// is copper. `prefix` stands before the names of the parameters.
     fn metal(&mut self, parameters: &Parameters, prefix: &str) -> Result<(Metal, Color), String> {
         for name in [format!("{prefix}reflectance"), "reflectance".to_owned()] {
             if parameters.get(&name).is_some() {
@@ -373,7 +377,7 @@ impl Converter {
         Ok((Metal::Index { eta, k }, Vec3::ONE.into()))
     }
 
-    /// Returns the index of refraction with this name; 1.5 if there is none.
+    /// Returns the index of refraction with this name, clamped to 0.1..=10; 1.5 if there is none.
     fn ior(&mut self, parameters: &Parameters, name: &str) -> Result<f32, String> {
         let ior = match parameters.get(name) {
             Some(parameter) if parameter.kind == "spectrum" => {
@@ -411,7 +415,7 @@ impl Converter {
     }
 }
 
-/// Returns a metal, smooth if its alpha is 0.
+/// Returns a metal with this GGX alpha; smooth if that is below [`MIN_ALPHA`].
 fn rough_metal(metal: Metal, alpha: f32) -> Surface {
     match alpha < MIN_ALPHA {
         true => Surface::Conductor {

@@ -92,6 +92,7 @@ struct Converter {
     scene: Imported,
     /// Type and parameters of the camera, and its transform to the world; `None` before the directive.
     camera: Option<(String, Parameters, DAffine3)>,
+    /// Parameters of the film; empty before the directive.
     film: Parameters,
     /// Type and parameters of the pixel filter; `None` before the directive.
     filter: Option<(String, Parameters)>,
@@ -109,9 +110,9 @@ struct Converter {
     scalars: HashMap<String, Scalar>,
     /// Named materials.
     named: HashMap<String, Rc<Described>>,
-    /// Number of materials so far.
+    /// Number of materials that directives described so far.
     described: usize,
-    /// Number of area lights so far.
+    /// Number of directives `AreaLightSource` so far.
     emissions: usize,
     /// Materials by their number.
     converted: HashMap<usize, Converted>,

@@ -23,7 +23,8 @@ pub(super) struct Parameter {
 pub(super) struct Parameters(Vec<Parameter>);
 
 impl Parameters {
-    /// Reads all parameters that follow. Fails if one has no name, no value, or values of several types.
+    /// Reads all parameters that follow. Fails if one has no type, name or value, or both numbers and texts. An empty
+    /// list is accepted.
     pub(super) fn read(tokens: &mut Tokens) -> Result<Parameters, String> {
         let mut list = Vec::new();
         while let Some(Token::Text(_)) = tokens.peek()? {
@@ -59,7 +60,7 @@ impl Parameters {
         Ok(Parameters(list))
     }
 
-    /// Returns the parameter with this name; `None` if there is none.
+    /// Returns the first parameter with this name; `None` if there is none.
     pub(super) fn get(&self, name: &str) -> Option<&Parameter> {
         self.0.iter().find(|parameter| parameter.name == name)
     }
@@ -100,7 +101,8 @@ impl Parameters {
         }
     }
 
-    /// Returns a list of points or vectors. Fails if their numbers are not a multiple of three.
+    /// Returns a list of points or vectors; empty if there is none of this name. Fails unless the number of components
+    /// is a multiple of three.
     pub(super) fn vectors(&self, name: &str) -> Result<Vec<DVec3>, String> {
         let (vectors, rest) = self.numbers(name).as_chunks::<3>();
         match rest.is_empty() {
@@ -109,7 +111,8 @@ impl Parameters {
         }
     }
 
-    /// Returns a list of texture coordinates. Fails if their numbers are not a multiple of two.
+    /// Returns a list of texture coordinates; empty if there is none of this name. Fails if the number of components is
+    /// odd.
     pub(super) fn pairs(&self, name: &str) -> Result<Vec<DVec2>, String> {
         let (pairs, rest) = self.numbers(name).as_chunks::<2>();
         match rest.is_empty() {

@@ -200,8 +200,8 @@ impl Converter {
         self.mesh(Some(key), mesh, scale, parameters)
     }
 
-    /// Adds a mesh, with `place` before the transform of the graphics state. Meshes with equal keys are equal and stored
-    /// once.
+    /// Adds a mesh with v upwards, to which `place` applies before the transform of the graphics state. Meshes with
+    /// equal keys are equal and stored once; one without a key is not shared.
     fn mesh(
         &mut self,
         key: Option<(&'static str, [u64; 3])>,
@@ -296,8 +296,8 @@ impl Converter {
         Ok(())
     }
 
-    /// Returns the material of a shape of `area` square metres, on which u covers `size` metres. Returns `None` if the
-    /// shape is invisible.
+    /// Returns the index in the model of the material of a shape of `area` square metres, on which u covers `size`
+    /// metres. Returns `None` if the shape is invisible.
     fn shape_material(
         &mut self,
         size: f32,
@@ -334,7 +334,8 @@ fn turn_to_normals(mesh: &mut ModelMesh) {
     }
 }
 
-/// Reads the mesh of a `trianglemesh`, with v upwards. Fails if its lists do not fit together.
+/// Reads the mesh of a `trianglemesh`, whose texture coordinates keep pbrt's v upwards. Fails if its lists do not fit
+/// together.
 fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
     let mut mesh = vertices(parameters)?;
     let count = mesh.positions.len();

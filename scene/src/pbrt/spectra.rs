@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Largest size of a file with a spectrum in bytes.
+/// Number of bytes that are read of a file with a spectrum. The rest of a longer file is ignored.
 const MAX_SPECTRUM_BYTES: u64 = 1 << 20;
 
 impl Converter {
@@ -102,8 +102,8 @@ impl Converter {
         }
     }
 
-    /// Returns the linear sRGB colour of a light. An RGB colour is taken as it is, and any other spectrum has luminance
-    /// 1, as in pbrt.
+    /// Returns the linear sRGB colour of a light; white if there is none of this name. An RGB colour is taken as it is,
+    /// and any other spectrum is scaled to luminance 1, as in pbrt.
     pub(super) fn light_color(
         &mut self,
         parameters: &Parameters,
@@ -124,7 +124,8 @@ impl Converter {
         }
     }
 
-    /// Returns the colour of a spectrum with a name such as `metal-Cu-eta`, or of a file.
+    /// Returns the colour of a spectrum with a name such as `metal-Cu-eta`, or of a file. That of a file is a
+    /// reflectance, or if `emits` an emission of luminance 1.
     fn named_spectrum(&mut self, parameter: &Parameter, emits: bool) -> Result<Vec3, String> {
         let name = parameter.texts.first().map_or("", String::as_str);
         if let Some(metal) = name.strip_prefix("metal-") {

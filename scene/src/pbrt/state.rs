@@ -36,7 +36,7 @@ pub(super) struct State {
 
 /// An area light.
 pub(super) struct Emission {
-    /// Number of the light among all of the scene, from 1.
+    /// Number of the directive `AreaLightSource` among all of the scene, from 1.
     pub(super) number: usize,
     pub(super) parameters: Parameters,
 }
@@ -74,7 +74,8 @@ impl Converter {
         Ok(())
     }
 
-    /// Executes a directive, with the parameters that follow.
+    /// Executes the directive with this name, and reads its parameters from `tokens`. Fails if it is unknown or
+    /// invalid.
     fn directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<(), String> {
         match name {
             "Identity" => self.state.transform = DAffine3::IDENTITY,
@@ -275,7 +276,8 @@ impl Converter {
         Ok(())
     }
 
-    /// Appends a transform to that of the state.
+    /// Makes a transform apply to points before that of the state. Does nothing while only the end of the shutter's
+    /// time is active.
     fn transform(&mut self, transform: DAffine3) {
         if self.state.transforms {
             self.state.transform *= transform;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Converter {
-    /// Reads and converts a texture of the current graphics state.
+    /// Reads the parameters of the directive `Texture`, and stores the converted texture by its name.
     pub(super) fn texture(&mut self, tokens: &mut Tokens) -> Result<(), String> {
         let name = tokens.text("a name")?;
         let kind = tokens.text("the type of its values")?;
@@ -31,7 +31,8 @@ impl Converter {
         Ok(())
     }
 
-    /// Converts a texture of a class. `is_number` is that of its values.
+    /// Converts a texture of a class, whose values are numbers if `is_number`, and else colours. One of an unknown
+    /// class is grey, with a warning.
     fn new_texture(
         &mut self,
         class: &str,
@@ -86,7 +87,8 @@ impl Converter {
         })
     }
 
-    /// Returns the input of a texture with this name, or `default` if there is none.
+    /// Returns the input of a texture with this name, or `default` if there is none. It is read as a number if
+    /// `is_number`, and else as a colour.
     fn input(
         &mut self,
         parameters: &Parameters,

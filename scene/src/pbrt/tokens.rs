@@ -25,7 +25,7 @@ const MAX_BYTES: u64 = 8 << 30;
 pub(super) enum Token<'t> {
     /// A directive, a number, or `true` or `false`.
     Word(&'t str),
-    /// A text in quotes, without escapes and quotes.
+    /// The content of a text in quotes, with its escapes resolved.
     Text(String),
     /// `[`, the start of a list.
     Open,
@@ -71,7 +71,8 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Returns the next token, which must be a text in quotes.
+    /// Returns the next token, which must be a text in quotes, or a list of one. Fails with a message that `what` was
+    /// expected.
     pub(super) fn text(&mut self, what: &str) -> Result<String, String> {
         match self.next()? {
             Some(Token::Text(text)) => Ok(text),
@@ -88,7 +89,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Returns the next `N` numbers, which may stand in a list.
+    /// Returns the next `N` numbers, which may stand in a list. Fails if there are fewer, or the list is longer.
     pub(super) fn numbers<const N: usize>(&mut self) -> Result<[f64; N], String> {
         let listed = self.peek()? == Some(&Token::Open);
         if listed {
@@ -107,7 +108,7 @@ impl<'t> Tokens<'t> {
         Ok(numbers)
     }
 
-    /// Reads the next token from the text.
+    /// Reads the next token from the text; `None` at the end. Fails if a text in quotes has no end.
     fn read(&mut self) -> Result<Option<Token<'t>>, String> {
         let bytes = self.text.as_bytes();
         loop {
@@ -146,7 +147,8 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Reads a text that begins with the quote at the current position.
+    /// Reads a text that begins with the quote at the current position. Fails if the line ends before the closing
+    /// quote.
     fn quoted(&mut self) -> Result<Token<'t>, String> {
         let rest = &self.text[self.at + 1..];
         let mut text = String::new();

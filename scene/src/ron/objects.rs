@@ -263,8 +263,8 @@ impl<'s, 'a> Builder<'s, 'a> {
         Ok(())
     }
 
-    /// Adds a transformed model. Its file is read only once for equal `options`. Returns the number of triangles that were left out because
-    /// they have no area.
+    /// Adds a transformed model. Its file is read only once for equal `options`. Returns the number of triangles that
+    /// were left out because they have no area.
     ///
     /// `replacement` is the index of a material that replaces the model's own ones, unless it is `None`. `lights` says
     /// whether to add the lights of the model.

@@ -153,14 +153,14 @@ impl Outline {
 /// A builder of the convex hull of points, which keeps few of the others.
 #[derive(Clone, Debug, Default)]
 struct Hull {
-    /// All corners of the hull so far, and other points.
+    /// All corners of the hull so far, and other points that were added since the last reduction.
     points: Vec<DVec2>,
     /// Number of corners at the last reduction.
     corners: usize,
 }
 
 impl Hull {
-    /// Number of points that are added before the others than corners are removed.
+    /// Number of points, in addition to twice the corners of the last reduction, at which the hull is reduced.
     const STEP: usize = 4096;
 
     fn push(&mut self, point: DVec2) {
