@@ -13,6 +13,7 @@ use crate::{
     import::{
         Tessellated,
         bump::extent_of_u,
+        curves::{Basis, Curve},
         even_scale, mesh_files,
         shapes::{self, DiskCoordinates},
     },
@@ -82,6 +83,7 @@ impl Converter {
                 self.note("approximated: curved bilinear patches by meshes");
                 self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
+            "curve" => self.curve(parameters),
             "plymesh" => self.mesh_file(parameters),
             kind => {
                 let kind = excerpt(kind);
@@ -192,6 +194,34 @@ impl Converter {
             material,
             transform,
         })
+    }
+
+    /// Converts a curve to a ribbon, or to a tube if it is a cylinder or turns to the viewer.
+    fn curve(&mut self, parameters: &Parameters) -> Result<(), String> {
+        let basis = match parameters.text("basis", "bezier") {
+            "bspline" => Basis::BSpline,
+            _ => Basis::Bezier,
+        };
+        let degree = match parameters.number("degree", 3.0) {
+            2.0 => 2,
+            _ => 3,
+        };
+        let width = parameters.number("width", 1.0);
+        let widths = ["width0", "width1"].map(|name| parameters.number(name, width).max(0.0));
+        let points = parameters.vectors("P")?;
+        let curve = Curve::new(&points, basis, degree, widths)?;
+        let mut mesh = match parameters.text("type", "flat") {
+            "ribbon" => curve.ribbon(&parameters.vectors("N")?)?,
+            _ => {
+                self.note("approximated: curves by tubes with six sides");
+                curve.tube()
+            }
+        };
+        if !mesh.positions.iter().all(|position| position.is_finite()) {
+            return Err("P: found a curve that is not finite; correct its numbers".to_owned());
+        }
+        mesh.normalize_attributes();
+        self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
     }
 
     /// Adds the meshes of a PLY file. The file is read once for all shapes that use it in the same way.
