@@ -36,7 +36,7 @@
 //! |---|---|---|
 //! | `size` | `(width, height)` of the image in pixels; each 1 to 65,536, their product at most 2²⁸ | `(512, 512)` |
 //! | `spp` | samples per pixel, 1 or more | `64` |
-//! | `max_bounces` | how often a path may scatter, 0 to 1024; 0 shows only the emission that the camera sees directly | `8` |
+//! | `max_bounces` | how often a path may scatter, 0 to 4096; 0 shows only the emission that the camera sees directly | `8` |
 //! | `seed` | seed of all random numbers, 0 to 2³²−1 | `0` |
 //! | `clamp_indirect` | upper limit per channel, 1e-6 to 1e6, for each contribution of light that was scattered more than once; removes fireflies, and darkens the image by the light that it cuts off | no limit |
 //! | `exposure` | exposure of the displayed image in stops, -32 to 32; each stop doubles the brightness | `0` |
@@ -240,7 +240,8 @@
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
-//! - Vertex colours multiply the material's colour, and their alpha its opacity, unless the material has textures.
+//! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
+//!   triangle has the mean colour of its corners.
 //! - Ambient occlusion is ignored.
 //! - Surfaces are visible from both sides. They emit to the front, and to the back if they are `doubleSided` or
 //!   `unlit`.
@@ -287,7 +288,7 @@
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
 //! | films | size, a crop in the centre; filters `box` and `gaussian` | the same; exposure by `iso` and `exposuretime` |
-//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `loopsubdiv` (its control mesh), objects and instances |
+//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
@@ -298,8 +299,10 @@
 //! - A camera that mirrors its image is supported: then the whole scene is mirrored. So pbrt's left-handed coordinates
 //!   need no conversion.
 //! - Disks, cylinders, curved patches, and stretched or textured spheres become meshes of 128 edges per circle.
+//! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16 straight
+//!   pieces.
 //! - A texture of a roughness is replaced by its mean, except for `principled`. Beckmann's distribution becomes GGX.
-//! - Participating media, hair, curves, subsurface scattering, polarisation and motion are not shown.
+//! - Participating media, scattering in hair, curves of Mitsuba, subsurface scattering, polarisation and motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
 //! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
 //!
@@ -307,7 +310,7 @@
 //! takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of meshes and
 //! images. Time grows linearly with the size of all files, included ones counted as often as they are included.
 //! A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes with equal
-//! parameters share a mesh, of up to 0.5 MB.
+//! parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 6 kB.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, atomic_file, files, scene, load_options, view_options, surroundings, image, sun_sky, model, builder, gltf and

@@ -224,8 +224,8 @@ fn changed_settings_are_checked_again() {
     });
     assert!(problem(&scene).starts_with("spp 1073741824: a radiance of 2 is too bright"));
     scene.spp = 1;
-    scene.max_bounces = 1025;
-    assert_eq!(problem(&scene), "max_bounces 1025: must be at most 1024");
+    scene.max_bounces = 4097;
+    assert_eq!(problem(&scene), "max_bounces 4097: must be at most 4096");
 }
 
 /// Writes a scene at `path` that shows the mesh file `mesh`, named relative to the scene's folder.

@@ -358,87 +358,72 @@ fn halvings(absorption: Vec3) -> Vec3 {
 
 /// Builds a layered material from the parameters of a principled one.
 fn layered(principled: &scene::Principled) -> Material {
-    let &scene::Principled {
-        base_color,
-        metallic,
-        roughness,
-        ior,
-        specular,
-        specular_color,
-        transmission,
-        thin,
-        clearcoat,
-        clearcoat_roughness,
-        emission,
-        both_sides,
-        one_sided,
-        absorption,
-        sheen_color,
-        sheen_roughness,
-        anisotropy,
-        anisotropy_rotation,
-        iridescence,
-        iridescence_ior,
-        iridescence_thickness_min,
-        iridescence_thickness,
-        diffuse_transmission,
-        diffuse_transmission_color,
-        dispersion,
-    } = principled;
-    let amplitude = (ior - 1.0) / (ior + 1.0);
-    let boundary = (specular_color * (amplitude * amplitude)).min(Vec3::ONE) * specular;
+    let amplitude = (principled.ior - 1.0) / (principled.ior + 1.0);
+    let normal_reflectance = principled.specular_color * (amplitude * amplitude);
+    let boundary = normal_reflectance.min(Vec3::ONE) * principled.specular;
+    let has_transmission = principled.transmission > 0.0;
+    let has_diffuse_transmission = principled.diffuse_transmission > 0.0;
     // Refraction is undefined at index 1. The boundary keeps its reflectance, and light bends by an invisible angle.
-    let has_volume = !thin && transmission > 0.0;
-    let ior = if has_volume && (ior - 1.0).abs() < WEAKEST_REFRACTION {
+    let has_volume = !principled.thin && has_transmission;
+    let ior = if has_volume && (principled.ior - 1.0).abs() < WEAKEST_REFRACTION {
         1.0 + WEAKEST_REFRACTION
     } else {
-        ior
+        principled.ior
     };
-    let has_interior = !thin && (transmission > 0.0 || diffuse_transmission > 0.0);
-    let thin = thin || (ior - 1.0).abs() < 1e-3;
+    let has_interior = !principled.thin && (has_transmission || has_diffuse_transmission);
+    let thin = principled.thin || (ior - 1.0).abs() < 1e-3;
     // Diffuse transmission alone does not refract.
-    let thin = thin || (transmission == 0.0 && diffuse_transmission > 0.0);
-    let disperses = dispersion > 0.0 && transmission > 0.0 && !thin;
-    let is_extended = sheen_color != Vec3::ZERO
-        || anisotropy > 0.0
-        || iridescence > 0.0
-        || diffuse_transmission > 0.0
+    let thin = thin || (principled.transmission == 0.0 && has_diffuse_transmission);
+    let disperses = principled.dispersion > 0.0 && has_transmission && !thin;
+    let is_extended = principled.sheen_color != Vec3::ZERO
+        || principled.anisotropy > 0.0
+        || principled.iridescence > 0.0
+        || has_diffuse_transmission
         || disperses;
-    let turn = f64::from(anisotropy_rotation).to_radians();
+    let turn = f64::from(principled.anisotropy_rotation).to_radians();
+    let alpha = |roughness: f32, min: f32| max_f32(roughness * roughness, min);
     Material {
-        color: base_color,
+        color: principled.base_color,
         kind: if is_extended { EXTENDED } else { LAYERED },
-        emission,
+        emission: principled.emission,
         ior,
         eta: boundary,
-        specular,
-        alpha: max_f32(roughness * roughness, MIN_ALPHA),
+        specular: principled.specular,
+        alpha: alpha(principled.roughness, MIN_ALPHA),
         flags: CORRELATED
             + COMPENSATED
             + if thin { THIN } else { 0 }
-            + if both_sides { TWO_SIDED_EMISSION } else { 0 },
-        one_sided: one_sided.into(),
-        metallic,
-        transmission,
-        clearcoat,
-        clearcoat_alpha: max_f32(clearcoat_roughness * clearcoat_roughness, MIN_ALPHA),
+            + if principled.both_sides {
+                TWO_SIDED_EMISSION
+            } else {
+                0
+            },
+        one_sided: principled.one_sided.into(),
+        metallic: principled.metallic,
+        transmission: principled.transmission,
+        clearcoat: principled.clearcoat,
+        clearcoat_alpha: alpha(principled.clearcoat_roughness, MIN_ALPHA),
         absorption: if has_interior {
-            halvings(absorption)
+            halvings(principled.absorption)
         } else {
             Vec3::ZERO
         },
-        sheen: sheen_color,
-        sheen_alpha: max_f32(sheen_roughness * sheen_roughness, MIN_SHEEN_ALPHA),
-        anisotropy,
+        sheen: principled.sheen_color,
+        sheen_alpha: alpha(principled.sheen_roughness, MIN_SHEEN_ALPHA),
+        anisotropy: principled.anisotropy,
         anisotropy_cosine: libm::cos(turn) as f32,
         anisotropy_sine: libm::sin(turn) as f32,
-        dispersion: if disperses { dispersion } else { 0.0 },
-        film: iridescence,
-        film_ior: iridescence_ior,
-        film_thickness: iridescence_thickness,
-        film_thickness_min: iridescence_thickness_min,
-        diffuse_transmission_color,
-        diffuse_transmission,
+        dispersion: if disperses {
+            principled.dispersion
+        } else {
+            0.0
+        },
+        film: principled.iridescence,
+        film_ior: principled.iridescence_ior,
+        film_thickness: principled.iridescence_thickness,
+        film_thickness_min: principled.iridescence_thickness_min,
+        diffuse_transmission_color: principled.diffuse_transmission_color,
+        diffuse_transmission: principled.diffuse_transmission,
         ..Material::default()
     }
 }

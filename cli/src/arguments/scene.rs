@@ -18,7 +18,7 @@ pub(super) struct SceneArguments {
     #[arg(long, value_name = "WxH", value_parser = size, help_heading = "Rendering")]
     pub(super) size: Option<(u32, u32)>,
 
-    /// Maximum number of bounces (scatterings) of a path, 0 to 1024; 0 shows only directly visible emission [default:
+    /// Maximum number of bounces (scatterings) of a path, 0 to 4096; 0 shows only directly visible emission [default:
     /// the scene's]
     #[arg(long, value_name = "N", value_parser = max_bounces, help_heading = "Rendering")]
     max_bounces: Option<u32>,

@@ -263,7 +263,7 @@ pub(super) fn noise(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Parses the maximum number of bounces of a path, 0 to 1024.
+/// Parses the maximum number of bounces of a path, 0 to 4096.
 pub(super) fn max_bounces(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(bounces) if bounces <= MAX_BOUNCES => Ok(bounces),

@@ -154,11 +154,11 @@ fn wrong_usage_is_reported_on_one_line() {
         (&["a.splat"], &["a.splat", "is a Gaussian splat"]),
         (
             &["a.ron", "--max-bounces", "unlimited"],
-            &["'unlimited'", "from 0 to 1024", "1024 is the largest"],
+            &["'unlimited'", "from 0 to 4096", "4096 is the largest"],
         ),
         (
             &["a.ron", "--max-bounces", "-1"],
-            &["'-1'", "from 0 to 1024", "1024 is the largest"],
+            &["'-1'", "from 0 to 4096", "4096 is the largest"],
         ),
         (
             &["a.ron", "--size", "0x480"],

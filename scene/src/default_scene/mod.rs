@@ -7,7 +7,7 @@
 mod extent;
 mod light_balance;
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use glam::{DAffine3, DVec3, Vec3};
 
@@ -15,14 +15,12 @@ pub(crate) use self::extent::{DEFAULT_DIRECTION, Extent};
 use self::light_balance::{Balance, balance, scale};
 use crate::{
     EnvironmentFile, Error, LoadOptions,
-    builder::{geometry::Geometry, materials::Materials, transform::Transform},
+    builder::{self, geometry::Geometry, materials::Materials, transform::Transform},
     files::display_path,
     image::environment_map::chosen_environment,
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
-    scene::{
-        Camera, DirectLight, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
-    },
+    scene::{Camera, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone},
     surroundings::{Surroundings, studio_environment},
     view_options::projected,
 };
@@ -252,33 +250,18 @@ pub(crate) fn scene(
         return Err(wrong("has no triangle with an area".to_owned()));
     }
     let mut scene = Scene {
-        path: path.to_owned(),
         size,
         spp: SPP,
         max_bounces: MAX_BOUNCES,
-        seed: 0,
-        clamp_indirect: None,
         exposure_stops,
         tone: Tone::Neutral,
-        camera,
         framing: Some(framing),
         cameras,
         sky,
         background: background.at_exposure(exposure_stops),
-        shadow_catcher: None,
-        direct_light: DirectLight::Both,
         lights,
-        materials: materials.surfaces,
-        material_names: materials.display_names,
-        maps: materials.maps,
-        textures: materials.library.textures,
-        images: materials.library.images,
-        triangles: Arc::new(geometry.triangles),
-        spheres: Arc::new(geometry.spheres),
-        meshes: Arc::new(geometry.meshes),
-        instances: Arc::new(geometry.instances),
         notes: std::mem::take(&mut model.notes),
-        files: Vec::new(),
+        ..builder::scene(path, camera, geometry, materials)
     };
     let file = display_path(path);
     scene

@@ -1,20 +1,54 @@
-//! Geometry of the OBJ and PLY files that a scene names, without their materials. Imports `files`, `obj` and `ply`.
+//! Geometry of the mesh files that a scene names, without their materials. Imports `files`, `obj` and `ply`.
 
 use std::{
+    collections::HashMap,
+    hash::Hash,
     io::{BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
+    rc::Rc,
 };
 
 use flate2::bufread::MultiGzDecoder;
 
 use crate::{
-    files::{file_type, open_regular_file, progress::WatchedFile},
+    files::{display_path, file_type, open_regular_file, progress::WatchedFile},
     model::{Model, ModelMesh},
     obj, ply,
 };
 
 /// Largest ratio of deflate between the sizes of data and of its compressed form.
 const MAX_COMPRESSION: u64 = 1032;
+
+/// Indices in the model of the meshes of files that were read, by path and by `Reading`, the way in which they were read.
+pub(crate) struct MeshFiles<Reading>(HashMap<(PathBuf, Reading), Rc<Vec<usize>>>);
+
+impl<Reading> Default for MeshFiles<Reading> {
+    fn default() -> MeshFiles<Reading> {
+        MeshFiles(HashMap::new())
+    }
+}
+
+impl<Reading: Copy + Eq + Hash> MeshFiles<Reading> {
+    /// Returns the meshes of the file at `path`. If no shape has read it in this way before, `read` returns its meshes,
+    /// and they are added to the model. Fails with a one-line message that names the file.
+    pub(crate) fn indices(
+        &mut self,
+        model: &mut Model,
+        path: &Path,
+        reading: Reading,
+        read: impl FnOnce(&Path) -> Result<Vec<ModelMesh>, String>,
+    ) -> Result<Rc<Vec<usize>>, String> {
+        let key = (path.to_owned(), reading);
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let meshes = read(path).map_err(|problem| format!("{}: {problem}", display_path(path)))?;
+        let indices = meshes.into_iter().map(|mesh| model.push_mesh(mesh));
+        let indices = Rc::new(indices.collect::<Vec<_>>());
+        self.0.insert(key, indices.clone());
+        Ok(indices)
+    }
+}
 
 /// Reads the meshes of an `.obj` or `.ply` file, or of a `.ply.gz` file, in the coordinates of the file. Texture
 /// coordinates have v downwards, as [`ModelMesh`] has.

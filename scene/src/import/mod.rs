@@ -6,6 +6,7 @@
 
 pub(crate) mod bump;
 mod cie;
+pub(crate) mod curves;
 pub(crate) mod environment;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
@@ -13,13 +14,13 @@ pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{collections::HashMap, path::Path};
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 use crate::{
     Error, LoadOptions,
-    builder::{geometry::Geometry, materials::Materials},
+    builder::{self, geometry::Geometry, materials::Materials},
     default_scene::DEFAULT_DIRECTION,
     files::display_path,
     image::environment_map::chosen_environment,
@@ -28,9 +29,8 @@ use crate::{
     memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
     scene::{
-        Background, Camera, DirectLight, Environment, Focus, Framing, Lens, Light, Outline,
-        Parameter, PixelFilter, Projection, Scene, Sphere, Tone, ViewAxes, WholeLens,
-        camera::fov_degrees,
+        Background, Camera, Environment, Focus, Framing, Lens, Light, Outline, Parameter,
+        PixelFilter, Projection, Scene, Sphere, ViewAxes, WholeLens, camera::fov_degrees,
     },
     view_options::scene_camera,
 };
@@ -56,7 +56,7 @@ pub(crate) struct Imported {
     pub(crate) size: (u32, u32),
     /// Samples per pixel, 1 or more.
     pub(crate) spp: u32,
-    /// Maximum number of times that a path may scatter, 0 to 1024.
+    /// Maximum number of times that a path may scatter, 0 to 4096.
     pub(crate) max_bounces: u32,
     /// Exposure of the displayed image in stops.
     pub(crate) exposure_stops: f32,
@@ -79,11 +79,24 @@ pub(crate) struct Tessellated {
 
 /// A sphere with its material.
 pub(crate) struct ImportedSphere {
-    pub(crate) center: DVec3,
+    center: DVec3,
     /// Radius in metres, above 0.
-    pub(crate) radius: f64,
+    radius: f64,
     /// Index into the materials of the model.
-    pub(crate) material: usize,
+    material: usize,
+}
+
+/// Returns the length of the axes of a transform that turns and scales evenly; `None` for any other.
+pub(crate) fn even_scale(transform: &DAffine3) -> Option<f64> {
+    let axes = transform.matrix3;
+    let length = axes.x_axis.length();
+    let is_zero = |number: f64| number.abs() <= 1e-5 * length * length;
+    let products = axes.transpose() * axes - DMat3::from_diagonal(DVec3::splat(length * length));
+    products
+        .to_cols_array()
+        .into_iter()
+        .all(is_zero)
+        .then_some(length)
 }
 
 /// A camera. Its axes need not have length 1, and may be left-handed; then the image is mirrored.
@@ -137,31 +150,57 @@ impl Imported {
         self.model.note(note.into());
     }
 
-    /// Adds an instance of a mesh. An invisible one, scaled to a line or a point, is left out. Fails if the transform is
-    /// not finite.
+    /// Adds an instance of a mesh to a group, or to the scene if that is `None`. The scene leaves out an invisible one,
+    /// scaled to a line or a point. Fails if the transform is not finite, or if there are too many instances.
     pub(crate) fn push_instance(
         &mut self,
-        mesh: usize,
-        material: usize,
-        transform: DAffine3,
+        instance: ModelInstance,
+        group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
-        if !transform.is_finite() {
+        let in_scene = group.is_none();
+        let instances = group.unwrap_or(&mut self.model.instances);
+        if in_scene && !instance.transform.is_finite() {
             return Err("has a transform that is not finite; correct its numbers".to_owned());
         }
-        if self.model.instances.len() >= MAX_SHAPES {
+        if instances.len() >= MAX_SHAPES {
             return Err(format!(
                 "has more than {MAX_SHAPES} shapes; split the scene"
             ));
         }
-        if is_visible(&transform) {
-            reserve_one(&mut self.model.instances)?;
-            self.model.instances.push(ModelInstance {
-                mesh,
-                material,
-                transform,
-            });
+        if !in_scene || is_visible(&instance.transform) {
+            reserve_one(instances)?;
+            instances.push(instance);
         }
         Ok(())
+    }
+
+    /// Adds a sphere around the origin of `transform`. Fails if its size is not finite and above 0, or if there are too
+    /// many spheres.
+    pub(crate) fn push_sphere(
+        &mut self,
+        transform: &DAffine3,
+        radius: f64,
+        material: usize,
+    ) -> Result<(), String> {
+        if self.spheres.len() >= MAX_SHAPES {
+            return Err(format!(
+                "has more than {MAX_SHAPES} spheres; split the scene"
+            ));
+        }
+        if !(transform.is_finite() && radius > 0.0) {
+            return Err("has no size that is finite and above 0; correct it".to_owned());
+        }
+        self.spheres.push(ImportedSphere {
+            center: transform.translation,
+            radius,
+            material,
+        });
+        Ok(())
+    }
+
+    /// Returns whether a material has any texture.
+    pub(crate) fn is_textured(&self, material: usize) -> bool {
+        !self.model.materials[material].maps.textures.is_empty()
     }
 
     /// Adds a mesh, with the normals that its material needs, and returns its index. Fails if it does not fit into
@@ -276,33 +315,16 @@ impl Imported {
         let background = options.background.unwrap_or(Background::Environment);
         let prefix = |note: &String| format!("{file}: {note}");
         Ok(Scene {
-            path: path.to_owned(),
             size: self.size,
             spp: self.spp,
             max_bounces: self.max_bounces,
-            seed: 0,
-            clamp_indirect: None,
             exposure_stops: self.exposure_stops,
-            tone: Tone::Srgb,
-            camera,
             framing,
-            cameras: Vec::new(),
             sky: self.sky,
             background: background.at_exposure(self.exposure_stops),
-            shadow_catcher: None,
-            direct_light: DirectLight::Both,
             lights,
-            materials: materials.surfaces,
-            material_names: materials.display_names,
-            maps: materials.maps,
-            textures: materials.library.textures,
-            images: materials.library.images,
-            triangles: Arc::new(geometry.triangles),
-            spheres: Arc::new(geometry.spheres),
-            meshes: Arc::new(geometry.meshes),
-            instances: Arc::new(geometry.instances),
             notes: self.model.notes.iter().map(prefix).collect(),
-            files: Vec::new(),
+            ..builder::scene(path, camera, geometry, materials)
         })
     }
 

@@ -18,11 +18,11 @@ struct Grid {
 }
 
 /// Point of a parametric surface: position, normal and texture coordinates.
-type Point = (DVec3, DVec3, [f64; 2]);
+pub(super) type Point = (DVec3, DVec3, [f64; 2]);
 
 /// Returns the mesh of a surface over a grid of `columns` by `rows` cells. `point` gives the surface at a column and a
 /// row. The front is the side from which rows are to the left of columns.
-fn surface(columns: u32, rows: u32, point: impl Fn(u32, u32) -> Point) -> ModelMesh {
+pub(super) fn surface(columns: u32, rows: u32, point: impl Fn(u32, u32) -> Point) -> ModelMesh {
     let mut grid = Grid::default();
     for row in 0..=rows {
         for column in 0..=columns {

@@ -15,7 +15,7 @@ mod values;
 
 use std::{
     collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
+    path::Path,
     rc::Rc,
 };
 
@@ -30,8 +30,9 @@ use crate::{
     Error, LoadOptions,
     error::excerpt,
     files::{display_path, relative_paths::RelativePaths},
-    import::{Imported, materials::Color},
+    import::{Imported, materials::Color, mesh_files::MeshFiles},
     load_options::{choose, listed},
+    model::ModelInstance,
     scene::Scene,
 };
 
@@ -74,7 +75,7 @@ fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
         bsdfs: HashMap::new(),
         textures: HashMap::new(),
         groups: HashMap::new(),
-        meshes: HashMap::new(),
+        meshes: MeshFiles::default(),
         open: HashSet::new(),
         shapes: 0,
     };
@@ -100,9 +101,9 @@ struct Converter<'d> {
     /// Textures by the number of their object, and whether they are of an emission.
     textures: HashMap<(usize, bool), Color>,
     /// Shapes of shape groups by the number of their object.
-    groups: HashMap<usize, Rc<Vec<shapes::Placed>>>,
-    /// Indices in the model of the meshes of files that were read, by path and by how they were read.
-    meshes: HashMap<(PathBuf, shapes::Reading), Rc<Vec<usize>>>,
+    groups: HashMap<usize, Rc<Vec<ModelInstance>>>,
+    /// Meshes of the files that were read.
+    meshes: MeshFiles<shapes::Reading>,
     /// Numbers of the objects that are being converted, so that references in a circle are found.
     open: HashSet<usize>,
     /// Number of shapes that were converted, counted with repetitions.

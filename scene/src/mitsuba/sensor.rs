@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::excerpt,
     import::{View, ViewExtent},
-    limits::check_sides,
+    limits::{MAX_BOUNCES, check_sides},
     scene::PixelFilter,
 };
 
@@ -43,7 +43,7 @@ impl Converter<'_> {
         } else {
             depth - 1.0
         };
-        self.scene.max_bounces = bounces.clamp(0.0, 1024.0) as u32;
+        self.scene.max_bounces = bounces.clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
         if integrator.flag("hide_emitters", false) {
             self.scene
                 .note("not used: hide_emitters, so that lights are visible");

@@ -1,36 +1,24 @@
 //! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `document`, `serialized`
 //! and `import`.
 
-use std::{f64::consts::TAU, rc::Rc};
+use std::{f64::consts::TAU, path::Path, rc::Rc};
 
 use glam::{DAffine3, DMat4, DVec3};
 
 use super::{Converter, affine, bsdf, document::Object, serialized, values::Value};
 use crate::{
     error::excerpt,
-    files::display_path,
     import::{
-        ImportedSphere, MAX_SHAPES, Tessellated,
+        MAX_SHAPES, Tessellated,
         bump::extent_of_u,
+        even_scale,
         materials::emit,
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
-    memory::reserve_one,
-    model::ModelMesh,
+    model::{ModelInstance, ModelMesh},
     scene::Parameter,
 };
-
-/// A mesh of a shape group.
-#[derive(Clone, Copy)]
-pub(super) struct Placed {
-    /// Index of the mesh in the model.
-    mesh: usize,
-    /// Index of the material in the model.
-    material: usize,
-    /// Transform from the mesh to the group.
-    transform: DAffine3,
-}
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,7 +44,7 @@ impl Converter<'_> {
         &mut self,
         object: &Rc<Object>,
         transform: DAffine3,
-        mut group: Option<&mut Vec<Placed>>,
+        mut group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
         let document = self.document;
         self.shapes += 1;
@@ -89,14 +77,12 @@ impl Converter<'_> {
                         .note("not shown: instances without a shape group");
                     return Ok(());
                 };
-                for placed in self.group(of)?.iter() {
-                    self.push(
-                        Placed {
-                            transform: to_world * placed.transform,
-                            ..*placed
-                        },
-                        group.as_deref_mut(),
-                    )?;
+                for &instance in self.group(of)?.iter() {
+                    let instance = ModelInstance {
+                        transform: to_world * instance.transform,
+                        ..instance
+                    };
+                    self.scene.push_instance(instance, group.as_deref_mut())?;
                 }
                 Ok(())
             }
@@ -155,7 +141,7 @@ impl Converter<'_> {
     }
 
     /// Returns the meshes of a shape group.
-    fn group(&mut self, object: &Rc<Object>) -> Result<Rc<Vec<Placed>>, String> {
+    fn group(&mut self, object: &Rc<Object>) -> Result<Rc<Vec<ModelInstance>>, String> {
         if let Some(known) = self.groups.get(&object.number) {
             return Ok(known.clone());
         }
@@ -174,30 +160,13 @@ impl Converter<'_> {
         Ok(placed)
     }
 
-    /// Adds a mesh to a group, or to the scene if that is `None`. Fails if there are too many.
-    fn push(&mut self, placed: Placed, group: Option<&mut Vec<Placed>>) -> Result<(), String> {
-        match group {
-            Some(group) if group.len() < MAX_SHAPES => {
-                reserve_one(group)?;
-                group.push(placed);
-                Ok(())
-            }
-            Some(_) => Err(format!(
-                "has more than {MAX_SHAPES} shapes; split the scene"
-            )),
-            None => self
-                .scene
-                .push_instance(placed.mesh, placed.material, placed.transform),
-        }
-    }
-
     /// Converts a sphere. One that is stretched, textured, turned inside out or in a group becomes a mesh.
     fn sphere(
         &mut self,
         object: &Rc<Object>,
         to_world: DAffine3,
         flip: bool,
-        group: Option<&mut Vec<Placed>>,
+        group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
         let center = match object.value("center") {
             Some(&Value::Vector(center)) => center,
@@ -206,44 +175,18 @@ impl Converter<'_> {
         let radius = object.number("radius", 1.0);
         let place = DMat4::from_translation(center) * DMat4::from_scale(DVec3::splat(radius));
         let place = to_world * affine(place);
-        let columns = [
-            place.matrix3.x_axis,
-            place.matrix3.y_axis,
-            place.matrix3.z_axis,
-        ];
-        let lengths = columns.map(DVec3::length);
-        let even = lengths
-            .iter()
-            .all(|length| (length - lengths[0]).abs() <= 1e-5 * lengths[0])
-            && columns[0].dot(columns[1]).abs() <= 1e-5 * lengths[0] * lengths[0]
-            && columns[1].dot(columns[2]).abs() <= 1e-5 * lengths[0] * lengths[0]
-            && columns[2].dot(columns[0]).abs() <= 1e-5 * lengths[0] * lengths[0];
         // A mirrored sphere has its front inside, as in Mitsuba.
         let inside = flip != (place.matrix3.determinant() < 0.0);
-        let Some(material) =
-            self.material(object, 2.0 * std::f32::consts::PI * lengths[0] as f32)?
-        else {
+        let circumference = TAU * place.matrix3.x_axis.length();
+        let Some(material) = self.material(object, circumference as f32)? else {
             return Ok(());
         };
-        let textured = !self.scene.model.materials[material]
-            .maps
-            .textures
-            .is_empty();
-        if even && !inside && !textured && group.is_none() {
-            if self.scene.spheres.len() >= MAX_SHAPES {
-                return Err(format!(
-                    "has more than {MAX_SHAPES} spheres; split the scene"
-                ));
-            }
-            if !(place.is_finite() && lengths[0] > 0.0) {
-                return Err("has no size that is finite and above 0; correct it".to_owned());
-            }
-            self.scene.spheres.push(ImportedSphere {
-                center: place.translation,
-                radius: lengths[0],
-                material,
-            });
-            return Ok(());
+        if let Some(radius) = even_scale(&place)
+            && !inside
+            && !self.scene.is_textured(material)
+            && group.is_none()
+        {
+            return self.scene.push_sphere(&place, radius, material);
         }
         self.note_tessellated();
         // The mesh of a mirrored sphere keeps its front outside.
@@ -259,7 +202,7 @@ impl Converter<'_> {
         mut mesh: ModelMesh,
         to_world: DAffine3,
         flip: bool,
-        group: Option<&mut Vec<Placed>>,
+        group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
         let size = extent_of_u(&mesh, &to_world);
         let Some(material) = self.material(object, size)? else {
@@ -276,12 +219,12 @@ impl Converter<'_> {
         };
         self.orient_normal_map(object, &mut mesh)?;
         let mesh = self.scene.push_tessellated(shape, mesh, material)?;
-        let placed = Placed {
+        let instance = ModelInstance {
             mesh,
             material,
             transform: to_world,
         };
-        self.push(placed, group)
+        self.scene.push_instance(instance, group)
     }
 
     /// Adds the meshes of a file. The file is read once for all shapes that use it in the same way.
@@ -290,7 +233,7 @@ impl Converter<'_> {
         object: &Rc<Object>,
         to_world: DAffine3,
         flip: bool,
-        mut group: Option<&mut Vec<Placed>>,
+        mut group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
         let name = object.text("filename", "");
         let path = self.files.find_by_last_component(name)?;
@@ -310,71 +253,30 @@ impl Converter<'_> {
             bent: bumped || has_normal_map,
             has_normal_map,
         };
-        let key = (path.clone(), reading);
-        let meshes = match self.meshes.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let problem = |problem| format!("{}: {problem}", display_path(&path));
-                let meshes = match object.plugin.as_str() {
-                    "serialized" => vec![serialized::read(&path, reading.index).map_err(problem)?],
-                    _ => mesh_files::read(&path).map_err(problem)?,
-                };
-                let meshes = self.prepared(meshes, &object.plugin, reading)?;
-                let meshes = Rc::new(meshes);
-                self.meshes.insert(key, meshes.clone());
-                meshes
-            }
+        let read = |path: &Path| {
+            let is_serialized = object.plugin == "serialized";
+            let mut meshes = match is_serialized {
+                true => vec![serialized::read(path, reading.index)?],
+                false => mesh_files::read(path)?,
+            };
+            prepare(&mut meshes, is_serialized, reading)?;
+            Ok(meshes)
         };
+        let model = &mut self.scene.model;
+        let meshes = self.meshes.indices(model, &path, reading, read)?;
         for &mesh in meshes.iter() {
             let size = extent_of_u(&self.scene.model.meshes[mesh], &to_world);
             let Some(material) = self.material(object, size)? else {
                 return Ok(());
             };
-            let placed = Placed {
+            let instance = ModelInstance {
                 mesh,
                 material,
                 transform: to_world,
             };
-            self.push(placed, group.as_deref_mut())?;
+            self.scene.push_instance(instance, group.as_deref_mut())?;
         }
         Ok(())
-    }
-
-    /// Adds the meshes of a file to the model and returns their indices.
-    fn prepared(
-        &mut self,
-        meshes: Vec<ModelMesh>,
-        plugin: &str,
-        reading: Reading,
-    ) -> Result<Vec<usize>, String> {
-        let without_normals = meshes.iter().all(|mesh| mesh.normals.is_none());
-        let mut indices = Vec::new();
-        for mut mesh in meshes {
-            mesh.normalize_attributes();
-            // The readers of OBJ and PLY return v downwards, that of serialized meshes as it is in the file.
-            let is_flipped = plugin != "serialized";
-            if is_flipped != reading.flip_v {
-                for uv in mesh.uvs.iter_mut().flatten() {
-                    uv[1] = 1.0 - uv[1];
-                }
-            }
-            if reading.flip {
-                mesh.flip();
-            }
-            if reading.facets {
-                mesh.normals = None;
-            } else if without_normals {
-                mesh.smooth();
-            }
-            if reading.bent && mesh.normals.is_none() {
-                mesh.facet()?;
-            }
-            if reading.has_normal_map {
-                mesh.add_right_handed_tangents()?;
-            }
-            indices.push(self.scene.model.push_mesh(mesh));
-        }
-        Ok(indices)
     }
 
     /// Adds the tangents that a normal map of a shape's BSDF needs.
@@ -458,4 +360,33 @@ impl Converter<'_> {
         self.materials.insert(key, index);
         Ok(Some(index))
     }
+}
+
+/// Changes the meshes of a file as `reading` tells.
+fn prepare(meshes: &mut [ModelMesh], is_serialized: bool, reading: Reading) -> Result<(), String> {
+    let without_normals = meshes.iter().all(|mesh| mesh.normals.is_none());
+    for mesh in meshes {
+        mesh.normalize_attributes();
+        // The readers of OBJ and PLY return v downwards, that of serialized meshes as it is in the file.
+        if is_serialized == reading.flip_v {
+            for uv in mesh.uvs.iter_mut().flatten() {
+                uv[1] = 1.0 - uv[1];
+            }
+        }
+        if reading.flip {
+            mesh.flip();
+        }
+        if reading.facets {
+            mesh.normals = None;
+        } else if without_normals {
+            mesh.smooth();
+        }
+        if reading.bent && mesh.normals.is_none() {
+            mesh.facet()?;
+        }
+        if reading.has_normal_map {
+            mesh.add_right_handed_tangents()?;
+        }
+    }
+    Ok(())
 }

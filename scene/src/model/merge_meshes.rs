@@ -119,7 +119,12 @@ impl Model {
                 let [a, b, c] = triangle.map(|vertex| first + vertex);
                 all.triangles
                     .push(if mirrors { [a, c, b] } else { [a, b, c] });
-                all.triangle_materials.push(material as u32);
+            }
+            if mesh.triangle_materials.is_empty() {
+                let own = std::iter::repeat_n(material as u32, mesh.triangles.len());
+                all.triangle_materials.extend(own);
+            } else {
+                all.triangle_materials.append(&mut mesh.triangle_materials);
             }
             let along = |moved: DVec3, else_was: Vec3| moved.normalize_or(else_was.as_dvec3());
             if let Some(normals) = mesh.normals {

@@ -74,8 +74,8 @@ pub(crate) struct ModelMesh {
     pub(crate) colors: Option<Vec<Vec4>>,
     /// Vertex indices of each triangle, counter-clockwise seen from the front.
     pub(crate) triangles: Vec<[u32; 3]>,
-    /// Material index, in the model, of each triangle of a mesh that was merged from several. Otherwise empty, and the
-    /// instance gives the material.
+    /// Material index, in the model, of each triangle of a mesh that was merged from several or has vertex colours and
+    /// textures. Otherwise empty, and the instance gives the material.
     pub(crate) triangle_materials: Vec<u32>,
     /// Minimum and maximum corner of the bounding box, in mesh coordinates. [`Model::push_mesh`] computes it.
     pub(crate) bounds: (Vec3, Vec3),

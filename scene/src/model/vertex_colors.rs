@@ -3,6 +3,11 @@
 //! Equal colours change the material itself. Different ones become a texture that only this mesh uses, in which each
 //! triangle has a block of 2 × 2 texels. Three are the colours of its corners. The fourth, b + c − a, makes bilinear
 //! interpolation within the block linear, as it is on the triangle.
+//!
+//! A material with textures has no place for a further one. Then each triangle gets a copy of the material, multiplied
+//! by the mean of the colours of its corners.
+
+use std::collections::HashMap;
 
 use glam::{Vec3, Vec4};
 
@@ -14,13 +19,16 @@ use crate::{
     },
 };
 
+/// Largest number of copies of a material for the triangles of a mesh. More colours are rounded to fewer.
+const MAX_TINTS: usize = 1024;
+
 impl Model {
     /// Returns the index of the material for an instance of the mesh with index `mesh` to which the file gives the
     /// material with index `material`. Without vertex colours that is `material`; otherwise it is a copy that is
     /// multiplied by them.
     ///
-    /// Colours are ignored, with a warning, if they would need a texture and the material already has one. Fails if a
-    /// texture of the colours would be too large.
+    /// If the colours would need a texture and the material already has one, each triangle gets a material of its own.
+    /// Fails if a texture of the colours would be too large, or if memory does not suffice.
     pub(crate) fn with_vertex_colors(
         &mut self,
         mesh: usize,
@@ -50,9 +58,7 @@ impl Model {
             multiply(&mut tinted, first);
         } else {
             if !tinted.maps.textures.is_empty() {
-                let text = "not shown: vertex colors of {} whose material has textures";
-                self.note_count(text, ["mesh", "meshes"], 1);
-                return Ok(material);
+                return self.color_triangles(mesh, material);
             }
             let texture = match of.color_texture {
                 Some(texture) => texture,
@@ -80,6 +86,72 @@ impl Model {
         self.materials.push(tinted);
         let number = self.materials.len() - 1;
         self.meshes[mesh].colored_materials.push((material, number));
+        Ok(number)
+    }
+
+    /// Gives each triangle of a mesh a copy of a material that is multiplied by the mean colour of its corners. Returns
+    /// the index of one of the copies. A mesh that is also shown in another material keeps that, with a warning.
+    ///
+    /// Fails if memory does not suffice.
+    fn color_triangles(&mut self, mesh: usize, material: usize) -> Result<usize, String> {
+        let of = &self.meshes[mesh];
+        if !of.triangle_materials.is_empty() {
+            let text = "not shown: vertex colors of {} in a second material with textures";
+            self.note_count(text, ["mesh", "meshes"], 1);
+            return Ok(material);
+        }
+        let original = &self.materials[material];
+        let opaque = !original.alpha_tested;
+        let colors = of.colors.as_deref().unwrap_or_default();
+        let mut is_smooth = false;
+        let mut means: Vec<Vec4> = vec_with_capacity(of.triangles.len())?;
+        for corners in &of.triangles {
+            let [a, b, c] = corners.map(|vertex| {
+                let color = colors[vertex as usize];
+                let alpha = if opaque { 1.0 } else { color.w.clamp(0.0, 1.0) };
+                color.truncate().extend(alpha)
+            });
+            is_smooth |= a != b || b != c;
+            means.push(if a == b && b == c {
+                a
+            } else {
+                (a + b + c) / 3.0
+            });
+        }
+        let bits = |color: &Vec4| color.to_array().map(f32::to_bits);
+        let mut tints: HashMap<[u32; 4], u32> = HashMap::new();
+        for steps in [f32::INFINITY, 255.0, 63.0, 31.0, 15.0, 7.0, 4.0] {
+            if steps.is_finite() {
+                is_smooth = true;
+                let round = |color: &Vec4| (*color * steps).round() / steps;
+                means.iter_mut().for_each(|mean| *mean = round(mean));
+            }
+            tints = means.iter().map(|mean| (bits(mean), 0)).collect();
+            if tints.len() <= MAX_TINTS {
+                break;
+            }
+        }
+        if is_smooth {
+            let text = "approximated: vertex colors of {} whose material has textures, by one color per triangle";
+            self.note_count(text, ["mesh", "meshes"], 1);
+        }
+        tints.clear();
+        let original = self.materials[material].clone();
+        let mut materials: Vec<u32> = vec_with_capacity(means.len())?;
+        for mean in &means {
+            let number = *tints.entry(bits(mean)).or_insert_with(|| {
+                let mut tinted = original.clone();
+                multiply(&mut tinted, mean.truncate());
+                tinted.maps.opacity *= mean.w;
+                self.materials.push(tinted);
+                self.materials.len() as u32 - 1
+            });
+            materials.push(number);
+        }
+        let number = materials.first().map_or(material, |&first| first as usize);
+        let of = &mut self.meshes[mesh];
+        of.triangle_materials = materials;
+        of.colored_materials.push((material, number));
         Ok(number)
     }
 }

@@ -6,14 +6,16 @@ use super::{Converter, parameters::Parameters};
 use crate::{
     error::excerpt,
     import::{View, ViewExtent},
-    limits::check_sides,
+    limits::{MAX_BOUNCES, check_sides},
     scene::PixelFilter,
 };
 
 impl Converter {
     /// Sets the maximum number of bounces to that of an integrator. Adds a warning if its type is unknown.
     pub(super) fn integrator(&mut self, (kind, parameters): &(String, Parameters)) {
-        self.scene.max_bounces = parameters.number("maxdepth", 5.0).clamp(0.0, 1024.0) as u32;
+        self.scene.max_bounces = parameters
+            .number("maxdepth", 5.0)
+            .clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
         let known = [
             "path",
             "volpath",

@@ -41,8 +41,8 @@ pub(super) struct Converted {
     invisible: bool,
 }
 
-/// What a material of the model depends on: the numbers of the material and the area light (0 for none), the bits of the
-/// factor of the opacity with its texture, and the bits of the size of the bump map.
+/// The properties on which a material of the model depends: the numbers of the material and the area light (0 for none),
+/// the bits of the factor of the opacity with its texture, and the bits of the size of the bump map.
 pub(super) type Key = (usize, usize, u32, Option<u32>, u32);
 
 /// Largest depth of mixed materials.
@@ -215,11 +215,19 @@ impl Converter {
                     one_sided: false,
                 }))
             }
-            "coateddiffuse" => {
-                self.note(
-                    "approximated: the layers of `coateddiffuse` by a coat with Schlick's formula",
-                );
-                let color = self.reflectance(parameters, "reflectance", 0.5)?;
+            kind @ ("coateddiffuse" | "subsurface") => {
+                let (note, grey) = match kind {
+                    "subsurface" => (
+                        "not shown: subsurface scattering; its surfaces are coated and diffuse",
+                        0.7,
+                    ),
+                    _ => (
+                        "approximated: the layers of `coateddiffuse` by a coat with Schlick's formula",
+                        0.5,
+                    ),
+                };
+                self.note(note);
+                let color = self.reflectance(parameters, "reflectance", grey)?;
                 let ior = self.ior(parameters, "eta")?;
                 let alpha = self.alpha(parameters, "roughness", "")?;
                 Ok(colored(color, |albedo| Surface::CoatedDiffuse {
@@ -282,18 +290,6 @@ impl Converter {
                     ..Principled::default()
                 })
                 .into())
-            }
-            "subsurface" => {
-                self.note("not shown: subsurface scattering; its surfaces are coated and diffuse");
-                let color = self.reflectance(parameters, "reflectance", 0.7)?;
-                let ior = self.ior(parameters, "eta")?;
-                let alpha = self.alpha(parameters, "roughness", "")?;
-                Ok(colored(color, |albedo| Surface::CoatedDiffuse {
-                    albedo,
-                    ior,
-                    alpha,
-                    one_sided: false,
-                }))
             }
             "mix" => self.mix(parameters, depth),
             "interface" | "" | "none" => Ok(Converted {

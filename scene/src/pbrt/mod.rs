@@ -32,7 +32,9 @@ use crate::{
     import::{
         Imported,
         materials::{Color, Scalar},
+        mesh_files::MeshFiles,
     },
+    model::ModelInstance,
     scene::Scene,
 };
 
@@ -75,7 +77,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         materials: HashMap::new(),
         objects: HashMap::new(),
         object: None,
-        meshes: HashMap::new(),
+        meshes: MeshFiles::default(),
         open: Vec::new(),
         includes: 0,
     };
@@ -119,11 +121,11 @@ struct Converter {
     /// Index in the model of each material, by what it depends on.
     materials: HashMap<materials::Key, usize>,
     /// Shapes of objects for instancing, by name.
-    objects: HashMap<String, Rc<Vec<shapes::Placed>>>,
+    objects: HashMap<String, Rc<Vec<ModelInstance>>>,
     /// Name and shapes of the object that is being defined; `None` outside of `ObjectBegin` and `ObjectEnd`.
-    object: Option<(String, Vec<shapes::Placed>)>,
-    /// Indices in the model of the meshes of files that were read, by path and by how they were read.
-    meshes: HashMap<(PathBuf, shapes::Reading), Rc<Vec<usize>>>,
+    object: Option<(String, Vec<ModelInstance>)>,
+    /// Meshes of the files that were read.
+    meshes: MeshFiles<shapes::Reading>,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
     /// Number of included files so far.

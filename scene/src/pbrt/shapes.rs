@@ -2,7 +2,7 @@
 
 use std::{
     f64::consts::{PI, TAU},
-    rc::Rc,
+    path::Path,
 };
 
 use glam::{DAffine3, DVec2, DVec3, Vec3};
@@ -10,28 +10,17 @@ use glam::{DAffine3, DVec2, DVec3, Vec3};
 use super::{Converter, parameters::Parameters};
 use crate::{
     error::excerpt,
-    files::display_path,
     import::{
-        ImportedSphere, MAX_SHAPES, Tessellated,
+        Tessellated,
         bump::extent_of_u,
-        mesh_files,
+        curves::{Basis, Curve},
+        even_scale, mesh_files,
         shapes::{self, DiskCoordinates},
     },
-    memory::{reserve_one, vec_with_capacity},
-    model::ModelMesh,
+    memory::vec_with_capacity,
+    model::{ModelInstance, ModelMesh},
     scene::Parameter,
 };
-
-/// A mesh of an object for instancing.
-#[derive(Clone, Copy)]
-pub(super) struct Placed {
-    /// Index of the mesh in the model.
-    mesh: usize,
-    /// Index of the material in the model.
-    material: usize,
-    /// Transform from the mesh to the object.
-    transform: DAffine3,
-}
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,6 +83,7 @@ impl Converter {
                 self.note("approximated: curved bilinear patches by meshes");
                 self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
+            "curve" => self.curve(parameters),
             "plymesh" => self.mesh_file(parameters),
             kind => {
                 let kind = excerpt(kind);
@@ -113,10 +103,10 @@ impl Converter {
             return Err(format!("there is no object \"{}\"", excerpt(name)));
         };
         let transform = self.state.transform;
-        for placed in shapes.iter() {
-            self.push(Placed {
-                transform: transform * placed.transform,
-                ..*placed
+        for &instance in shapes.iter() {
+            self.push(ModelInstance {
+                transform: transform * instance.transform,
+                ..instance
             })?;
         }
         Ok(())
@@ -130,20 +120,9 @@ impl Converter {
     }
 
     /// Adds a mesh to the object that is being defined, or else to the scene. Fails if there are too many.
-    fn push(&mut self, placed: Placed) -> Result<(), String> {
-        match &mut self.object {
-            Some((_, shapes)) if shapes.len() < MAX_SHAPES => {
-                reserve_one(shapes)?;
-                shapes.push(placed);
-                Ok(())
-            }
-            Some(_) => Err(format!(
-                "an object has more than {MAX_SHAPES} shapes; split it"
-            )),
-            None => self
-                .scene
-                .push_instance(placed.mesh, placed.material, placed.transform),
-        }
+    fn push(&mut self, instance: ModelInstance) -> Result<(), String> {
+        let object = self.object.as_mut().map(|(_, shapes)| shapes);
+        self.scene.push_instance(instance, object)
     }
 
     /// Converts a sphere. One that is partial, stretched, textured, turned inside out or in an object becomes a mesh.
@@ -153,41 +132,19 @@ impl Converter {
             |name: &str, default: f64| (parameters.number(name, default) / radius).clamp(-1.0, 1.0);
         let (low, high) = (part("zmin", -radius), part("zmax", radius));
         let (low, high) = (low.min(high), high.max(low));
-        let matrix = place.matrix3;
-        let length = matrix.x_axis.length();
-        let close = |number: f64| number.abs() <= 1e-5 * length * length;
-        let even = close(matrix.y_axis.length_squared() - length * length)
-            && close(matrix.z_axis.length_squared() - length * length)
-            && close(matrix.x_axis.dot(matrix.y_axis))
-            && close(matrix.y_axis.dot(matrix.z_axis))
-            && close(matrix.z_axis.dot(matrix.x_axis));
         let whole = low == -1.0 && high == 1.0 && phi_max >= TAU;
-        if whole && even && !self.state.reverses && self.object.is_none() {
-            let Some(material) = self.shape_material(
-                TAU as f32 * length as f32,
-                4.0 * PI * length * length,
-                parameters,
-            )?
-            else {
+        if let Some(radius) = even_scale(&place)
+            && whole
+            && !self.state.reverses
+            && self.object.is_none()
+        {
+            let (circumference, area) = (TAU * radius, 4.0 * PI * radius * radius);
+            let material = self.shape_material(circumference as f32, area, parameters)?;
+            let Some(material) = material else {
                 return Ok(());
             };
-            if self.scene.model.materials[material]
-                .maps
-                .textures
-                .is_empty()
-            {
-                if self.scene.spheres.len() >= MAX_SHAPES {
-                    return Err(format!("more than {MAX_SHAPES} spheres; split the scene"));
-                }
-                if !(place.is_finite() && length > 0.0) {
-                    return Err("has no size that is finite and above 0; correct it".to_owned());
-                }
-                self.scene.spheres.push(ImportedSphere {
-                    center: place.translation,
-                    radius: length,
-                    material,
-                });
-                return Ok(());
+            if !self.scene.is_textured(material) {
+                return self.scene.push_sphere(&place, radius, material);
             }
         }
         if high <= low {
@@ -232,11 +189,39 @@ impl Converter {
             }
             None => self.scene.push_mesh(mesh, material)?,
         };
-        self.push(Placed {
+        self.push(ModelInstance {
             mesh,
             material,
             transform,
         })
+    }
+
+    /// Converts a curve to a ribbon, or to a tube if it is a cylinder or turns to the viewer.
+    fn curve(&mut self, parameters: &Parameters) -> Result<(), String> {
+        let basis = match parameters.text("basis", "bezier") {
+            "bspline" => Basis::BSpline,
+            _ => Basis::Bezier,
+        };
+        let degree = match parameters.number("degree", 3.0) {
+            2.0 => 2,
+            _ => 3,
+        };
+        let width = parameters.number("width", 1.0);
+        let widths = ["width0", "width1"].map(|name| parameters.number(name, width).max(0.0));
+        let points = parameters.vectors("P")?;
+        let curve = Curve::new(&points, basis, degree, widths)?;
+        let mut mesh = match parameters.text("type", "flat") {
+            "ribbon" => curve.ribbon(&parameters.vectors("N")?)?,
+            _ => {
+                self.note("approximated: curves by tubes with six sides");
+                curve.tube()
+            }
+        };
+        if !mesh.positions.iter().all(|position| position.is_finite()) {
+            return Err("P: found a curve that is not finite; correct its numbers".to_owned());
+        }
+        mesh.normalize_attributes();
+        self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
     }
 
     /// Adds the meshes of a PLY file. The file is read once for all shapes that use it in the same way.
@@ -256,28 +241,22 @@ impl Converter {
             flip: self.state.reverses,
             needs_normals: converted.bump.is_some() || has_map,
         };
-        let key = (path.clone(), reading);
-        let meshes = match self.meshes.get(&key) {
-            Some(known) => known.clone(),
-            None => {
-                let problem = |problem| format!("{}: {problem}", display_path(&path));
-                let mut indices = Vec::new();
-                for mut mesh in mesh_files::read(&path).map_err(problem)? {
-                    mesh.normalize_attributes();
-                    turn_to_normals(&mut mesh);
-                    if reading.flip {
-                        mesh.flip();
-                    }
-                    if reading.needs_normals && mesh.normals.is_none() {
-                        mesh.facet()?;
-                    }
-                    indices.push(self.scene.model.push_mesh(mesh));
+        let read = |path: &Path| {
+            let mut meshes = mesh_files::read(path)?;
+            for mesh in &mut meshes {
+                mesh.normalize_attributes();
+                turn_to_normals(mesh);
+                if reading.flip {
+                    mesh.flip();
                 }
-                let indices = Rc::new(indices);
-                self.meshes.insert(key, indices.clone());
-                indices
+                if reading.needs_normals && mesh.normals.is_none() {
+                    mesh.facet()?;
+                }
             }
+            Ok(meshes)
         };
+        let model = &mut self.scene.model;
+        let meshes = self.meshes.indices(model, &path, reading, read)?;
         let transform = self.state.transform;
         let total: f64 = (meshes.iter())
             .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
@@ -287,7 +266,7 @@ impl Converter {
             let Some(material) = self.shape_material(size, total, parameters)? else {
                 return Ok(());
             };
-            self.push(Placed {
+            self.push(ModelInstance {
                 mesh,
                 material,
                 transform,

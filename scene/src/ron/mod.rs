@@ -18,7 +18,7 @@ pub(crate) mod source;
 mod text;
 pub(crate) mod write;
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
 use glam::Vec3;
 use serde::{Deserialize, de::DeserializeOwned};
@@ -32,8 +32,7 @@ use self::{
     text::SceneText,
 };
 use crate::{
-    Error, LoadOptions,
-    builder::{geometry::Geometry, materials::Materials},
+    Error, LoadOptions, builder,
     error::excerpt,
     files::display_path,
     image::environment_map::chosen_environment,
@@ -111,26 +110,12 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     }
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);
-    let Geometry {
-        triangles,
-        spheres,
-        meshes,
-        instances,
-    } = geometry;
-    let Materials {
-        surfaces: materials,
-        display_names: material_names,
-        maps,
-        library,
-        ..
-    } = materials;
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
     notes.extend(light_notes);
-    if sky == Vec3::ZERO && lights.is_empty() && !materials.iter().any(shines) {
+    if sky == Vec3::ZERO && lights.is_empty() && !materials.surfaces.iter().any(shines) {
         notes.push("the scene contains no light: the image will be black; add a light, a `sky` or an `Emissive` material".to_owned());
     }
     let mut scene = Scene {
-        path: path.to_owned(),
         size: settings.size,
         spp: settings.spp,
         max_bounces: settings.max_bounces,
@@ -138,25 +123,13 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         clamp_indirect: settings.clamp_indirect,
         exposure_stops: settings.exposure_stops,
         tone: settings.tone,
-        camera,
-        framing: None,
-        cameras: Vec::new(),
         sky,
         background,
         shadow_catcher,
         direct_light,
         lights,
-        materials,
-        material_names,
-        maps,
-        textures: library.textures,
-        images: library.images,
-        triangles: Arc::new(triangles),
-        spheres: Arc::new(spheres),
-        meshes: Arc::new(meshes),
-        instances: Arc::new(instances),
         notes,
-        files: Vec::new(),
+        ..builder::scene(path, camera, geometry, materials)
     };
     let shining = scene.emissive_triangle_count();
     if shining > MAX_INSTANCED_LIGHTS {

@@ -48,7 +48,7 @@ pub struct Scene {
     pub size: (u32, u32),
     /// Samples per pixel, 1 or more.
     pub spp: u32,
-    /// Maximum number of times that a path may scatter, 0 to 1024; 0 shows only directly visible emission.
+    /// Maximum number of times that a path may scatter, 0 to 4096; 0 shows only directly visible emission.
     pub max_bounces: u32,
     /// Seed of all random numbers of the render; any value is valid.
     pub seed: u32,

@@ -15,7 +15,7 @@ pub struct SettingOverrides {
     pub size: Option<(u32, u32)>,
     /// Samples per pixel, at least 1; replaces [`Scene::spp`].
     pub spp: Option<u32>,
-    /// Maximum number of times that a path may scatter, 0..=1024; replaces [`Scene::max_bounces`].
+    /// Maximum number of times that a path may scatter, 0..=4096; replaces [`Scene::max_bounces`].
     pub max_bounces: Option<u32>,
     /// Upper limit for indirect light, 1e-6..=1e6 W·sr⁻¹·m⁻² per channel; replaces [`Scene::clamp_indirect`]. `None`
     /// cannot turn off a limit that the scene sets.

@@ -30,7 +30,7 @@ fn each_directive_is_read_or_reported() {
     assert_eq!(scene.exposure_stops, 1.0);
     for note in [
         "participating media",
-        "1 shape of type `curve`",
+        "curves by tubes",
         "the filter `mitchell`",
         "subdivision surfaces",
         "subsurface scattering",
@@ -237,4 +237,90 @@ fn states_and_includes_are_limited() {
 fn a_triangle_needs_no_indices() {
     let scene = world("Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 1 0 0 0 1 0 ]").unwrap();
     assert_eq!(scene.triangles.len(), 1);
+}
+
+/// Returns the vertices of the curve with these parameters. Asserts that each has the distance from the curve
+/// `x = 2 t, y = 2 t (1 - t)` that half of `width` says.
+fn curve_vertices(parameters: &str, width: impl Fn(f32) -> f32) -> Vec<Vec3> {
+    let scene = world(&format!("Shape \"curve\" {parameters}")).unwrap();
+    let mut vertices: Vec<Vec3> = (scene.triangles.iter())
+        .flat_map(|triangle| triangle.vertices)
+        .collect();
+    vertices.extend(scene.meshes.iter().flat_map(|mesh| &mesh.positions));
+    for &vertex in &vertices {
+        let distance = (0..=2000)
+            .map(|step| step as f32 / 2000.0)
+            .map(|t| {
+                (
+                    t,
+                    Vec3::new(2.0 * t, 2.0 * t * (1.0 - t), 0.0).distance(vertex),
+                )
+            })
+            .min_by(|(_, near), (_, far)| near.total_cmp(far));
+        let (t, distance) = distance.unwrap();
+        let expected = width(t) / 2.0;
+        assert!(
+            (distance - expected).abs() < 2e-3,
+            "{vertex} {t}: {distance} {expected}"
+        );
+    }
+    vertices
+}
+
+#[test]
+fn curves_become_tubes_and_ribbons() {
+    let same = [
+        // A parabola by its Bézier points of degree 2 and 3, and in two parts.
+        "\"integer degree\" 2 \"point3 P\" [ 0 0 0 1 1 0 2 0 0 ]",
+        "\"point3 P\" [ 0 0 0 0.6666667 0.6666667 0 1.3333333 0.6666667 0 2 0 0 ]",
+        "\"integer degree\" 2 \"point3 P\" [ 0 0 0 0.5 0.5 0 1 0.5 0 1.5 0.5 0 2 0 0 ]",
+        // As a B-spline.
+        "\"integer degree\" 2 \"string basis\" \"bspline\" \"point3 P\" [ -1 -1 0 1 1 0 3 -1 0 ]",
+        "\"string basis\" \"bspline\" \"point3 P\" [ -2 -3.3333333 0 0 0.6666667 0 2 0.6666667 0 4 -3.3333333 0 ]",
+    ];
+    for (number, points) in same.into_iter().enumerate() {
+        let widths = "\"float width0\" 0.2 \"float width1\" 0.1";
+        let tube = curve_vertices(&format!("{points} {widths}"), |t| 0.2 - 0.1 * t);
+        assert!(tube.len() > 7 * 4, "{number}: {}", tube.len());
+        let (low, high) = tube.iter().fold((f32::MAX, f32::MIN), |(low, high), at| {
+            (low.min(at.z), high.max(at.z))
+        });
+        assert!(low < -0.08 && high > 0.08, "{number}: {low} {high}");
+    }
+    // A ribbon lies across its normal.
+    let normals = "\"string type\" \"ribbon\" \"normal N\" [ 0 0 1 0 0 1 ]";
+    let ribbon = curve_vertices(
+        &format!("{} {normals} \"float width\" 0.2", same[0]),
+        |_| 0.2,
+    );
+    assert!(ribbon.iter().all(|vertex| vertex.z == 0.0));
+    // The front of a tube is outside, where light comes from.
+    let straight = "Shape \"curve\" \"point3 P\" [ 0 0 0 0 0 1 0 0 2 0 0 3 ] \"float width\" 0.2";
+    let scene = world(straight).unwrap();
+    let mesh = &scene.meshes[0];
+    assert_eq!(mesh.triangles.len(), 12);
+    for corners in &mesh.triangles {
+        let [a, b, c] = corners.map(|vertex| mesh.positions[vertex as usize]);
+        let outside = (a + b + c) * Vec3::new(1.0, 1.0, 0.0);
+        assert!((b - a).cross(c - a).dot(outside) > 0.0);
+    }
+    for (wrong, text) in [
+        (
+            "[ 0 0 0 1 0 0 ]",
+            "found 2 points, which are not those of curves of degree 3",
+        ),
+        ("[ 0 0 0 1 0 0 2 0 0 3 0 0 4 0 0 ]", "found 5 points"),
+        ("[ 0 0 0 1 0 0 2 0 0 1e300 0 0 ]", "is not finite"),
+    ] {
+        refused(
+            &format!("WorldBegin Shape \"curve\" \"point3 P\" {wrong}"),
+            text,
+        );
+    }
+    let ribbon =
+        "Shape \"curve\" \"string type\" \"ribbon\" \"point3 P\" [ 0 0 0 1 0 0 2 0 0 3 0 0 ]";
+    refused(
+        &format!("WorldBegin {ribbon}"),
+        "found 0 normals, expected 2 for a ribbon",
+    );
 }

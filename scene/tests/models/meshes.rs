@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::{
     assert_triangles, folder,
     gltf::{Gltf, SQUARE},
-    load, sample_color, square, triangles,
+    load, sample_color, square, textured, triangles,
 };
 
 #[test]
@@ -227,4 +227,60 @@ fn vertex_colors_multiply_the_color_of_the_material() {
     let corner = sample_color(&load(&path), 0, [0.0, 0.0]);
     let expected = Vec3::new(1.0, 0.0, srgb_value(128.0 / 255.0));
     assert!(corner.distance(expected) < 1e-5, "{corner}");
+}
+
+#[test]
+fn vertex_colors_multiply_a_textured_material() {
+    let mut model = square();
+    textured(&mut model, json!({ "index": 0 }));
+    model.json["materials"][0]["alphaMode"] = json!("BLEND");
+    let (red, blue) = ([1.0, 0.0, 0.0, 0.5], [0.0, 0.0, 1.0, 1.0]);
+    // Each triangle has vertices of its own.
+    let corners = [0, 1, 2, 1, 3, 2].map(|corner: usize| SQUARE[corner]);
+    let positions = model.floats("VEC3", &corners);
+    let uvs = model.floats("VEC2", &corners.map(|[x, y, _]| [x, y]));
+    let colors = model.floats("VEC4", &[red, red, red, blue, blue, blue]);
+    let attributes = json!({ "POSITION": positions, "TEXCOORD_0": uvs, "COLOR_0": colors });
+    let primitive = model.primitive();
+    primitive["attributes"] = attributes;
+    primitive.as_object_mut().unwrap().remove("indices");
+    let scene = model.load("textured_colors");
+    assert_eq!(scene.notes, [""; 0]);
+    let mesh = &scene.meshes[0];
+    for (triangle, color) in [red, blue].into_iter().enumerate() {
+        let material = mesh.materials[triangle];
+        let Surface::Principled(seen) = scene.materials[material as usize] else {
+            panic!("{:?}", scene.materials);
+        };
+        assert_eq!(seen.base_color.to_array(), color[..3]);
+        let maps = &scene.maps[&material];
+        assert!(maps.textures.contains_key(&Parameter::Color));
+        assert_eq!(maps.opacity, color[3]);
+    }
+    // Colours that differ within triangles are replaced by their mean, and rounded if there are very many.
+    let smooth = model.floats("VEC4", &[red, red, blue, blue, blue, blue]);
+    model.primitive()["attributes"]["COLOR_0"] = json!(smooth);
+    let scene = model.load("textured_colors");
+    let material = scene.meshes[0].materials[0];
+    assert!((scene.maps[&material].opacity - 2.0 / 3.0).abs() < 1e-6);
+    let note = "approximated: vertex colors of 1 mesh whose material has textures, by one color per triangle";
+    assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
+    let count = 5000;
+    let many = |of: &dyn Fn(usize) -> [f32; 3]| -> Vec<[f32; 3]> {
+        (0..3 * count).map(|vertex| of(vertex)).collect()
+    };
+    let positions = many(&|vertex| corners[vertex % 3]);
+    let colors = many(&|vertex| [(vertex / 3) as f32 / count as f32, 1.0, 0.5]);
+    let positions = model.floats("VEC3", &positions);
+    let colors = model.floats("VEC3", &colors);
+    let uvs = model.floats("VEC2", &vec![[0.0; 2]; 3 * count]);
+    model.primitive()["attributes"] =
+        json!({ "POSITION": positions, "TEXCOORD_0": uvs, "COLOR_0": colors });
+    let scene = model.load("textured_colors");
+    assert!(scene.materials.len() < 1100, "{}", scene.materials.len());
+    let Surface::Principled(seen) = scene.materials[scene.meshes[0].materials[count / 2] as usize]
+    else {
+        panic!("{:?}", scene.materials[0]);
+    };
+    assert!((seen.base_color.x - 0.5).abs() < 0.01, "{seen:?}");
 }

@@ -294,7 +294,7 @@ fn notes_name_what_is_not_shown_once() {
             ": shown in its rest pose, without a time of its animation 1",
             ": shown from camera 1 of its cameras 1, 2 \"top\"",
             ": its points and lines are shown as spheres and tubes 7.071e-3 m wide",
-            ": not shown: vertex colors of 1 mesh whose material has textures",
+            ": approximated: vertex colors of 1 mesh whose material has textures, by one color per triangle",
             ": ignored: the range of 2 lights; light reaches infinitely far",
         ]
     );

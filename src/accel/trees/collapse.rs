@@ -20,17 +20,17 @@ const MAX_LEAF_PRIMITIVES: u32 = 3;
 /// more common and the scene `meadow` takes 2 % longer. With 0.3, rendering takes up to a seventh longer.
 const PRIMITIVE_COST: f32 = 1.5;
 
-/// Collapses the binary tree with this root over the primitives of a source. The forks from index `above` on lie above
-/// the branches.
+/// Collapses the binary tree with this root over the primitives of a source. The inner nodes from index `above` on lie
+/// above the branches.
 pub(crate) fn collapse(
     source: &Source,
-    forks: Vec<Fork>,
+    inner_nodes: Vec<InnerNode>,
     above: usize,
     root: BinaryRef,
 ) -> CompressedTree {
     let forest = Forest {
         source,
-        forks,
+        inner_nodes,
         above,
     };
     // Nodes that start in the branches are found first, then built in parallel and inserted.
@@ -54,7 +54,7 @@ pub(crate) fn collapse(
     })
 }
 
-/// A reference to a node of the binary tree: a primitive, which is a leaf, or a fork.
+/// A reference to a node of the binary tree: a primitive, which is a leaf, or an inner node.
 #[derive(Clone, Copy, Default, PartialEq, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct BinaryRef(u32);
@@ -68,7 +68,7 @@ impl BinaryRef {
         BinaryRef(index | BinaryRef::PRIMITIVE)
     }
 
-    /// Returns the index of a primitive, or that of a fork as error.
+    /// Returns the index of a primitive, or that of an inner node as error.
     #[inline]
     fn index(self) -> Result<u32, usize> {
         if self.0 & BinaryRef::PRIMITIVE != 0 {
@@ -81,7 +81,7 @@ impl BinaryRef {
 
 /// An inner node of the binary tree.
 #[derive(Clone, Copy, Zeroable)]
-pub(crate) struct Fork {
+pub(crate) struct InnerNode {
     /// Minimum corner of the box.
     low: Vec3,
     /// Maximum corner of the box.
@@ -121,10 +121,10 @@ impl Costs {
     }
 }
 
-/// A builder of the forks of some subtrees, which are added one after another.
+/// A builder of the inner nodes of some subtrees, which are added one after another.
 pub(crate) struct Binary<'a> {
-    /// Places for the forks. A fork comes before those below it.
-    forks: &'a mut [Fork],
+    /// Places for the inner nodes. An inner node comes before those below it.
+    inner_nodes: &'a mut [InnerNode],
     /// Index of the first place in the whole binary tree.
     first: usize,
     /// Number of places in use.
@@ -137,9 +137,9 @@ pub(crate) struct Binary<'a> {
 
 impl Binary<'_> {
     /// Starts with free places, of which the first has the index `first` in the whole binary tree.
-    pub(crate) fn new(forks: &mut [Fork], first: usize) -> Binary<'_> {
+    pub(crate) fn new(inner_nodes: &mut [InnerNode], first: usize) -> Binary<'_> {
         Binary {
-            forks,
+            inner_nodes,
             first,
             used: 0,
             ways: Vec::new(),
@@ -169,23 +169,23 @@ impl Binary<'_> {
                 let place = self.used;
                 self.ways.push((node.first_index + 1, Some((place, 1))));
                 self.ways.push((node.first_index, Some((place, 0))));
-                self.forks[place] = Fork {
+                self.inner_nodes[place] = InnerNode {
                     low: node.aabb().min.into(),
                     high: node.aabb().max.into(),
-                    ..Fork::zeroed()
+                    ..InnerNode::zeroed()
                 };
                 self.used += 1;
                 BinaryRef((self.first + place) as u32)
             };
             match parent {
-                Some((fork, side)) => self.forks[fork].children[side] = here,
+                Some((inner_node, side)) => self.inner_nodes[inner_node].children[side] = here,
                 None => copy = here,
             }
         }
-        let (forks, waiting) = (&mut self.forks[start..self.used], &mut self.costs);
+        let (inner_nodes, waiting) = (&mut self.inner_nodes[start..self.used], &mut self.costs);
         vectorized(
             #[inline(always)]
-            || decide_all(forks, waiting, &leaf, &cost),
+            || decide_all(inner_nodes, waiting, &leaf, &cost),
         );
         match copy.index() {
             Ok(index) => (leaf(index), cost(index)),
@@ -194,33 +194,33 @@ impl Binary<'_> {
     }
 }
 
-/// Decides which of a subtree's forks remain nodes of the wide tree, and replaces the references to its leaves. The
-/// costs of the root are then on top of `waiting`.
+/// Decides which of a subtree's inner nodes remain nodes of the wide tree, and replaces the references to its leaves.
+/// The costs of the root are then on top of `waiting`.
 #[inline(always)]
 fn decide_all(
-    forks: &mut [Fork],
+    inner_nodes: &mut [InnerNode],
     waiting: &mut Vec<Costs>,
     leaf: &impl Fn(u32) -> BinaryRef,
     cost: &impl Fn(u32) -> Costs,
 ) {
-    // A fork's right subtree follows its left one, so that the costs of the left one come last.
-    for fork in forks.iter_mut().rev() {
-        let mut of_child = |side: usize| match fork.children[side].index() {
+    // An inner node's right subtree follows its left one, so that the costs of the left one come last.
+    for inner_node in inner_nodes.iter_mut().rev() {
+        let mut of_child = |side: usize| match inner_node.children[side].index() {
             Ok(index) => {
-                fork.children[side] = leaf(index);
+                inner_node.children[side] = leaf(index);
                 cost(index)
             }
             Err(_) => waiting.pop().unwrap_or_else(|| cost(0)),
         };
         let (left, right) = (of_child(0), of_child(1));
-        waiting.push(decide(fork, &left, &right));
+        waiting.push(decide(inner_node, &left, &right));
     }
 }
 
 /// Computes the paper's C(n, i) of a node: the least cost as leaf, as node, or as boxes distributed to its children.
 #[inline(always)]
-fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
-    let area = half_area(fork.low, fork.high);
+fn decide(inner_node: &mut InnerNode, left: &Costs, right: &Costs) -> Costs {
+    let area = half_area(inner_node.low, inner_node.high);
     let primitives = left.primitives + right.primitives;
     let leaf = if primitives <= MAX_LEAF_PRIMITIVES {
         primitives as f32 * area * PRIMITIVE_COST
@@ -234,7 +234,7 @@ fn decide(fork: &mut Fork, left: &Costs, right: &Costs) -> Costs {
     let (of_left, of_right) = (&left.by_boxes, &right.by_boxes);
     let left_count = left.primitives as usize;
     let (shares, by_boxes) = Shares::decide(of_left, of_right, left_count, 8, one_box);
-    fork.shares = shares;
+    inner_node.shares = shares;
     Costs {
         by_boxes,
         primitives,
@@ -246,16 +246,16 @@ struct Forest<'a> {
     /// The primitives.
     source: &'a Source<'a>,
     /// The inner nodes.
-    forks: Vec<Fork>,
-    /// Index of the first fork above the branches.
+    inner_nodes: Vec<InnerNode>,
+    /// Index of the first inner node above the branches.
     above: usize,
 }
 
 impl Forest<'_> {
-    /// Returns the fork at a reference, or `None` for a primitive.
+    /// Returns the inner node at a reference, or `None` for a primitive.
     #[inline]
-    fn fork(&self, at: BinaryRef) -> Option<&Fork> {
-        at.index().err().map(|index| &self.forks[index])
+    fn inner_node(&self, at: BinaryRef) -> Option<&InnerNode> {
+        at.index().err().map(|index| &self.inner_nodes[index])
     }
 
     /// Returns whether a node lies above the branches.
@@ -265,7 +265,8 @@ impl Forest<'_> {
 
     /// Returns whether a node becomes a leaf of the wide tree.
     fn is_leaf(&self, at: BinaryRef) -> bool {
-        self.fork(at).is_none_or(|fork| fork.shares.is_leaf())
+        self.inner_node(at)
+            .is_none_or(|inner_node| inner_node.shares.is_leaf())
     }
 
     /// Returns the minimum and maximum corner of a node's box.
@@ -275,17 +276,20 @@ impl Forest<'_> {
                 let bounds = self.source.bounds(primitive);
                 (bounds.min.into(), bounds.max.into())
             }
-            Err(fork) => (self.forks[fork].low, self.forks[fork].high),
+            Err(inner_node) => (
+                self.inner_nodes[inner_node].low,
+                self.inner_nodes[inner_node].high,
+            ),
         }
     }
 
     /// Appends the nodes that represent a subtree by up to `boxes` boxes.
     fn gather(&self, at: BinaryRef, boxes: u8, gathered: &mut Vec<BinaryRef>) {
-        if let Some(fork) = self.fork(at)
-            && let Some(shares) = fork.shares.of(boxes)
+        if let Some(inner_node) = self.inner_node(at)
+            && let Some(shares) = inner_node.shares.of(boxes)
         {
-            self.gather(fork.children[0], shares.0, gathered);
-            self.gather(fork.children[1], shares.1, gathered);
+            self.gather(inner_node.children[0], shares.0, gathered);
+            self.gather(inner_node.children[1], shares.1, gathered);
         } else {
             gathered.push(at);
         }
@@ -295,8 +299,8 @@ impl Forest<'_> {
     fn primitives(&self, at: BinaryRef, order: &mut Vec<u32>) {
         match at.index() {
             Ok(primitive) => order.push(primitive),
-            Err(fork) => {
-                let [left, right] = self.forks[fork].children;
+            Err(inner_node) => {
+                let [left, right] = self.inner_nodes[inner_node].children;
                 self.primitives(left, order);
                 self.primitives(right, order);
             }

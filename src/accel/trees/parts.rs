@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::{
     clusters::Builder,
-    collapse::{Binary, BinaryRef, Costs, Fork, collapse},
+    collapse::{Binary, BinaryRef, Costs, InnerNode, collapse},
     source::Source,
 };
 use crate::accel::bvh::CompressedTree;
@@ -55,27 +55,28 @@ pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
     let part_size = order.len().div_ceil(part_count);
     let wanted = BRANCHES.min(MAX_BRANCHES / part_count);
     // Each part gets as many places as it has primitives, one more than it has inner nodes. Then follow those above.
-    let mut forks: Vec<Fork> = zeroed_vec(order.len() + MAX_BRANCHES);
-    let (of_parts, of_above) = forks.split_at_mut(order.len());
-    let of_part = |builder: &mut Builder,
-                   (number, (part, forks)): (usize, (&[u32], &mut [Fork]))| {
-        let boxes: Vec<Aabb> = part.iter().map(|&index| source.bounds(index)).collect();
-        let tree = builder.build(&boxes, reinserted.of_parts);
-        let mut binary = Binary::new(forks, number * part_size);
-        let branch = |root: u32| Branch {
-            bounds: *tree.nodes[root as usize].aabb(),
-            subtree: binary.add(
-                tree,
-                root,
-                |leaf| BinaryRef::primitive(part[leaf as usize]),
-                |leaf| Costs::of_primitive(&boxes[leaf as usize]),
-            ),
+    let mut inner_nodes: Vec<InnerNode> = zeroed_vec(order.len() + MAX_BRANCHES);
+    let (of_parts, of_above) = inner_nodes.split_at_mut(order.len());
+    let of_part =
+        |builder: &mut Builder,
+         (number, (part, inner_nodes)): (usize, (&[u32], &mut [InnerNode]))| {
+            let boxes: Vec<Aabb> = part.iter().map(|&index| source.bounds(index)).collect();
+            let tree = builder.build(&boxes, reinserted.of_parts);
+            let mut binary = Binary::new(inner_nodes, number * part_size);
+            let branch = |root: u32| Branch {
+                bounds: *tree.nodes[root as usize].aabb(),
+                subtree: binary.add(
+                    tree,
+                    root,
+                    |leaf| BinaryRef::primitive(part[leaf as usize]),
+                    |leaf| Costs::of_primitive(&boxes[leaf as usize]),
+                ),
+            };
+            branches(tree, wanted)
+                .into_iter()
+                .map(branch)
+                .collect::<Vec<Branch>>()
         };
-        branches(tree, wanted)
-            .into_iter()
-            .map(branch)
-            .collect::<Vec<Branch>>()
-    };
     let branches: Vec<Vec<Branch>> = order
         .par_chunks(part_size)
         .zip(of_parts.par_chunks_mut(part_size))
@@ -96,7 +97,7 @@ pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
     drop(builder);
     let above = order.len();
     drop(order);
-    collapse(source, forks, above, root)
+    collapse(source, inner_nodes, above, root)
 }
 
 /// A lower branch of a part's tree.
