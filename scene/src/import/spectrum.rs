@@ -1,11 +1,20 @@
 //! Conversion of spectra to linear sRGB, with the colour matching functions of the CIE.
 //!
 //! A spectrum is a list of wavelengths in nanometres with values, in increasing order of wavelength. It is interpolated
-//! linearly, and is 0 outside the list. Imports `cie`.
+//! linearly, and is 0 outside the list. Imports `cie`, `error` and `files`.
+
+use std::io::Read;
 
 use glam::{DVec3, Vec3};
 
 use super::cie::{D65, FIRST, OBSERVER, STEP};
+use crate::{
+    error::excerpt,
+    files::{open_regular_file, relative_paths::RelativePaths},
+};
+
+/// Maximum number of bytes of a file with a spectrum.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Integral of the colour matching function y over the wavelength in nanometres.
 const Y_INTEGRAL: f64 = 106.857;
@@ -45,6 +54,22 @@ pub(crate) fn black_body(kelvin: f64) -> Vec3 {
         let exponent = planck * light / (metres * boltzmann * kelvin);
         2.0 * planck * light * light / libm::pow(metres, 5.0) / (libm::exp(exponent) - 1.0) * 1e-9
     })
+}
+
+/// Reads the spectrum in a file with the extension `spd`, `txt` or `dat`. Fails with a message that names the file.
+pub(crate) fn read(name: &str, files: &mut RelativePaths) -> Result<Vec<(f64, f64)>, String> {
+    let path = files.find_by_last_component(name)?;
+    let wrong = |problem: String| format!("spectrum `{}`: {problem}", excerpt(name));
+    let file = open_regular_file(&path, &["spd", "txt", "dat"]).map_err(wrong)?;
+    let mut text = Vec::new();
+    file.take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut text)
+        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(wrong(format!("is larger than {MAX_FILE_BYTES} bytes")));
+    }
+    parse(&String::from_utf8_lossy(&text))
+        .ok_or_else(|| wrong("is not a spectrum; expected lines `wavelength value`".to_owned()))
 }
 
 /// Parses a list of pairs `wavelength:value`, or of numbers that alternate between both, separated by white space or

@@ -1,20 +1,12 @@
 //! Values of a Mitsuba scene: numbers, texts, colours, spectra and transforms. Imports `files` and `spectrum`.
 
-use std::io::Read;
-
 use glam::{DAffine3, DMat3, DMat4, DVec3, DVec4, Vec3};
 use roxmltree::Node;
 
 use crate::{
-    builder::transform::rotation,
-    color::srgb_value,
-    error::excerpt,
-    files::{open_regular_file, relative_paths::RelativePaths},
-    import::spectrum,
+    builder::transform::rotation, color::srgb_value, error::excerpt,
+    files::relative_paths::RelativePaths, import::spectrum,
 };
-
-/// Number of bytes that are read of a file with a spectrum. The rest of a longer file is ignored.
-const MAX_SPECTRUM_BYTES: u64 = 1 << 20;
 
 /// A value of an object.
 #[derive(Clone, Debug)]
@@ -132,7 +124,10 @@ pub(super) fn value(
             let text = required()?;
             let color = color(&text).ok_or_else(|| expected("one or three numbers", &text))?;
             match tag {
-                "srgb" => Value::Color(color.map(|part| srgb_value(part.into()))),
+                // Digits in hexadecimal are decoded already.
+                "srgb" if !text.trim().starts_with('#') => {
+                    Value::Color(color.map(|part| srgb_value(part.into())))
+                }
                 _ => Value::Color(color),
             }
         }
@@ -153,27 +148,11 @@ pub(super) fn value(
                     Value::Spectrum(samples.ok_or_else(|| expected(what, &text))?)
                 }
             },
-            (None, Some(name)) => Value::Spectrum(spectrum_file(&name, files)?),
+            (None, Some(name)) => Value::Spectrum(spectrum::read(&name, files)?),
             (None, None) => return Err(expected("a value or a file", "")),
         },
         _ => Value::Transform(transform(node, read)?),
     })
-}
-
-/// Reads the spectrum in a file. Fails with a message that names the file.
-pub(super) fn spectrum_file(
-    name: &str,
-    files: &mut RelativePaths,
-) -> Result<Vec<(f64, f64)>, String> {
-    let path = files.find_by_last_component(name)?;
-    let wrong = |problem: String| format!("spectrum `{}`: {problem}", excerpt(name));
-    let file = open_regular_file(&path, &["spd", "txt", "dat"]).map_err(wrong)?;
-    let mut text = Vec::new();
-    file.take(MAX_SPECTRUM_BYTES)
-        .read_to_end(&mut text)
-        .map_err(|error| wrong(format!("cannot be read: {error}")))?;
-    spectrum::parse(&String::from_utf8_lossy(&text))
-        .ok_or_else(|| wrong("is not a spectrum; expected lines `wavelength value`".to_owned()))
 }
 
 /// Parses numbers that are separated by white space, commas or semicolons. Returns `None` if one is not a finite

@@ -1,7 +1,5 @@
 //! Colours of pbrt parameters. Imports `parameters` and `import`.
 
-use std::io::Read;
-
 use glam::Vec3;
 
 use super::{
@@ -11,15 +9,11 @@ use super::{
 use crate::{
     color::luminance,
     error::excerpt,
-    files::open_regular_file,
     import::{
         materials::{Color, Scalar},
         refractive_indices, spectrum,
     },
 };
-
-/// Number of bytes that are read of a file with a spectrum. The rest of a longer file is ignored.
-const MAX_SPECTRUM_BYTES: u64 = 1 << 20;
 
 impl Converter {
     /// Returns the reflectance with this name, or `default` if there is none.
@@ -148,17 +142,7 @@ impl Converter {
             }
             return Ok(Vec3::ONE);
         }
-        let path = self.files.find_by_last_component(name)?;
-        let wrong = |problem: String| format!("spectrum `{}`: {problem}", excerpt(name));
-        let file = open_regular_file(&path, &["spd", "txt", "dat"]).map_err(wrong)?;
-        let mut text = Vec::new();
-        file.take(MAX_SPECTRUM_BYTES)
-            .read_to_end(&mut text)
-            .map_err(|error| wrong(format!("cannot be read: {error}")))?;
-        let samples = spectrum::parse(&String::from_utf8_lossy(&text));
-        let samples = samples.ok_or_else(|| {
-            wrong("is not a spectrum; expected lines `wavelength value`".to_owned())
-        })?;
+        let samples = spectrum::read(name, &mut self.files)?;
         Ok(match emits {
             true => unit(spectrum::emission(&samples)),
             false => spectrum::reflectance(&samples),

@@ -78,7 +78,7 @@ impl Converter {
     /// invalid.
     fn directive(&mut self, name: &str, tokens: &mut Tokens) -> Result<(), String> {
         match name {
-            "Identity" => self.state.transform = DAffine3::IDENTITY,
+            "Identity" => self.set_transform(DAffine3::IDENTITY),
             "Translate" => {
                 let by = DVec3::from_array(tokens.numbers()?);
                 self.transform(DAffine3::from_translation(by));
@@ -107,8 +107,7 @@ impl Converter {
             }
             "Transform" => {
                 let matrix = DMat4::from_cols_array(&tokens.numbers()?);
-                self.state.transform = DAffine3::IDENTITY;
-                self.transform(DAffine3::from_mat4(matrix));
+                self.set_transform(DAffine3::from_mat4(matrix));
             }
             "CoordinateSystem" => {
                 let name = tokens.text("a name")?;
@@ -117,7 +116,7 @@ impl Converter {
             "CoordSysTransform" => {
                 let name = tokens.text("a name")?;
                 match self.systems.get(&name) {
-                    Some(&transform) => self.state.transform = transform,
+                    Some(&transform) => self.set_transform(transform),
                     None => {
                         return Err(format!(
                             "there is no coordinate system \"{}\"",
@@ -281,6 +280,13 @@ impl Converter {
     fn transform(&mut self, transform: DAffine3) {
         if self.state.transforms {
             self.state.transform *= transform;
+        }
+    }
+
+    /// Replaces the transform of the state. Does nothing while only the end of the shutter's time is active.
+    fn set_transform(&mut self, transform: DAffine3) {
+        if self.state.transforms {
+            self.state.transform = transform;
         }
     }
 

@@ -188,6 +188,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
     let bytes = file.metadata().map_err(cannot)?.len();
     memory::check(bytes.saturating_mul(BYTES_PER_BYTE))?;
+    let too_large = format!("is larger than {MAX_BYTES} bytes; split it");
     let mut text = Vec::new();
     if file_type(path) == "gz" {
         let mut unpacked = MultiGzDecoder::new(BufReader::new(file));
@@ -202,13 +203,16 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
         {
             memory::check(text.len() as u64 * (BYTES_PER_BYTE - 1) + PART)?;
             if text.len() as u64 > MAX_BYTES {
-                return Err(format!("is larger than {MAX_BYTES} bytes; split it"));
+                return Err(too_large);
             }
         }
     } else {
-        file.take(MAX_BYTES)
+        file.take(MAX_BYTES + 1)
             .read_to_end(&mut text)
             .map_err(cannot)?;
+        if text.len() as u64 > MAX_BYTES {
+            return Err(too_large);
+        }
     }
     Ok(match String::from_utf8(text) {
         Ok(text) => text,

@@ -162,6 +162,19 @@ fn materials_have_the_parameters_of_their_bsdf() {
 }
 
 #[test]
+fn srgb_colors_are_decoded_once() {
+    let albedo = |color: &str| match surface(&format!("<bsdf type=\"diffuse\">{color}</bsdf>")) {
+        Surface::Diffuse { albedo, .. } => albedo,
+        _ => panic!(),
+    };
+    // 128 / 255 in sRGB is 0.2158 in linear light.
+    for value in ["#808080", "0.501961", "0.501961, 0.501961, 0.501961"] {
+        let color = albedo(&format!("<srgb name=\"reflectance\" value=\"{value}\"/>"));
+        assert!((color - 0.215_86).abs().max_element() < 1e-4, "{color}");
+    }
+}
+
+#[test]
 fn spectra_become_linear_srgb_as_in_mitsuba() {
     let albedo = |spectrum: &str| {
         let bsdf = format!(

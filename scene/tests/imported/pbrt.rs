@@ -145,6 +145,16 @@ fn attributes_restore_the_graphics_state() {
 }
 
 #[test]
+fn transforms_of_the_end_of_motion_have_no_effect() {
+    let scene = world(
+        "Translate 0 1 0 CoordinateSystem \"here\" Translate 0 1 0 ActiveTransform EndTime Translate 0 7 0 Identity \
+         Transform [1 0 0 0 0 1 0 0 0 0 1 0 0 9 0 1] CoordSysTransform \"here\" ActiveTransform All Shape \"sphere\"",
+    )
+    .unwrap();
+    assert_eq!(scene.spheres[0].center, Vec3::new(0.0, 2.0, 0.0));
+}
+
+#[test]
 fn included_files_lie_in_the_folder_and_do_not_include_themselves() {
     let outer = "WorldBegin Include \"parts/ball.pbrt\"";
     let scene = load(&[
