@@ -342,7 +342,8 @@ impl Stats {
             row.survivors = changed(row.survivors, count(counts::survivors(row.bounce)));
             row.misses = row.rays - row.hits;
             row.ended = row.hits - row.survivors;
-            row.lanes += report.lanes.get(row.bounce as usize).unwrap_or(&0);
+            let lanes = report.lanes.get(row.bounce as usize);
+            row.lanes = changed(row.lanes, lanes.copied().unwrap_or(0));
         }
         let mut row = 0;
         for &(stage, milliseconds) in times.by_ref() {
