@@ -72,7 +72,7 @@ impl Aov {
     }
 
     /// Returns the names of the AOV's EXR channels.
-    pub(crate) fn channels(self) -> &'static [&'static str] {
+    pub fn channels(self) -> &'static [&'static str] {
         match self {
             Aov::Albedo => &["albedo.R", "albedo.G", "albedo.B"],
             Aov::Normal => &["normal.X", "normal.Y", "normal.Z"],
@@ -203,9 +203,12 @@ impl Aovs {
         self.preview.as_ref()
     }
 
-    /// Returns the value of channel `number` of an AOV at a pixel, given by its row-major index. It is 0 for
+    /// Returns the value of channel `number` of a requested AOV at a pixel, given by its row-major index. It is 0 for
     /// [`Aov::Samples`], which the film counts, and for a missing denoised image.
-    pub(crate) fn value(&self, aov: Aov, number: usize, pixel: u32) -> f32 {
+    ///
+    /// # Panics
+    /// If the AOV is not requested, or has no such channel or pixel.
+    pub fn value(&self, aov: Aov, number: usize, pixel: u32) -> f32 {
         let pixel = pixel as usize;
         match aov {
             Aov::Albedo => self.pixels[pixel].albedo[number],
