@@ -25,7 +25,7 @@ const RED_GREEN: (f32, f32) = (1.0, 0.0053);
 const BLUE_YELLOW: [(f32, f32); 2] = [(34.1, 0.04), (13.5, 0.025)];
 /// The white point D65 as CIE XYZ, and its reciprocal.
 const WHITE: Vec3 = Vec3::new(0.950_428_55, 1.0, 1.088_900_4);
-const INVERSE_WHITE: Vec3 = Vec3::new(1.052_156_9, 1.0, 0.918_357_67);
+const INVERSE_WHITE: Vec3 = Vec3::new(1.052_156_9, 1.0, 0.918_357_7);
 
 /// Returns the error of each pixel, 0 to 1, between two images of `width` pixels per row in RGBA, whose alpha is ignored.
 ///
