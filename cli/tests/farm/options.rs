@@ -75,8 +75,15 @@ fn film_is_identical_with_options_of_camera_and_light() {
     );
     let other = farm(folder, &[&arguments[..], &kubernetes].concat());
     assert_refused(&other, 2, &["out.farm", "shows another scene"]);
-    let outside = ["--env", "/elsewhere.hdr"];
+    // Containers see only the volume.
+    let elsewhere = crate::folder();
+    let outside = elsewhere.path().join("sky.hdr");
+    sky.save(&outside).unwrap();
+    let outside = ["--env", outside.to_str().unwrap()];
     fs::remove_dir_all(&farm_folder).unwrap();
+    let refused = farm(folder, &[&arguments[..], &kubernetes, &outside].concat());
+    assert_refused(&refused, 2, &["--mount", "does not contain", "sky.hdr"]);
+    let outside = ["--env", "/elsewhere.hdr"];
     let refused = farm(folder, &[&arguments[..], &outside].concat());
     assert_refused(&refused, 2, &["/elsewhere.hdr"]);
     let refused = farm(folder, &["-o", "out.exr", "--up", "z"]);
