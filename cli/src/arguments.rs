@@ -6,6 +6,7 @@
 mod bench;
 mod farm;
 mod framing;
+mod generate;
 mod help_text;
 mod inspect;
 mod machine;
@@ -13,6 +14,7 @@ mod merge;
 mod model;
 mod output;
 mod scene;
+mod usage;
 mod values;
 mod verify;
 
@@ -22,11 +24,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{check_output, error::Error, headless::with_reading_line};
+use crate::{check_output, error::Error, headless::with_reading_line, tev::DEFAULT_ADDRESS};
 use clap::{
-    Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand,
-    error::{ContextKind, ContextValue, ErrorKind},
-    parser::ValueSource,
+    Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, parser::ValueSource,
 };
 use raysieve::inspect::debug_view::DebugView;
 use raysieve::{
@@ -35,18 +35,20 @@ use raysieve::{
         memory_use::MemoryUse,
         output::{Look, PictureFormat},
         part::Samples,
+        region::Region,
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader, memory};
+use raysieve_scene::{Background, EnvironmentFile, LoadOptions, Scene, SceneLoader, memory};
 use raysieve_viewer::{Address, session::ViewOptions};
 
 pub(crate) use self::{
     bench::{Bench, Method},
     farm::{Engine, Farm},
+    generate::{Completions, Man},
     inspect::Inspect,
     merge::Merge,
-    model::Frame,
+    model::{Frame, FrameView},
     output::Outputs,
     verify::Verify,
 };
@@ -55,9 +57,11 @@ use self::{
     model::{FrameArguments, ModelArguments},
     output::LookArguments,
     scene::{SampleRange, SceneArguments, check_hash},
+    usage::usage_message,
     values::{
-        MIN_INTERVAL, debug_view, duration_from, new_scene_path, noise, part_path, picture_path,
-        sample_range, scene_hash, scene_path, stats_path,
+        MIN_INTERVAL, debug_view, duration_from, environment_text, host_and_port, new_scene_path,
+        noise, part_path, picture_path, reference_path, region, sample_range, scene_hash,
+        scene_path, stats_path,
     },
 };
 
@@ -75,7 +79,8 @@ use self::{
     version,
     override_usage = "raysieve SCENE [OPTIONS]\n       raysieve merge PART... -o FILE\n       \
                       raysieve verify PICTURE [SCENE]\n       raysieve inspect SCENE X,Y\n       \
-                      raysieve farm SCENE -o FILE\n       raysieve bench [SCENE...]\n       raysieve --list-devices",
+                      raysieve farm SCENE -o FILE\n       raysieve bench [SCENE...]\n       raysieve completions SHELL\n       \
+                      raysieve man [COMMAND]\n       raysieve --list-devices",
     max_term_width = 100,
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -167,6 +172,27 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Output")]
     denoise: bool,
 
+    /// Render only this region, given by the column and the row of its upper left pixel and its size in pixels, such as
+    /// --crop 64,32,256x128. Its pixels equal those of the whole image. A .png contains only the region; an .exr has it as
+    /// data window, and is not a part; implies --headless [default: the whole image]
+    #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true,
+        conflicts_with_all = ["samples", "checkpoint", "serve", "denoise", "debug_view", "overlay", "compare"],
+        help_heading = "Rendering")]
+    crop: Option<Region>,
+
+    /// Compare the image with this .exr of the same size: print the error FLIP, which estimates how visible the
+    /// differences are, and the relative squared error, and write a map of FLIP, box.flip.png for box.exr; implies
+    /// --headless [default: no comparison]
+    #[arg(long, value_name = "FILE", value_parser = reference_path(), conflicts_with_all = ["serve", "frames", "turntable"],
+        help_heading = "Output")]
+    pub(crate) compare: Option<PathBuf>,
+
+    /// Show the growing image and its --layers in the image viewer tev, which listens at this address; implies --headless.
+    /// Without HOST:PORT, the address is that of a tev on this machine, 127.0.0.1:14158 [default: no tev]
+    #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = DEFAULT_ADDRESS,
+        value_parser = host_and_port, conflicts_with_all = ["serve", "frames", "turntable"], help_heading = "Output")]
+    pub(crate) tev: Option<String>,
+
     /// Save the film to this .exr at intervals, and continue from that file when started again; implies --headless
     #[arg(long, value_name = "FILE", value_parser = part_path(), help_heading = "Output")]
     checkpoint: Option<PathBuf>,
@@ -180,7 +206,7 @@ pub(crate) struct Arguments {
     /// Write the model to this .ron scene file, with the camera and the light in which it is shown, and exit. The scene
     /// renders the same image and is a start for changes; an existing file is kept
     #[arg(long, value_name = "FILE", value_parser = new_scene_path(),
-        conflicts_with_all = ["output", "serve", "samples", "checkpoint", "stats", "frames"], help_heading = "Output")]
+        conflicts_with_all = ["output", "serve", "samples", "checkpoint", "stats", "frames", "turntable", "compare", "tev", "crop"], help_heading = "Output")]
     pub(crate) write_scene: Option<PathBuf>,
 
     /// List the devices that can render on this machine, and exit
@@ -196,6 +222,19 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Farm(Box<Farm>),
     Bench(Bench),
+    Completions(Completions),
+    Man(Man),
+}
+
+/// Returns clap's definition of the program, of its options and of its commands.
+pub(crate) fn command() -> clap::Command {
+    Arguments::command()
+        .mut_args(with_negative_numbers)
+        .mut_subcommands(|command| command.mut_args(with_negative_numbers))
+        .after_help(
+            "See raysieve --help for details, examples, the keys of the window and the exit codes.",
+        )
+        .after_long_help(help_text::after_options())
 }
 
 /// Parses and checks the command line. If the command line asks for the help or the version, prints that text and
@@ -204,14 +243,7 @@ pub(crate) enum Command {
 /// # Errors
 /// [`Error::Usage`] with a message on one line, or [`Error::Write`] if the help or the version cannot be printed.
 pub(crate) fn read() -> Result<Option<Arguments>, Error> {
-    let matches = Arguments::command()
-        .mut_args(with_negative_numbers)
-        .mut_subcommands(|command| command.mut_args(with_negative_numbers))
-        .after_help(
-            "See raysieve --help for details, examples, the keys of the window and the exit codes.",
-        )
-        .after_long_help(help_text::after_options())
-        .try_get_matches();
+    let matches = command().try_get_matches();
     let arguments = matches.and_then(|matches| {
         let mut arguments = Arguments::from_arg_matches(&matches)?;
         if let (Some(Command::Farm(farm)), Some(("farm", given))) =
@@ -219,6 +251,7 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
         {
             farm.machine_options = given_options::<Machine>(given);
             farm.scene_options = given_options::<SceneArguments>(given);
+            farm.model_options = given_options::<ModelArguments>(given);
         }
         Ok(arguments)
     });
@@ -239,10 +272,10 @@ fn with_negative_numbers(option: Arg) -> Arg {
 }
 
 /// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
-/// `64x64`.
+/// `64x64`. Paths in them are absolute.
 ///
-/// `farm` repeats the options of [`Machine`] in the commands that render its parts. It refuses the options of
-/// [`Machine`] and [`SceneArguments`] without a scene.
+/// `farm` repeats the options of [`Machine`] and [`ModelArguments`] in the commands that render its parts. It refuses
+/// the options of these groups and of [`SceneArguments`] without a scene.
 fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
     let group = Group::augment_args(clap::Command::new("group"));
     let mut words = Vec::new();
@@ -252,11 +285,32 @@ fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
             && matches.value_source(id) == Some(ValueSource::CommandLine)
         {
             words.push(format!("--{name}"));
+            if !option.get_action().takes_values() {
+                continue;
+            }
+            if let Ok(Some(environment)) = matches.try_get_one::<EnvironmentFile>(id) {
+                words.push(environment_text(environment));
+                continue;
+            }
             let values = matches.get_raw(id).into_iter().flatten();
             words.extend(values.map(|value| value.to_string_lossy().into_owned()));
         }
     }
     words
+}
+
+/// Parses words that [`given_options`] returned for [`ModelArguments`], and returns the choices that they make.
+///
+/// # Errors
+/// [`Error::Usage`] if they are not such words, for example because another version of the program wrote them.
+pub(crate) fn load_options(words: &[String]) -> Result<LoadOptions, Error> {
+    let group = ModelArguments::augment_args(clap::Command::new("group").no_binary_name(true));
+    group
+        .mut_args(with_negative_numbers)
+        .try_get_matches_from(words)
+        .and_then(|matches| ModelArguments::from_arg_matches(&matches))
+        .map(|arguments| arguments.options())
+        .map_err(|error| Error::Usage(usage_message(&error)))
 }
 
 impl Arguments {
@@ -268,6 +322,11 @@ impl Arguments {
                 "--denoise applies to the rendered image, and --view {} replaces it; omit one of them",
                 self.debug_view.name()
             )));
+        }
+        if self.crop.is_some() && self.layers.contains(&Aov::Denoised) {
+            return Err(Error::Usage(
+                "--layers denoised needs the whole image; omit it or --crop".to_owned(),
+            ));
         }
         match (&self.command, &self.output) {
             (Some(Command::Merge(merge)), _) => merge.check(),
@@ -298,19 +357,20 @@ impl Arguments {
                 Ok(())
             }
             (Some(Command::Farm(farm)), _) => farm.check(),
-            (Some(Command::Verify(_) | Command::Inspect(_) | Command::Bench(_)) | None, _) => {
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 
-    /// Returns whether the options allow a window: no `--headless`, `--output`, `--checkpoint` or `--frames`, in a
-    /// build with windows. Ignores `--serve`, which the caller must check.
+    /// Returns whether the options allow a window: none that needs a render without one, such as `--headless`, `--output` or
+    /// `--frames`, in a build with windows. Ignores `--serve`, which the caller must check.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
             && self.output.is_none()
             && self.checkpoint.is_none()
+            && self.compare.is_none()
+            && self.crop.is_none()
+            && self.tev.is_none()
             && !self.frames.is_sequence()
     }
 
@@ -364,7 +424,8 @@ impl Arguments {
         Ok(loader.scene_text(&scene, &options, target)?)
     }
 
-    /// Fixes camera and light of the loader of the scene at `path` for all `frames`; see [`SceneLoader::stage`].
+    /// Fixes camera and light of the loader of the scene at `path` for all `frames` of an animation; see
+    /// [`SceneLoader::stage`].
     ///
     /// # Errors
     /// If the scene cannot be read, is invalid, or has no animation.
@@ -374,12 +435,17 @@ impl Arguments {
         path: &Path,
         frames: &[Frame],
     ) -> Result<(), Error> {
-        let times: Vec<f64> = frames.iter().map(|frame| frame.time).collect();
+        let times = frames.iter().filter_map(|frame| match frame.view {
+            FrameView::Time(time) => Some(time),
+            FrameView::Turn(_) => None,
+        });
+        let times: Vec<f64> = times.collect();
         let options = self.model.options();
         Ok(with_reading_line(path, || loader.stage(&options, &times))?)
     }
 
-    /// Loads a frame of the scene at `path` and applies the options of the command line.
+    /// Loads a frame of the scene at `path` and applies the options of the command line. The camera of a turntable is not
+    /// turned yet.
     ///
     /// # Errors
     /// If the scene cannot be read, is invalid or has no animation, or if a setting is out of range.
@@ -389,9 +455,16 @@ impl Arguments {
         path: &Path,
         frame: Frame,
     ) -> Result<Scene, Error> {
-        let options = LoadOptions {
-            time: Some(frame.time),
-            ..self.model.options()
+        let own = self.model.options();
+        let options = match frame.view {
+            FrameView::Time(time) => LoadOptions {
+                time: Some(time),
+                ..own
+            },
+            FrameView::Turn(_) => LoadOptions {
+                turntable: true,
+                ..own
+            },
         };
         self.settings.load_frame(loader, path, &options, self.spp)
     }
@@ -416,6 +489,9 @@ impl Arguments {
         if self.noise.is_some() {
             renderer.set_noise(self.noise)?;
         }
+        if self.crop.is_some() {
+            renderer.set_region(self.crop)?;
+        }
         Ok(renderer)
     }
 
@@ -429,7 +505,7 @@ impl Arguments {
         let memory_use = MemoryUse {
             checkpoint: self.checkpoint.is_some(),
             resumed: self.checkpoint.as_deref().is_some_and(Path::exists),
-            adaptive: self.noise.is_some(),
+            adaptive: self.noise.is_some() || self.crop.is_some(),
             denoised: self.denoise || has_layer(&[Aov::Denoised]),
             surface_aovs: has_layer(&[Aov::Albedo, Aov::Normal, Aov::Depth]),
             alpha: scene.background == Background::Transparent,
@@ -437,7 +513,8 @@ impl Arguments {
         };
         let options = [
             (memory_use.checkpoint, "--checkpoint"),
-            (memory_use.adaptive, "--noise"),
+            (self.noise.is_some(), "--noise"),
+            (self.crop.is_some(), "--crop"),
             (self.denoise, "--denoise"),
             (!self.layers.is_empty(), "--layers"),
             (memory_use.overlay, "--overlay"),
@@ -500,59 +577,9 @@ impl Arguments {
             stats: self.stats.clone(),
             look: self.look.look(Look::default()),
             debug_view: self.debug_view,
+            region: self.crop,
+            reference: None,
             prints_table: !self.frames.is_sequence(),
         }
     }
-}
-
-/// Returns the message of a usage error on one line, without the prefix `error:` and the usage section. The line ends
-/// with a reference to `raysieve --help`.
-fn usage_message(error: &clap::Error) -> String {
-    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
-        // Clap's message for a second positional argument after the scene is misleading.
-        (ErrorKind::ArgumentConflict, Some(ContextValue::String(found))) => format!(
-            "'{found}': unknown command, or more than one scene; a command (merge, verify, inspect, farm or bench) must \
-             be the first argument; see raysieve --help"
-        ),
-        _ => one_line(&error.to_string()),
-    }
-}
-
-/// Joins the lines of a message of clap into one line. Omits the prefix `error:`, the usage section and irrelevant
-/// tips, and appends a reference to `raysieve --help`.
-fn one_line(message: &str) -> String {
-    let said = message.strip_prefix("error: ").unwrap_or(message);
-    let mut line = String::new();
-    for part in said.lines().map(str::trim) {
-        if part.starts_with("Usage:") {
-            break;
-        }
-        // The tip on values that begin with a dash does not apply: the options that take such values need no `--`.
-        let is_irrelevant = part.starts_with("tip: to pass") || part.starts_with("For more");
-        if part.is_empty() || is_irrelevant {
-            continue;
-        }
-        if !line.is_empty() {
-            line.push_str(if line.ends_with(':') { " " } else { "; " });
-        }
-        line.push_str(&plain_number_error(
-            part.strip_prefix("tip: ").unwrap_or(part),
-        ));
-    }
-    line + "; see raysieve --help"
-}
-
-/// Rewords an error of Rust's integer parser or of clap's range check. Returns other text unchanged.
-fn plain_number_error(text: &str) -> String {
-    if let Some((head, range)) = text.rsplit_once(" is not in ")
-        && let Some((min, max)) = range.split_once("..=")
-        && let Some((head, _)) = head.rsplit_once(": ")
-    {
-        return format!("{head}: must be {min} to {max}");
-    }
-    text.replace("invalid digit found in string", "expected a whole number")
-        .replace(
-            "number too large to fit in target type",
-            "the number is too large",
-        )
 }

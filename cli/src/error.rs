@@ -49,6 +49,19 @@ pub(crate) enum Error {
         /// The reason why the file, folder or output was not written and, where there is one, the remedy.
         problem: String,
     },
+    /// An image that could not be written, whose render was saved in another file.
+    #[error(
+        "{error}; the render is saved, and raysieve merge {} -o {} writes the image",
+        saved.display(), picture.display()
+    )]
+    Rescued {
+        /// The reason why the image was not written.
+        error: Box<Error>,
+        /// Path of the .exr that contains the render.
+        saved: std::path::PathBuf,
+        /// Path of the image.
+        picture: std::path::PathBuf,
+    },
     /// A farm, a render on many machines, failed or could not be submitted.
     #[error("{what}: {problem}")]
     Farm {
@@ -62,7 +75,7 @@ pub(crate) enum Error {
     /// system.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
-    /// A frame of an animation could not be rendered.
+    /// A frame of a sequence could not be rendered.
     #[error("frame {number}: {error}")]
     Frame {
         /// Number of the frame.
@@ -104,6 +117,16 @@ impl Error {
         }
     }
 
+    /// Returns whether a file was not written because the disk, or the user's share of it, is full.
+    pub(crate) fn is_full_disk(&self) -> bool {
+        match self {
+            Error::Scene(error) | Error::Render(raysieve::Error::Scene(error)) => {
+                matches!(error, raysieve_scene::Error::Write { is_full: true, .. })
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the exit code: 2 for wrong usage, an invalid scene or file, a missing GPU, or an output path that cannot
     /// be used, and 1 for other failures.
     pub(crate) fn exit_code(&self) -> u8 {
@@ -116,7 +139,7 @@ impl Error {
             | Error::Write { .. }
             | Error::Farm { .. }
             | Error::Signals(_) => 1,
-            Error::Frame { error, .. } => error.exit_code(),
+            Error::Frame { error, .. } | Error::Rescued { error, .. } => error.exit_code(),
             Error::Render(error) => error.exit_code(),
             Error::Viewer(error) => error.exit_code(),
         }

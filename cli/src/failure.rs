@@ -29,7 +29,8 @@ pub(crate) fn save_part(
     shown: Option<&Scene>,
     outputs: &Outputs,
 ) -> Error {
-    if !renderer.all_gpus_failed() {
+    // The film of a region is not a part.
+    if !renderer.all_gpus_failed() || outputs.region.is_some() {
         return error;
     }
     let samples = renderer.samples_done();

@@ -10,6 +10,8 @@ mod scripts;
 mod slurm;
 mod status;
 
+use std::fs;
+
 use crate::error::Error;
 use rayon::prelude::*;
 use raysieve::render::part::Part;
@@ -60,16 +62,24 @@ pub(crate) fn farm(arguments: &Farm) -> Result<Ending, Error> {
                 .map(|()| Ending::Done)
         }
         Engine::Slurm => {
+            let is_new = fs::symlink_metadata(folder.path()).is_err();
             let Some(_alone) = folder.lock()? else {
                 return Err(folder.error(&format!(
                     "is being submitted by another raysieve process; show its progress with {} --status",
                     folder.command()
                 )));
             };
-            slurm::check_idle(&folder)?;
-            let missing = check_parts(&plan, &folder)?;
-            folder.write(&plan, &scripts)?;
-            submit(&plan, &folder, &missing)
+            let submitted = slurm::check_idle(&folder)
+                .and_then(|()| check_parts(&plan, &folder))
+                .and_then(|missing| {
+                    folder.write(&plan, &scripts)?;
+                    submit(&plan, &folder, &missing)
+                });
+            // Without a job, nothing refers to the folder of a failed submission.
+            if submitted.is_err() && is_new && matches!(folder.jobs(), Ok(None)) {
+                folder.remove();
+            }
+            submitted
         }
     }
 }

@@ -1,14 +1,15 @@
-//! The frames of an animation: `--frames` renders each into an image of its own.
+//! Sequences: `--frames` renders each frame of an animation into an image of its own, and `--turntable` each view of a
+//! camera that circles its target.
 
 use std::{path::Path, sync::atomic::Ordering};
 
 use crate::error::Error;
 use raysieve::render::renderer::Ahead;
-use raysieve_scene::SceneLoader;
+use raysieve_scene::{Scene, SceneLoader};
 
 use crate::{
     Ending,
-    arguments::{Arguments, Frame, Outputs},
+    arguments::{Arguments, Frame, FrameView, Outputs},
     backend_line, headless, note,
     signals::Signals,
 };
@@ -39,6 +40,7 @@ pub(crate) fn render(
         path,
         loader,
         outputs,
+        turntable: None,
         notes: Vec::new(),
     };
     for (index, &frame) in frames.iter().enumerate() {
@@ -68,6 +70,8 @@ struct Sequence<'a> {
     loader: SceneLoader,
     /// Files of the sequence, whose names still lack the number of the frame.
     outputs: Outputs,
+    /// The scene of a turntable, with the camera of its first frame. `None` before that frame and in an animation.
+    turntable: Option<Scene>,
     /// Lines that were printed for earlier frames and are not printed again.
     notes: Vec<String>,
 }
@@ -77,26 +81,39 @@ impl Sequence<'_> {
     fn render(&mut self, frame: Frame, head: &str, signals: &Signals) -> Result<Ending, Error> {
         let arguments = self.arguments;
         let mut outputs = self.outputs.of_frame(frame.number);
-        note(&format!(
-            "{head}, at {:.3} s: {}",
-            frame.time,
-            outputs.picture.display()
-        ));
-        let scene = arguments.load_frame(&mut self.loader, self.path, frame)?;
+        let view = match frame.view {
+            FrameView::Time(time) => format!("{time:.3} s"),
+            FrameView::Turn(degrees) => format!("{degrees:.1}°"),
+        };
+        note(&format!("{head}, at {view}: {}", outputs.picture.display()));
+        let mut scene = match self.turntable.take() {
+            Some(scene) => scene,
+            None => arguments.load_frame(&mut self.loader, self.path, frame)?,
+        };
+        let camera = scene.camera;
+        if let FrameView::Turn(degrees) = frame.view {
+            scene.camera = camera.turned(degrees);
+        }
         outputs.look = arguments.look(&scene);
         outputs.check_apart(&scene)?;
         arguments.check_memory(&scene)?;
         scene.notes.iter().for_each(|line| self.note_once(line));
         let renderer = arguments.renderer(&scene)?;
         self.note_once(&backend_line(&renderer));
-        headless::render(
+        let ending = headless::render(
             renderer,
             &scene,
             arguments.layers(),
             &outputs,
             None,
+            None,
             signals,
-        )
+        )?;
+        if let FrameView::Turn(_) = frame.view {
+            scene.camera = camera;
+            self.turntable = Some(scene);
+        }
+        Ok(ending)
     }
 
     /// Prints a line to standard error unless an earlier frame has printed it.

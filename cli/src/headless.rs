@@ -31,13 +31,19 @@ use raysieve_scene::{LoadProgress, Scene, escaped};
 use raysieve_viewer::overlay;
 
 use crate::{
-    Ending, arguments::Outputs, failure, note, print_result, progress::Progress, signals::Signals,
+    Ending,
+    arguments::Outputs,
+    failure, note, print_result,
+    progress::Progress,
+    rescue,
+    signals::Signals,
     table,
+    tev::{Tev, TevImage},
 };
 
 /// Renders all samples, or stops early at SIGINT, SIGTERM or SIGHUP. Then writes the files and prints the table.
 ///
-/// After a signal before the first sample, nothing is written. If image and checkpoint are the same file, an
+/// With `tev`, the image is shown there while it grows. After a signal before the first sample, nothing is written. If image and checkpoint are the same file, an
 /// interrupted render leaves the checkpoint there. A failure to write the checkpoint is printed and does not end the
 /// render.
 ///
@@ -50,10 +56,13 @@ pub(crate) fn render(
     layers: &[Aov],
     outputs: &Outputs,
     checkpoint: Option<Checkpoint>,
+    tev: Option<Tev>,
     signals: &Signals,
 ) -> Result<Ending, Error> {
     let spp = scene.spp;
     let mut layers = Aovs::trace(scene, renderer.trees(), layers)?;
+    let name = outputs.picture.display().to_string();
+    let mut tev = TevImage::create(tev, name, scene.size, &layers);
     if wants_preview(outputs, &layers) {
         renderer.keep_for_previews();
     }
@@ -67,7 +76,12 @@ pub(crate) fn render(
         signals.received(),
         &mut progress,
         checkpoint.as_mut(),
+        (&mut tev, &mut layers),
     );
+    let rendered = rendered.and_then(|done| {
+        tev.update(&mut renderer, &mut layers)?;
+        Ok(done)
+    });
     progress.finish();
     print_notes(&mut renderer, |line| progress.print(line));
     let done = match rendered {
@@ -89,8 +103,13 @@ pub(crate) fn render(
         // Written first, so that the samples are kept even if one of the files cannot be written.
         writer.write(&mut renderer, &progress, "");
     }
+    // A checkpoint contains the samples already, or the render of a part that its job repeats.
+    let is_safe = checkpoint
+        .as_ref()
+        .is_some_and(|writer| is_picture || writer.last_problem.is_none());
+    let rescue = (!is_safe).then_some(signals);
     if done {
-        let stats = finish(renderer, scene, outputs, &mut layers)?;
+        let stats = finish(renderer, scene, outputs, &mut layers, rescue)?;
         if let Some(noise) = stats.noise.filter(|noise| noise.unconverged_pixels > 0) {
             note(&format!(
                 "raysieve: {} pixels have {spp} samples and have not converged; a larger --spp continues them",
@@ -115,7 +134,7 @@ pub(crate) fn render(
         return Ok(Ending::Interrupted);
     }
     let left = renderer.samples_left();
-    let stats = finish(renderer, scene, outputs, &mut layers)?;
+    let stats = finish(renderer, scene, outputs, &mut layers, rescue)?;
     let pixels = stats.size.map(u64::from).iter().product::<u64>();
     let begun = if stats.noise.is_none() && stats.paths > u64::from(stats.spp) * pixels {
         ", and one more in some pixels"
@@ -127,6 +146,7 @@ pub(crate) fn render(
             "; the same command continues from {}",
             writer.file.path().display()
         ),
+        (None, _) if outputs.region.is_some() => String::new(),
         (None, Some(PictureFormat::Exr)) if stats.noise.is_some() => {
             format!("; continue from it with --checkpoint {picture}")
         }
@@ -156,12 +176,13 @@ fn samples_so_far(stats: &Stats, spp: u32) -> String {
 }
 
 /// Renders in steps of about 50 ms until all samples are done or `interrupted` is set. Writes checkpoints when they are
-/// due. Returns whether all samples are done.
+/// due, and shows the image and its layers in tev. Returns whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,
     progress: &mut Progress,
     mut checkpoint: Option<&mut CheckpointWriter>,
+    (tev, layers): (&mut TevImage, &mut Aovs),
 ) -> Result<bool, Error> {
     while !interrupted.load(Ordering::Relaxed) {
         if !renderer.advance()? {
@@ -173,6 +194,9 @@ fn advance_until(
             && writer.file.is_due()
         {
             writer.write(renderer, progress, "; the render continues");
+        }
+        if tev.is_due() {
+            tev.update(renderer, layers)?;
         }
     }
     Ok(renderer.progress() >= 1.0)
@@ -222,12 +246,13 @@ fn wants_preview(outputs: &Outputs, layers: &Aovs) -> bool {
 /// statistics.
 ///
 /// If the files need a denoised image, adds it to `layers`. A note on standard error says whether there were enough
-/// samples to denoise.
+/// samples to denoise. `rescue` is that of [`write_files`].
 pub(crate) fn finish(
     mut renderer: Renderer,
     scene: &Scene,
     outputs: &Outputs,
     layers: &mut Aovs,
+    rescue: Option<&Signals>,
 ) -> Result<Stats, Error> {
     let counts = match outputs.debug_view {
         DebugView::Samples => renderer.sample_counts()?,
@@ -256,40 +281,59 @@ pub(crate) fn finish(
         });
     }
     let part = renderer.into_part()?;
-    write_files(&part, outputs, layers, debug_image.as_ref())?;
+    write_files(&part, outputs, layers, debug_image.as_ref(), rescue)?;
     Ok(part.header.stats)
 }
 
 /// Writes the image and the statistics. Prints the table to standard output, even if a file cannot be written, unless
 /// the image is a frame of a sequence.
 ///
-/// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`.
+/// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`. With
+/// `rescue`, the signals of this process, a render whose image cannot be written is kept: see [`rescue::keep`].
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,
     layers: &Aovs,
     debug_image: Option<&DebugImage>,
+    rescue: Option<&Signals>,
 ) -> Result<(), Error> {
     let stats = &Stats {
         denoise_ms: layers.preview().map(|preview| preview.milliseconds),
         ..part.header.stats.clone()
     };
     let (picture, look) = (&outputs.picture, outputs.look);
-    let picture_written = match debug_image {
-        Some(image) => output::write_debug_image(picture, image, stats, &|display, stats| {
-            overlay::draw_legend(display, &image.legend);
-            overlay::annotate(display, stats, look);
-        }),
-        None => output::write_picture(picture, part, look, layers, &|display, stats| {
-            overlay::annotate(display, stats, look);
-        }),
+    let write_picture = || {
+        let written = match (debug_image, outputs.region) {
+            (None, Some(region)) => output::write_region(picture, part, region, look, layers),
+            (Some(image), _) => {
+                output::write_debug_image(picture, image, stats, &|display, stats| {
+                    overlay::draw_legend(display, &image.legend);
+                    overlay::annotate(display, stats, look);
+                })
+            }
+            (None, None) => {
+                output::write_picture(picture, part, look, layers, &|display, stats| {
+                    overlay::annotate(display, stats, look);
+                })
+            }
+        };
+        written.map_err(Error::from)
     };
+    // The part of a region cannot be merged.
+    let rescue = rescue.filter(|_| outputs.region.is_none());
+    let picture_written = write_picture().or_else(|error| match rescue {
+        Some(signals) => rescue::keep(error, part, outputs, layers, signals, write_picture),
+        None => Err(error),
+    });
     let stats_written = write_stats(stats, outputs);
     if outputs.prints_table {
         print_result(&table::final_table(stats))?;
     }
     picture_written?;
     print_result(&format!("image        {}\n", outputs.picture.display()))?;
+    if let Some(reference) = &outputs.reference {
+        reference.compare(part, look, picture)?;
+    }
     stats_written
 }
 

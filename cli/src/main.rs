@@ -3,18 +3,23 @@
 
 mod bench;
 mod arguments;
+mod compare;
 mod error;
 mod failure;
 mod farm;
+mod flip;
 mod frames;
+mod generate;
 mod headless;
 mod inspect;
 mod merge;
 #[cfg(feature = "serve")]
 mod page;
 mod progress;
+mod rescue;
 mod signals;
 mod table;
+mod tev;
 mod verify;
 
 use std::{
@@ -28,6 +33,7 @@ use std::{
 #[cfg(feature = "window")]
 use arguments::Outputs;
 use arguments::{Arguments, Command};
+use compare::Reference;
 use error::Error;
 use raysieve::{
     devices,
@@ -48,6 +54,7 @@ use raysieve_viewer::{
     window::{self, WindowOutcome},
 };
 use signals::Signals;
+use tev::Tev;
 
 /// The outcome of a run without an error. The discriminant is the exit code of the process: 0 or 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +89,10 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         (Some(Command::Inspect(inspect)), _) => inspect::inspect(inspect).map(|()| Ending::Done),
         (Some(Command::Farm(arguments)), _) => farm::farm(arguments),
         (Some(Command::Bench(arguments)), _) => bench::bench(arguments),
+        (Some(Command::Completions(arguments)), _) => {
+            generate::completions(arguments).map(|()| Ending::Done)
+        }
+        (Some(Command::Man(arguments)), _) => generate::man(arguments).map(|()| Ending::Done),
         (None, Some(scene)) if !arguments.list_devices => {
             match (&arguments.write_scene, arguments.frames.frames()) {
                 (Some(path), _) => write_scene(arguments, scene, path),
@@ -102,6 +113,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if arguments.writes_picture() {
         outputs.check_picture()?;
     }
+    if arguments.compare.is_some() {
+        atomic_file::check_place(&compare::map_path(&outputs.picture))?;
+    }
     let has_window = arguments.serve.is_none() && arguments.wants_window();
     #[cfg(not(feature = "serve"))]
     if arguments.serve.is_some() {
@@ -113,9 +127,12 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     // An address in use is reported before the scene is loaded, which can take long.
     #[cfg(feature = "serve")]
     let server = arguments.serve.map(Server::bind).transpose()?;
+    let tev = arguments.tev.as_deref().map(Tev::connect).transpose()?;
     let ahead = Ahead::open(arguments.backend());
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
+    let read = |path| Reference::read(path, scene.size);
+    outputs.reference = arguments.compare.as_deref().map(read).transpose()?;
     if arguments.writes_picture() {
         outputs.check_apart(&scene)?;
     }
@@ -152,7 +169,9 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     };
     let layers = arguments.layers();
     let signals = Signals::watch()?;
-    headless::render(renderer, &scene, layers, &outputs, checkpoint, &signals)
+    headless::render(
+        renderer, &scene, layers, &outputs, checkpoint, tev, &signals,
+    )
 }
 
 /// Writes the model `scene` as a scene file at `path`, which must not exist, and prints that path.
@@ -211,7 +230,15 @@ fn show_window(
             ));
             outputs.check_picture()?;
             outputs.check_apart(scene)?;
-            headless::render(renderer, scene, &[], outputs, None, &Signals::watch()?)
+            headless::render(
+                renderer,
+                scene,
+                &[],
+                outputs,
+                None,
+                None,
+                &Signals::watch()?,
+            )
         }
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
     }
     progress.finish_and_clear();
     merged.map_or(Ok(()), |part| {
-        headless::write_files(&part, &outputs, &layers_kept, None)
+        headless::write_files(&part, &outputs, &layers_kept, None, None)
     })
 }
 

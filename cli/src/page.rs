@@ -68,6 +68,7 @@ pub(crate) fn show(
         &scene,
         outputs,
         &mut Aovs::trace(&scene, None, &[])?,
+        Some(signals),
     )?;
     if stats.spp < scene.spp && stats.noise.is_none() {
         note(&format!(

@@ -130,8 +130,12 @@ impl Renderer {
                 }
                 Aov::Denoised if aovs.preview().is_none() => continue,
                 _ => {
-                    let values = aovs.values(layer, width * height).unwrap_or_default();
-                    floats(py, values.into_iter())
+                    let channels = 0..layer.channels().len();
+                    let pixel = |pixel| {
+                        let value = |number| aovs.value(layer, number, pixel);
+                        channels.clone().map(value).collect::<Vec<f32>>()
+                    };
+                    floats(py, (0..width * height).flat_map(pixel))
                 }
             };
             result.set_item(layer.name(), values)?;

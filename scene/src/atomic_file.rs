@@ -79,16 +79,19 @@ fn refused(path: &Path, problem: &str) -> Error {
 }
 
 fn not_written(path: &Path, error: &io::Error) -> Error {
+    let is_full = matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    );
     let remedy = match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "free some space or name another place"
-        }
+        _ if is_full => "free some space or name another place",
         io::ErrorKind::FileTooLarge => "allow larger files (ulimit -f) or name another place",
         _ => "name another place",
     };
     Error::Write {
         path: path.to_owned(),
         problem: format!("not written: {error}; {remedy}"),
+        is_full,
     }
 }
 

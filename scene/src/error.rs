@@ -42,6 +42,8 @@ pub enum Error {
         path: std::path::PathBuf,
         /// Cause and remedy on one line, without the path.
         problem: String,
+        /// Whether the disk, or the user's share of it, is full, so that a later attempt may succeed.
+        is_full: bool,
     },
 }
 

@@ -29,6 +29,8 @@ pub struct LoadOptions {
     pub up: UpAxis,
     /// Direction from which the camera looks; `None` for the camera of the file, or the default direction.
     pub camera_from: Option<CameraFrom>,
+    /// Whether a view of the whole model shows it completely from every azimuth, so that the camera can circle it.
+    pub turntable: bool,
     /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for that of the file or the default. It is an error
     /// for a file whose camera is orthographic.
     pub fov_degrees: Option<f32>,

@@ -1,6 +1,8 @@
 //! The schedule of an adaptive render: which round is in progress, and the results of earlier rounds. Imports
 //! `pixel_noise`, `pixel_stats`, `path`.
 //!
+//! A schedule without a goal has a single round, which gives all samples to a list of pixels.
+//!
 //! A round gives the same number of samples to every pixel that has not converged. Its pairs are scheduled like those
 //! of an image of these pixels. The ends of rounds are fixed, so which samples a pixel gets depends on that pixel
 //! alone. A *pair* is one sample of one pixel.
@@ -77,8 +79,8 @@ pub struct RoundResult {
 /// Progress of an adaptive render.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// The convergence criterion.
-    pub(crate) goal: ConvergenceGoal,
+    /// The convergence criterion; `None` gives every listed pixel all samples, in one round.
+    pub(crate) goal: Option<ConvergenceGoal>,
     /// Maximum number of samples per pixel.
     limit: u32,
     /// Number of pixels that are rendered.
@@ -134,7 +136,7 @@ pub fn in_tiles((width, height): (u32, u32)) -> Vec<u32> {
 
 impl Schedule {
     /// Returns the schedule of a render of `pixel_count` pixels without samples, each of which gets at most `limit`.
-    pub(crate) fn new(goal: ConvergenceGoal, limit: u32, pixel_count: u32) -> Schedule {
+    pub(crate) fn new(goal: Option<ConvergenceGoal>, limit: u32, pixel_count: u32) -> Schedule {
         Schedule {
             goal,
             limit,
@@ -231,9 +233,22 @@ impl Schedule {
         self.done = done;
     }
 
+    /// Returns the number of samples per pixel after the round in progress. The limit is not applied.
+    fn round_end(&self) -> u64 {
+        match self.goal {
+            Some(_) => samples_after(self.number + 1),
+            None => u64::MAX,
+        }
+    }
+
+    /// Returns the number of pixels that are rendered.
+    pub(crate) fn pixel_count(&self) -> u32 {
+        self.pixel_count
+    }
+
     /// Returns the number of pairs of the round, up to the limit of samples or a requested stop.
     pub(crate) fn end(&self) -> u64 {
-        let last = samples_after(self.number + 1).min(u64::from(self.limit));
+        let last = self.round_end().min(u64::from(self.limit));
         let end = (last - u64::from(self.first_sample())) * u64::from(self.listed);
         match self.stop {
             Some((number, pairs)) if number == self.number => end.min(pairs),
@@ -246,16 +261,16 @@ impl Schedule {
     ///
     /// A round that the limit cuts short is not tested for convergence, as it would not be with a higher limit.
     pub(crate) fn is_complete(&self) -> bool {
-        let cut = samples_after(self.number + 1) > u64::from(self.limit);
+        let cut = self.round_end() > u64::from(self.limit);
         let stops = self.stop.is_some_and(|(number, _)| number == self.number);
         self.listed == 0 || self.done >= self.end() && (cut || stops)
     }
 
-    /// Returns the parameters for the convergence test after the round in progress.
+    /// Returns the parameters for the convergence test after the round in progress. A schedule without a goal runs none.
     pub(crate) fn round(&self) -> ConvergenceTest {
         ConvergenceTest {
-            noise: self.goal.noise,
-            brightness_offset: self.goal.brightness_offset,
+            noise: self.goal.map_or(0.0, |goal| goal.noise),
+            brightness_offset: self.goal.map_or(0.0, |goal| goal.brightness_offset),
             number: self.number,
             before: self.first_sample(),
             after: samples_after(self.number + 1) as u32,
@@ -312,7 +327,7 @@ impl Schedule {
     /// Returns whether the number of missing samples can be estimated: noise is known, or the limit comes before the
     /// first test.
     pub(crate) fn has_progress(&self) -> bool {
-        self.has_error() || samples_after(2) > u64::from(self.limit)
+        self.goal.is_none() || self.has_error() || samples_after(2) > u64::from(self.limit)
     }
 
     /// Returns the estimated fraction of the render that is done, 0..=1; 1 only once it is complete.

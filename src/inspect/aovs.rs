@@ -72,7 +72,7 @@ impl Aov {
     }
 
     /// Returns the names of the AOV's EXR channels.
-    pub(crate) fn channels(self) -> &'static [&'static str] {
+    pub fn channels(self) -> &'static [&'static str] {
         match self {
             Aov::Albedo => &["albedo.R", "albedo.G", "albedo.B"],
             Aov::Normal => &["normal.X", "normal.Y", "normal.Z"],
@@ -203,25 +203,12 @@ impl Aovs {
         self.preview.as_ref()
     }
 
-    /// Returns the values of an AOV, channel by channel of each pixel, rows from the top: three per pixel of a color or
-    /// a normal, otherwise one. `None` if the AOV was not requested, or if it is [`Aov::Samples`], which the film
-    /// counts. All values are 0 if the denoised image is missing.
-    pub fn values(&self, aov: Aov, pixel_count: u32) -> Option<Vec<f32>> {
-        if aov == Aov::Samples || !self.requested.contains(&aov) {
-            return None;
-        }
-        let channels = 0..aov.channels().len();
-        let pixel = |pixel| {
-            channels
-                .clone()
-                .map(move |number| self.value(aov, number, pixel))
-        };
-        Some((0..pixel_count).flat_map(pixel).collect())
-    }
-
-    /// Returns the value of channel `number` of an AOV at a pixel, given by its row-major index. It is 0 for
+    /// Returns the value of channel `number` of a requested AOV at a pixel, given by its row-major index. It is 0 for
     /// [`Aov::Samples`], which the film counts, and for a missing denoised image.
-    pub(crate) fn value(&self, aov: Aov, number: usize, pixel: u32) -> f32 {
+    ///
+    /// # Panics
+    /// If the AOV is not requested, or has no such channel or pixel.
+    pub fn value(&self, aov: Aov, number: usize, pixel: u32) -> f32 {
         let pixel = pixel as usize;
         match aov {
             Aov::Albedo => self.pixels[pixel].albedo[number],

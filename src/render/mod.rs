@@ -6,5 +6,6 @@ pub mod checkpoint;
 pub mod memory_use;
 pub mod output;
 pub mod part;
+pub mod region;
 pub mod renderer;
 pub mod stats;

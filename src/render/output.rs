@@ -3,6 +3,8 @@
 //! Files are written atomically: to a temporary file in the same folder, which is synced and renamed, and then the
 //! folder is synced. A crash, a full disk or a loss of power leaves the previous file intact.
 
+mod crop;
+
 use std::{
     fs,
     io::{self, Write},
@@ -28,6 +30,8 @@ use crate::{
     },
     scene::{Scene, SceneFile, atomic_file::write_whole},
 };
+
+pub use crop::write_region;
 
 /// The format of a picture file, determined by its extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -264,7 +264,7 @@ impl Part {
     }
 
     /// Returns the number of samples of a pixel on this film.
-    fn samples_of(&self, pixel: u32) -> u32 {
+    pub(crate) fn samples_of(&self, pixel: u32) -> u32 {
         match &self.pixel_stats {
             Some(pixel_stats) => pixel_stats.sample_counts[pixel as usize],
             None => self.header.samples.of_pixel(pixel),

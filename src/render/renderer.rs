@@ -26,6 +26,7 @@ use crate::{
     device::render_scene::RenderScene,
     render::{
         part::Samples,
+        region::Region,
         stats::{DeviceStats, Stats},
     },
     scene::{self, Scene},
@@ -62,6 +63,8 @@ pub struct Renderer {
     max_bounces: u32,
     /// The pixels to render; all of them except for verification.
     pixels: Pixels,
+    /// The rectangle of pixels to which the render is restricted; `None` renders the whole image.
+    region: Option<Region>,
     /// The (pixel, sample) pairs to render, as a range of pair numbers: all pixels of sample 0, then those of sample 1,
     /// and so on.
     range: Range<u64>,
@@ -74,7 +77,7 @@ pub struct Renderer {
     exposure_stops: f32,
     /// Relative error at which adaptive sampling stops at a pixel; `None` gives every pixel all samples.
     goal: Option<ConvergenceGoal>,
-    /// Progress of adaptive sampling; `None` without it. While this is set, `done` is unused.
+    /// Progress of adaptive sampling, or of a render of a region; `None` without them. While this is set, `done` is unused.
     rounds: Option<Schedule>,
     /// Counts and stage times of the waves that have finished.
     stats: Stats,
@@ -133,6 +136,7 @@ impl Renderer {
             seed: scene.seed,
             max_bounces: scene.max_bounces,
             pixels: Pixels::all(scene.size),
+            region: None,
             range: Samples::first(scene.spp, width * height).ranges()[0].clone(),
             by_megakernel: false,
             done: 0,

@@ -11,6 +11,7 @@ mod cuda;
 mod gpus;
 mod matrix;
 mod previews;
+mod regions;
 mod adaptive_on_gpus;
 mod sort_tuner;
 
@@ -54,6 +55,10 @@ fn main() {
         .test(
             "adaptive_previews_are_identical_every_time",
             previews::adaptive_previews_are_identical_every_time,
+        )
+        .test(
+            "a_region_has_the_film_of_the_whole_image",
+            regions::a_region_has_the_film_of_the_whole_image,
         )
         .test(
             "different_images_have_different_hashes",
@@ -102,6 +107,10 @@ fn main() {
         .gpu(
             "adaptive_films_match_the_cpus_on_cuda",
             adaptive::adaptive_films_match_the_cpus_on_cuda,
+        )
+        .gpu(
+            "a_region_has_the_cpus_film_on_cuda",
+            regions::a_region_has_the_cpus_film_on_cuda,
         )
         .gpu(
             "previews_match_the_cpus_on_cuda",
@@ -194,6 +203,12 @@ fn main() {
             gpus::several(),
             "several_gpus_give_the_cpus_adaptive_film",
             adaptive_on_gpus::several_gpus_give_the_cpus_adaptive_film,
+        )
+        .needs(
+            "no two GPUs",
+            gpus::several(),
+            "a_region_has_the_cpus_film_on_several_gpus",
+            regions::a_region_has_the_cpus_film_on_several_gpus,
         )
         .needs(
             "no two GPUs",

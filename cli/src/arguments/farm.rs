@@ -7,10 +7,11 @@ use std::{
 
 use crate::error::Error;
 use clap::{Args, ValueEnum};
-use raysieve_scene::{LoadOptions, Scene};
+use raysieve_scene::Scene;
 
 use super::{
     machine::Machine,
+    model::ModelArguments,
     scene::SceneArguments,
     values::{MIN_INTERVAL, MIN_TIME_LIMIT, duration_from, part_path, scene_path},
 };
@@ -27,7 +28,7 @@ use super::{
     override_usage = "raysieve farm SCENE -o FILE [OPTIONS]\n       raysieve farm -o FILE [--status]",
     after_long_help = "\
 Examples:
-  raysieve farm scenes/cornell.ron --spp 65536 --parts 64 -o box.exr --gpus-per-task 1 --time 2h
+  raysieve farm scenes/cornell.ron --spp 65536 --parts 64 -o box.exr --gpus-per-task 1 --time-limit 2h
           submits 64 Slurm jobs of 1024 samples per pixel, and one that merges them
   raysieve farm -o box.exr --status
           shows their progress until box.exr is complete or a part has failed
@@ -83,6 +84,9 @@ pub(crate) struct Farm {
     settings: SceneArguments,
 
     #[command(flatten)]
+    model: ModelArguments,
+
+    #[command(flatten)]
     on: Machine,
 
     /// The options of [`Machine`] that the command line sets explicitly, as words. The command of each part repeats
@@ -93,6 +97,10 @@ pub(crate) struct Farm {
     /// without a scene.
     #[arg(skip)]
     pub(super) scene_options: Vec<String>,
+    /// The options of [`ModelArguments`] that the command line sets explicitly, as words with absolute paths. The
+    /// command of each part repeats them.
+    #[arg(skip)]
+    pub(crate) model_options: Vec<String>,
 
     /// Path of raysieve on the machines of the jobs [default: the path of this program; with Kubernetes, raysieve]
     #[arg(long, value_name = "PATH", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
@@ -123,7 +131,7 @@ pub(crate) struct Farm {
     /// [default: the cluster's]
     #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_TIME_LIMIT), allow_hyphen_values = true,
         requires = "scene", help_heading = "Jobs")]
-    pub(crate) time: Option<Duration>,
+    pub(crate) time_limit: Option<Duration>,
 
     /// Slurm partition [default: the cluster's]
     #[arg(long, value_name = "NAME", value_parser = script_word, requires = "scene", help_heading = "Jobs")]
@@ -171,21 +179,29 @@ pub(crate) enum Engine {
 }
 
 impl Farm {
-    /// Loads the scene at `path`. Overrides the settings that the command line gives: size, samples per pixel, maximum
-    /// number of bounces, clamping and seed.
+    /// Loads the scene at `path` with the options of the command line.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
-        self.settings.load(path, &LoadOptions::default(), self.spp)
+        self.settings.load(path, &self.model.options(), self.spp)
+    }
+
+    /// Returns the files that the options name, besides the scene.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        self.model
+            .options()
+            .environment
+            .map_or_else(Vec::new, |environment| vec![environment.path])
     }
 
     /// Returns [`Error::Usage`] for options that do not apply.
     ///
-    /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`] and [`Machine`]
-    /// are errors. Options for Slurm are errors with `--engine kubernetes`, and options for Kubernetes are errors
+    /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`],
+    /// [`ModelArguments`] and [`Machine`] are errors. Options for Slurm are errors with `--engine kubernetes`, and options for Kubernetes are errors
     /// without it.
     pub(super) fn check(&self) -> Result<(), Error> {
         let given = self
             .scene_options
             .iter()
+            .chain(&self.model_options)
             .chain(&self.machine_options)
             .next();
         match (&self.scene, given) {
@@ -211,7 +227,7 @@ impl Farm {
             Engine::Kubernetes => (
                 Engine::Slurm,
                 [
-                    ("--time", self.time.is_some()),
+                    ("--time-limit", self.time_limit.is_some()),
                     ("--partition", self.partition.is_some()),
                     ("--account", self.account.is_some()),
                     ("--sbatch", !self.sbatch.is_empty()),

@@ -16,12 +16,16 @@ Examples:
           shows a glTF model in another material variant, from its second camera
   raysieve fox.glb --animation Walk --frames 0..48 --fps 30 -o fox.png
           renders the frames fox.0000.png to fox.0047.png of an animation
+  raysieve shoe.glb --turntable 36 -o shoe.png
+          renders shoe.0000.png to shoe.0035.png, once around the model
   raysieve scenes/cornell.ron --size 1024x1024 --spp 256 -o box.exr --stats box.json
           writes an image in linear color, and its statistics
   raysieve scenes/mesh.ron --backend cpu --compaction off --headless --overlay
           writes mesh.png with the statistics drawn on it, rendered on the CPU without compaction
   raysieve scenes/cornell.ron --noise 0.01 --spp 16384 -o box.exr
           renders until each pixel has an estimated error of 1 %, or 16384 samples
+  raysieve scenes/cornell.ron --crop 200,300,128x64 -o detail.png
+          renders a region, with the pixels of the whole image
   raysieve scenes/mesh.ron --backend cuda:all -o mesh.exr
           renders on all GPUs of the machine; the result is the same as on one
   raysieve scenes/cornell.ron --serve 127.0.0.1:8080

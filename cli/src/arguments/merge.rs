@@ -87,6 +87,8 @@ impl Merge {
     /// Returns the files to write. A PNG has exposure 0 and the tone curve `srgb` unless the command line gives others.
     pub(crate) fn outputs(&self) -> Outputs {
         Outputs {
+            region: None,
+            reference: None,
             prints_table: true,
             picture: self.output.clone(),
             stats: self.stats.clone(),

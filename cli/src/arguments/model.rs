@@ -57,43 +57,64 @@ impl ModelArguments {
     }
 }
 
-/// The frames of an animation that are rendered, one image each.
+/// The frames of a sequence that are rendered, one image each: of an animation or of a turntable.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct FrameArguments {
     /// Render frames A to B-1 of an animation, each into an image with its number, such as --frames 0..48 -o fox.png
     /// for fox.0000.png to fox.0047.png; implies --headless [default: one image]
     #[arg(long, value_name = "A..B", value_parser = frame_range, allow_hyphen_values = true,
-        conflicts_with_all = ["time", "samples", "checkpoint", "serve", "scene_hash"], help_heading = "Model")]
+        conflicts_with_all = ["time", "turntable", "samples", "checkpoint", "serve", "scene_hash"], help_heading = "Model")]
     frames: Option<(u32, u32)>,
 
     /// Frames per second of --frames, 0.001 to 1000, such as --fps 30: frame N shows the time N / FPS
     #[arg(long, value_name = "N", value_parser = frame_rate, default_value = "24", requires = "frames",
         help_heading = "Model")]
     fps: f64,
+
+    /// Render N images while the camera circles its target once, from its own azimuth on, such as --turntable 36 -o
+    /// shoe.png for shoe.0000.png to shoe.0035.png; implies --headless [default: one image]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=MAX_TURNTABLE),
+        conflicts_with_all = ["samples", "checkpoint", "serve", "scene_hash"], help_heading = "Model")]
+    turntable: Option<u32>,
 }
 
-/// A frame of an animation.
+/// Maximum number of images of `--turntable`.
+const MAX_TURNTABLE: i64 = 10_000;
+
+/// A frame of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// Number of the frame, which its image has in its name.
     pub(crate) number: u32,
-    /// Time in seconds.
-    pub(crate) time: f64,
+    /// Time or angle of the frame.
+    pub(crate) view: FrameView,
+}
+
+/// The time or the angle of a frame of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FrameView {
+    /// The animations of the scene at this time in seconds.
+    Time(f64),
+    /// The scene from a camera that has circled its target counter-clockwise, seen from above, by this angle in degrees.
+    Turn(f64),
 }
 
 impl FrameArguments {
-    /// Returns the frames to render, one or more. `None` without `--frames`.
+    /// Returns the frames to render, one or more. `None` without `--frames` and `--turntable`.
     pub(crate) fn frames(&self) -> Option<Vec<Frame>> {
-        let (first, end) = self.frames?;
+        let (first, end) = self.frames.or(self.turntable.map(|count| (0, count)))?;
         let frame = |number: u32| Frame {
             number,
-            time: f64::from(number) / self.fps,
+            view: match self.turntable {
+                Some(count) => FrameView::Turn(360.0 * f64::from(number) / f64::from(count)),
+                None => FrameView::Time(f64::from(number) / self.fps),
+            },
         };
         Some((first..end).map(frame).collect())
     }
 
-    /// Returns whether the command line asks for the frames of an animation.
+    /// Returns whether the command line asks for a sequence of images.
     pub(super) fn is_sequence(&self) -> bool {
-        self.frames.is_some()
+        self.frames.is_some() || self.turntable.is_some()
     }
 }

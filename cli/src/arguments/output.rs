@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Error;
+use crate::{compare::Reference, error::Error};
 use clap::Args;
 use raysieve::{
     inspect::debug_view::DebugView,
     picture::tone::Tone,
-    render::output::{self, Look, PictureFormat},
+    render::{
+        output::{self, Look, PictureFormat},
+        region::Region,
+    },
 };
 use raysieve_scene::{Scene, atomic_file};
 
@@ -76,12 +79,16 @@ pub(crate) struct Outputs {
     pub(crate) look: Look,
     /// The debug view to write to a PNG instead of the rendered image. [`DebugView::Light`] selects the rendered image.
     pub(crate) debug_view: DebugView,
+    /// The region of `--crop`, to which the image is restricted. `None` for the whole image.
+    pub(crate) region: Option<Region>,
+    /// The image of `--compare`, with which the rendered image is compared. `None` also until it is read.
+    pub(crate) reference: Option<Reference>,
     /// Whether a render prints its table to the standard output. The frames of a sequence do not.
     pub(crate) prints_table: bool,
 }
 
 impl Outputs {
-    /// Returns the files of a frame of an animation: the same with the number of the frame before the extension, such as
+    /// Returns the files of a frame of a sequence: the same with the number of the frame before the extension, such as
     /// `fox.0012.png`. The number has at least four digits.
     pub(crate) fn of_frame(&self, number: u32) -> Outputs {
         let numbered = |path: &Path| {

@@ -11,7 +11,7 @@ use compaction::select::Strategy;
 use raysieve::{
     inspect::debug_view::DebugView,
     picture::tone::Tone,
-    render::{output::PictureFormat, part::SamplePosition, renderer::SortHits},
+    render::{output::PictureFormat, part::SamplePosition, region::Region, renderer::SortHits},
 };
 use raysieve_scene::{
     Background, CameraFrom, EnvironmentFile, Scene, UpAxis, color::srgb_value, limits::MAX_BOUNCES,
@@ -161,6 +161,27 @@ pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
         let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
         named.ok_or("no such tone curve")
     })
+}
+
+/// Parses a region of an image: column and row of its upper left pixel, and its size, such as `16,0,64x48`. Does not check
+/// that it is inside the image.
+pub(super) fn region(text: &str) -> Result<Region, String> {
+    let mut parts = text.splitn(3, ',').map(str::trim);
+    let parts = (parts.next(), parts.next(), parts.next());
+    let region = match parts {
+        (Some(x), Some(y), Some(sides)) => x.parse().ok().zip(y.parse().ok()).zip(size(sides).ok()),
+        _ => None,
+    };
+    region
+        .map(|((x, y), (width, height))| Region {
+            x,
+            y,
+            width,
+            height,
+        })
+        .ok_or_else(|| {
+            "expected column and row of the upper left pixel, and width and height, such as 16,0,64x48".to_owned()
+        })
 }
 
 /// Parses the (column, row) of a pixel, such as `256,300`. Does not check that the pixel is inside the image.
@@ -401,6 +422,27 @@ pub(super) fn environment(text: &str) -> Result<EnvironmentFile, String> {
             "a strength from 0 to 1e6 after the rotation",
         )? as f32,
     })
+}
+
+/// Returns the text that [`environment`] parses as this map, with an absolute path.
+pub(super) fn environment_text(environment: &EnvironmentFile) -> String {
+    let path = std::path::absolute(&environment.path).unwrap_or_else(|_| environment.path.clone());
+    format!(
+        "{},{},{}",
+        path.display(),
+        environment.rotate_degrees,
+        environment.scale
+    )
+}
+
+/// Parses the name or address of a machine and a port, such as `127.0.0.1:14158` or `localhost:14158`.
+pub(super) fn host_and_port(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected a machine and a port, such as 127.0.0.1:14158".to_owned()),
+    }
 }
 
 /// Parses a background: `env`, `transparent`, or a color as `#rrggbb`, `white`, `gray`, `grey` or `black`, whose radiance is

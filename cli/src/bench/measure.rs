@@ -7,22 +7,22 @@ use std::{
 
 use crate::error::Error;
 use compaction::select::Strategy;
-use glam::Vec3;
 use indicatif::ProgressBar;
 use raysieve::{
-    picture::{Picture, relative_squared_error},
+    picture::relative_squared_error,
     render::{
         part::Samples,
         renderer::{Renderer, SortHits},
         stats::{BounceStats, Stats},
     },
 };
-use raysieve_scene::{Image, Scene, Texels};
+use raysieve_scene::Scene;
 
 use super::results::{ReferenceError, SceneResults, Timing, median_bounces};
 use crate::{
     arguments::{Bench, Method},
     backend_line,
+    compare::read_picture,
     headless::{PROGRESS_STEPS, progress_bar, with_reading_line},
     note,
 };
@@ -105,7 +105,7 @@ pub(super) fn scene(
     let mut results = results_without_times(&scene, &renderer);
     refuse(&results)?;
     let reference = match &arguments.reference {
-        Some(path) => Some((path, read_reference(path, scene.size)?)),
+        Some(path) => Some((path, read_picture(path, scene.size)?)),
         None => None,
     };
 
@@ -157,38 +157,6 @@ fn results_without_times(scene: &Scene, renderer: &Renderer) -> SceneResults {
         reference: None,
         strategies: Vec::new(),
     }
-}
-
-/// Reads the reference image of a scene that is rendered at this width and height.
-///
-/// # Errors
-/// [`Error::File`] if the image cannot be read, has another size, or has no linear values.
-fn read_reference(path: &Path, size: (u32, u32)) -> Result<Picture, Error> {
-    let refused = |problem: String| Error::File {
-        file: path.display().to_string(),
-        problem,
-    };
-    let image = Image::open(path).map_err(refused)?;
-    if (image.width, image.height) != size {
-        return Err(refused(format!(
-            "is {}x{}, but the scene is rendered at {}x{}; give --size {}x{}, or render the reference again",
-            image.width, image.height, size.0, size.1, image.width, image.height
-        )));
-    }
-    let Texels::Floats(texels) = image.texels else {
-        return Err(refused(
-            "does not contain floating-point values; render the reference to an .exr file"
-                .to_owned(),
-        ));
-    };
-    Ok(Picture {
-        width: image.width,
-        height: image.height,
-        pixels: texels
-            .iter()
-            .map(|&[r, g, b, _]| Vec3::new(r, g, b))
-            .collect(),
-    })
 }
 
 /// Renders the unmeasured and the measured frames. Returns the statistics of the measured ones, as one list per method

@@ -132,6 +132,12 @@ impl Folder {
         }
     }
 
+    /// Removes the folder with everything in it. Ignores failures.
+    pub(super) fn remove(&self) {
+        // A folder that remains does no harm: the next submission uses it.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+
     /// Creates the subfolder `name`, or the farm's folder itself if `name` is empty. Does nothing if that folder
     /// exists.
     fn create_dir(&self, name: &str) -> Result<(), Error> {

@@ -10,15 +10,15 @@ use raysieve::render::{
     output,
     part::{Identity, PartHeader, SOFTWARE, SamplePosition, Samples},
 };
-use raysieve_scene::Scene;
+use raysieve_scene::SceneLoader;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    arguments::{Engine, Farm},
+    arguments::{Engine, Farm, load_options},
     headless::with_reading_line,
 };
 
-/// The plan of a farm. The fields up to and including `parts`, except the path `scene`, define the render and must not
+/// The plan of a farm. The fields up to and including `parts`, except `scene` and `model`, define the render and must not
 /// change while the farm continues. Later fields may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +27,11 @@ pub(super) struct Plan {
     pub(super) software: String,
     /// Absolute path of the scene file.
     pub(super) scene: String,
-    /// Hash of the scene, 32 hexadecimal digits.
+    /// Words that are added to the command line of each part and change what is rendered, such as `--camera-from` and
+    /// `35,20`. Their paths are absolute.
+    #[serde(default)]
+    pub(super) model: Vec<String>,
+    /// Hash of the scene with these options, 32 hexadecimal digits.
     pub(super) scene_hash: String,
     /// Width and height of the image in pixels.
     pub(super) size: (u32, u32),
@@ -129,6 +133,7 @@ impl Plan {
         let plan = Plan {
             software: SOFTWARE.to_owned(),
             scene: script_text(&absolute_path(path)?)?,
+            model: script_words(&arguments.model_options)?,
             scene_hash: scene.hash(),
             size: scene.size,
             seed: scene.seed,
@@ -143,17 +148,17 @@ impl Plan {
             engine: arguments.engine,
             gpus_per_task: arguments.gpus_per_task,
             cpus_per_task: arguments.cpus_per_task,
-            time_seconds: arguments.time.map(|time| time.as_secs()),
+            time_seconds: arguments.time_limit.map(|time| time.as_secs()),
             sbatch: arguments.sbatch_options(),
             container: container(arguments)?,
         };
-        plan.check_container()?;
+        plan.check_container(&arguments.files())?;
         Ok(plan)
     }
 
-    /// Returns an [`Error::Setting`] if the scene is outside the mounted volume, or if the path of scene, volume or
-    /// program contains a dollar sign. Does nothing for Slurm.
-    fn check_container(&self) -> Result<(), Error> {
+    /// Returns an [`Error::Setting`] if the scene or one of `files` is outside the mounted volume, or if the path of
+    /// scene, volume or program or an option contains a dollar sign. Does nothing for Slurm.
+    fn check_container(&self, files: &[PathBuf]) -> Result<(), Error> {
         let Some(Container { mount, .. }) = &self.container else {
             return Ok(());
         };
@@ -167,8 +172,21 @@ impl Plan {
                 self.scene
             )));
         }
+        for file in files {
+            let file = absolute_path(file)?;
+            if !file.starts_with(mount) {
+                return Err(refused(format!(
+                    "does not contain {}, which containers need; move it to a folder in the volume",
+                    file.display()
+                )));
+            }
+        }
         let texts = [&self.scene, mount, &self.program];
-        match texts.into_iter().find(|text| text.contains('$')) {
+        match texts
+            .into_iter()
+            .chain(&self.model)
+            .find(|text| text.contains('$'))
+        {
             Some(text) => Err(refused(format!(
                 "{text} contains a dollar sign, which Kubernetes would expand as a variable; rename it"
             ))),
@@ -206,7 +224,8 @@ impl Plan {
     /// version than the one that submitted.
     pub(super) fn check_scene(&self) -> Result<(), Error> {
         let path = Path::new(&self.scene);
-        let mut scene = with_reading_line(path, || Scene::load(path))?;
+        let options = load_options(&self.model)?;
+        let mut scene = with_reading_line(path, || SceneLoader::new(path).load(&options))?;
         scene.set_size(self.size);
         let now = Identity {
             scene_hash: scene.hash(),
@@ -321,6 +340,21 @@ pub(super) fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
         file: path.display().to_string(),
         problem: format!("{error}; check the path"),
     })
+}
+
+/// Returns options of the command line as words that can be written into a script, without quotes.
+///
+/// # Errors
+/// [`Error::Setting`] if one contains control characters.
+fn script_words(words: &[String]) -> Result<Vec<String>, Error> {
+    match words.iter().find(|word| word.contains(char::is_control)) {
+        None => Ok(words.to_vec()),
+        Some(word) => Err(Error::Setting {
+            setting: word.clone(),
+            problem: "contains characters that cannot be written into a script; rename it"
+                .to_owned(),
+        }),
+    }
 }
 
 /// Returns a path as text that can be written into a script, without quotes.

@@ -154,11 +154,13 @@ pub(super) fn set_render(plan: &Plan) -> String {
     let clamp = plan
         .clamp_indirect
         .map_or(String::new(), |max| format!(" --clamp-indirect {max}"));
-    let machine: String = plan
-        .machine
-        .iter()
-        .map(|word| format!(" {}", quoted(word)))
-        .collect();
+    let words = |words: &[String]| -> String {
+        words
+            .iter()
+            .map(|word| format!(" {}", quoted(word)))
+            .collect()
+    };
+    let [model, machine] = [&plan.model, &plan.machine].map(|own| words(own));
     format!(
         "\
 file=parts/$(printf %05d \"$part\").exr
@@ -167,7 +169,7 @@ if [ \"$version\" != {} ]; then
     echo \"raysieve: this machine has $version, and the parts are rendered by {software}: use that version everywhere\" >&2
     exit 2
 fi
-set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bounces}{clamp} \\
+set -- {program} {} --size {width}x{height} --seed {seed} --max-bounces {max_bounces}{clamp}{model} \\
     --samples \"$(({spp} * part / {parts}))..$(({spp} * (part + 1) / {parts}))\" --scene-hash {} \\
     --checkpoint \"$file\" --every {}s -o \"$file\"{machine}
 ",

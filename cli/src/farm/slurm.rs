@@ -346,12 +346,60 @@ fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
         return Ok(String::from_utf8_lossy(&stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&stderr);
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said = lines.collect::<Vec<_>>().join("; ");
-    let said = said.replace(char::is_control, " ");
-    Err(failed(if said.is_empty() {
-        format!("failed: {status}")
-    } else {
-        said
+    let cause = last_cause(program, &said).unwrap_or_else(|| status.to_string());
+    Err(failed(match remedy(program, &said) {
+        Some(remedy) => format!("{cause}; {remedy}"),
+        None => cause,
     }))
+}
+
+/// Returns the cause in the last line that a program of Slurm printed, without the prefixes `sbatch: error: `. Returns
+/// `None` if it printed nothing.
+fn last_cause(program: &str, said: &str) -> Option<String> {
+    let line = said.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    let prefixes = [
+        program,
+        "error",
+        "fatal",
+        "Batch job submission failed",
+        "slurm_load_jobs error",
+    ];
+    let mut cause = line;
+    while let Some((head, rest)) = cause.split_once(": ")
+        && prefixes.contains(&head)
+    {
+        cause = rest;
+    }
+    Some(cause.replace(char::is_control, " "))
+}
+
+/// Returns what a user can do about an error of Slurm. `said` is the standard error of the program. Returns `None` for
+/// an unknown error of a program other than sbatch.
+fn remedy(program: &str, said: &str) -> Option<&'static str> {
+    let said = said.to_lowercase();
+    let remedies = [
+        (
+            &[
+                "configuration source",
+                "slurm controller",
+                "connection refused",
+            ][..],
+            "submit from a machine that reaches the Slurm controller, or print the scripts with --dry-run",
+        ),
+        (
+            &["partition"],
+            "choose one that sinfo lists with --partition",
+        ),
+        (&["account"], "choose one of your accounts with --account"),
+        (
+            &["node configuration", "gres"],
+            "request what a node has with --gpus-per-task and --cpus-per-task",
+        ),
+        (&["time limit"], "choose a shorter --time-limit"),
+    ];
+    let known = remedies
+        .into_iter()
+        .find(|(texts, _)| texts.iter().any(|text| said.contains(text)));
+    known.map(|(_, remedy)| remedy).or((program == "sbatch")
+        .then_some("correct the options of the jobs, or print the scripts with --dry-run"))
 }

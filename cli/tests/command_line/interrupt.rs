@@ -10,10 +10,11 @@ use std::{
 };
 
 use libtest_mimic::Trial;
+use raysieve::render::part::PartHeader;
 
 use crate::{
-    add_tests, assert_refused, disk, folder, mounting, names, program, raysieve, scene, signal,
-    without_gpu_and_display,
+    add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
+    scene, signal, stderr, stdout, without_gpu_and_display,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -26,7 +27,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         file_size_limit_keeps_the_old_file,
         removed_folder_is_reported_on_one_line,
     );
-    add_tests!(trials, if mounting() => full_disk_keeps_the_old_file);
+    add_tests!(trials, if mounting() => full_disk_keeps_the_old_file_and_the_render,
+        render_waits_in_memory_for_space);
 }
 
 /// Arguments for more samples than any test waits for.
@@ -242,10 +244,11 @@ pub(crate) fn small_disk(folder: &Path) -> Command {
     disk(folder, "64k", script)
 }
 
-fn full_disk_keeps_the_old_file() {
+fn full_disk_keeps_the_old_file_and_the_render() {
     let folder = folder();
     let mut command = small_disk(folder.path());
     command.arg(program()).arg(scene("spheres.ron"));
+    command.env("TMPDIR", folder.path());
     let output = command
         .args([
             "--backend",
@@ -269,6 +272,71 @@ fn full_disk_keeps_the_old_file() {
         shown.ends_with("\nold\na.exr\n"),
         "expected the old file and no other: {shown}"
     );
+    // The render is in another folder, and the printed command writes the image.
+    let messages = stderr(&output);
+    let (_, command) = messages
+        .split_once("and raysieve ")
+        .expect("the message names a command");
+    let words = command.split(' ').take(4);
+    assert_done(&run(folder.path(), words));
+    let hash = |name: &str| {
+        let header = PartHeader::read(&folder.path().join(name)).expect("an image");
+        header.stats.film_hash
+    };
+    let expected = [
+        "--backend",
+        "cpu",
+        "--size",
+        "128x128",
+        "--spp",
+        "2",
+        "-o",
+        "b.exr",
+    ];
+    let spheres = scene("spheres.ron");
+    assert_done(&run(
+        folder.path(),
+        [spheres.to_str().expect("a path")].iter().chain(&expected),
+    ));
+    assert_eq!(hash("a.exr"), hash("b.exr"));
+}
+
+/// Checks a render for whose image there is no space, also not in the folder for temporary files.
+fn render_waits_in_memory_for_space() {
+    let folder = folder();
+    // Waits for the line of the program, which runs in the background, then runs `then`.
+    let script = |then: &str| {
+        format!(
+            "head -c 500000 /dev/zero >filler; export TMPDIR=.; \"$@\" 2>log & \
+             until grep -q 'kept in memory' log || ! kill -0 $!; do sleep 0.05; done; {then}; \
+             wait $!; code=$?; cat log >&2; ls; exit $code"
+        )
+    };
+    let render = |then: &str| {
+        let mut command = disk(folder.path(), "512k", &script(then));
+        command.arg(program()).arg(scene("spheres.ron")).args([
+            "--backend",
+            "cpu",
+            "--size",
+            "128x128",
+            "--spp",
+            "2",
+            "-o",
+            "a.exr",
+        ]);
+        command.output().expect("unshare")
+    };
+    let output = render("rm filler");
+    assert_done(&output);
+    assert!(
+        stdout(&output).ends_with("image        a.exr\na.exr\nlog\n"),
+        "{}",
+        stdout(&output)
+    );
+    fs::remove_dir(folder.path().join("disk")).expect("it is empty");
+    let output = render("kill -TERM $!");
+    assert_refused(&output, 1, &["a.exr: not written: No space left"]);
+    assert!(stdout(&output).ends_with("\nfiller\nlog\n"));
 }
 
 fn removed_folder_is_reported_on_one_line() {

@@ -3,6 +3,8 @@
 mod bench;
 mod bench_reference;
 mod checkpoint;
+mod compare;
+mod crop;
 mod denoise;
 mod files;
 #[path = "../../../tests/common/gltf.rs"]
@@ -20,6 +22,8 @@ mod parts;
 #[path = "../../../tests/common/program.rs"]
 mod program;
 mod progress;
+mod tev;
+mod turntable;
 mod usage;
 
 use libtest_mimic::Arguments;
@@ -43,6 +47,10 @@ fn main() {
     inspect::add(&mut trials);
     memory::add(&mut trials);
     models::add(&mut trials);
+    turntable::add(&mut trials);
+    compare::add(&mut trials);
+    crop::add(&mut trials);
+    tev::add(&mut trials);
     lighting::add(&mut trials);
     gpus::add(&mut trials);
     noise_on_gpus::add(&mut trials);

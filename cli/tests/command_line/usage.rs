@@ -1,6 +1,6 @@
 //! Tests of the help, of messages about wrong usage, and of the list of devices.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use libtest_mimic::Trial;
 
@@ -12,6 +12,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         help_describes_every_option_and_every_example_parses,
+        completions_complete_options_and_values,
+        manual_describes_every_option,
         version_is_the_version_of_the_package,
         help_that_cannot_be_printed_is_an_error,
         wrong_usage_is_reported_on_one_line,
@@ -106,6 +108,74 @@ fn described_options(help: &str) -> Vec<String> {
     }
     assert!(!names.is_empty(), "no options in\n{help}");
     names
+}
+
+/// Checks the scripts in the shells that the machine has; bash is always there.
+fn completions_complete_options_and_values() {
+    let folder = folder();
+    let script = |shell: &str| {
+        let output = run(folder.path(), ["completions", shell]);
+        assert_done(&output);
+        let path = folder.path().join(shell);
+        fs::write(&path, &output.stdout).unwrap();
+        (path, stdout(&output))
+    };
+    let (bash, _) = script("bash");
+    let completed = |words: &[&str]| {
+        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
+        let line = format!(
+            ". '{}'; COMP_WORDS=({}); COMP_CWORD={}; _raysieve raysieve '{last}' '{before}'; echo ${{COMPREPLY[@]}}",
+            bash.display(),
+            words.join(" "),
+            words.len() - 1
+        );
+        let output = Command::new("bash").args(["-c", &line]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    assert_eq!(completed(&["raysieve", "--compac"]), "--compaction");
+    assert_eq!(completed(&["raysieve", "far"]), "farm");
+    assert_eq!(completed(&["raysieve", "farm", "--fan"]), "--fan-in");
+    assert_eq!(
+        completed(&["raysieve", "farm", "--engine", "kub"]),
+        "kubernetes"
+    );
+    for (shell, expected) in [
+        ("zsh", "#compdef raysieve"),
+        ("fish", "complete -c raysieve"),
+        ("elvish", "raysieve"),
+        ("powershell", "raysieve"),
+    ] {
+        let (path, text) = script(shell);
+        assert!(text.contains(expected), "{shell}: {text}");
+        assert!(text.contains("camera-from"), "{shell}: {text}");
+        // A shell that is not installed cannot check its script.
+        if let Ok(output) = Command::new(shell).arg("-n").arg(path).output() {
+            assert!(output.status.success(), "{shell}: {}", stderr(&output));
+        }
+    }
+}
+
+fn manual_describes_every_option() {
+    let folder = folder();
+    let help = stdout(&run(folder.path(), ["--help"]));
+    let pages = [vec![], vec!["farm".to_owned()], vec!["bench".to_owned()]];
+    for page in pages {
+        let output = run(folder.path(), [&["man".to_owned()], &page[..]].concat());
+        assert_done(&output);
+        let text = stdout(&output).replace('\\', "");
+        let name = [&["raysieve".to_owned()], &page[..]].concat().join("-");
+        assert!(text.contains(&format!(".TH {name} 1")), "{text}");
+        let help = match &page[..] {
+            [] => help.clone(),
+            page => stdout(&run(folder.path(), [page, &["--help".to_owned()]].concat())),
+        };
+        for option in described_options(&help) {
+            assert!(text.contains(&option), "{name}: {option} is missing");
+        }
+    }
+    for command in commands(&help) {
+        assert_done(&run(folder.path(), ["man", &command]));
+    }
 }
 
 fn version_is_the_version_of_the_package() {
@@ -204,7 +274,7 @@ fn wrong_usage_is_reported_on_one_line() {
             &["'0s'", "from 1ms"],
         ),
         (
-            &["farm", "a.ron", "-o", "a.exr", "--time", "0s"],
+            &["farm", "a.ron", "-o", "a.exr", "--time-limit", "0s"],
             &["'0s'", "from 1s"],
         ),
         (
@@ -244,6 +314,12 @@ fn wrong_usage_is_reported_on_one_line() {
             &["a.ron", "--sort-hits", "never"],
             &["never", "auto", "on", "off"],
         ),
+        (
+            &["inspect", "a.ron", "-3,4"],
+            &["'-3'", "no negative number"],
+        ),
+        (&["completions", "csh"], &["'csh'", "bash", "zsh", "fish"]),
+        (&["man", "farming"], &["'farming'", "no such command"]),
         (&["a.ron", "-o", "a.jpg"], &["a.jpg", ".png", ".exr"]),
         (&["a.ron", "-o", "a"], &["'a'", ".png", ".exr"]),
         (&["a.ron", "--stats", "a.txt"], &["a.txt", ".json"]),

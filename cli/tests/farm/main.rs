@@ -3,6 +3,7 @@
 mod cluster;
 mod faults;
 mod kubernetes;
+mod options;
 #[path = "../../../tests/common/program.rs"]
 mod program;
 mod scripts;
@@ -19,6 +20,7 @@ fn main() {
     let mut trials = Vec::new();
     slurm::add(&mut trials);
     scripts::add(&mut trials);
+    options::add(&mut trials);
     kubernetes::add(&mut trials);
     faults::add(&mut trials);
     submission::add(&mut trials);

@@ -48,7 +48,7 @@ pub(crate) fn farm(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 /// Returns the scripts that a dry run prints, by name.
-fn printed(folder: &Path, arguments: &[&str]) -> Vec<(String, String)> {
+pub(crate) fn printed(folder: &Path, arguments: &[&str]) -> Vec<(String, String)> {
     let output = farm(folder, &[arguments, &["--dry-run"]].concat());
     assert_done(&output);
     let text = stdout(&output);
@@ -63,7 +63,7 @@ fn printed(folder: &Path, arguments: &[&str]) -> Vec<(String, String)> {
 }
 
 /// Runs a script as a task of an array, in the farm's folder.
-fn task(farm: &Path, script: &str, number: u32) -> Output {
+pub(crate) fn task(farm: &Path, script: &str, number: u32) -> Output {
     let mut shell = Command::new("sh");
     without_gpu_and_display(&mut shell)
         .current_dir(farm)
@@ -78,7 +78,7 @@ fn task(farm: &Path, script: &str, number: u32) -> Output {
 }
 
 /// Writes the scripts into the folder of the farm.
-fn write_by_hand(folder: &Path, scripts: &[(String, String)]) -> PathBuf {
+pub(crate) fn write_by_hand(folder: &Path, scripts: &[(String, String)]) -> PathBuf {
     let farm = folder.join("out.farm");
     for name in ["parts", "merged", "logs"] {
         fs::create_dir_all(farm.join(name)).unwrap();
@@ -171,7 +171,7 @@ fn options_are_written_to_the_scripts() {
             "--partition",
             "gpu",
             "--account=me",
-            "--time",
+            "--time-limit",
             "90m",
             "--gpus-per-task",
             "2",
@@ -387,8 +387,8 @@ fn wrong_usage_of_farm_is_reported_on_one_line() {
             &["--parts"],
         ),
         (
-            &[&["box.ron", "-o", "out.exr", "--time", "90"]],
-            &["--time", "30s, 5m or 2h"],
+            &[&["box.ron", "-o", "out.exr", "--time-limit", "90"]],
+            &["--time-limit", "30s, 5m or 2h"],
         ),
         (
             &[&["box.ron", "-o", "out.exr", "--partition", "a b"]],
@@ -410,8 +410,8 @@ fn wrong_usage_of_farm_is_reported_on_one_line() {
         (&[&kubernetes], &["--image"]),
         (&[&kubernetes, &image], &["--claim"]),
         (
-            &[&kubernetes, &image, &claim, &["--time", "2h"]],
-            &["--time", "--engine slurm"],
+            &[&kubernetes, &image, &claim, &["--time-limit", "2h"]],
+            &["--time-limit", "--engine slurm"],
         ),
         (
             &[&kubernetes, &image, &claim, &["--sbatch=--mem=1"]],
@@ -426,13 +426,14 @@ fn wrong_usage_of_farm_is_reported_on_one_line() {
         assert_refused(&farm(folder.path(), &arguments.concat()), 2, expected);
     }
     assert_eq!(names(folder.path()), ["box.ron"]);
-    // Without a cluster, a failed submission leaves only the files that a later attempt uses.
+    // Without a cluster, a failed submission leaves nothing behind.
     let none = Command::new(crate::program())
         .args(["farm", "box.ron", "-o", "out.exr"])
         .current_dir(folder.path())
         .env("PATH", "")
         .output();
     assert_refused(&none.unwrap(), 1, &["scontrol", "not found", "--dry-run"]);
+    assert_eq!(names(folder.path()), ["box.ron"]);
 }
 
 fn status_works_from_files_alone() {
@@ -511,7 +512,7 @@ fn farm_has_help_with_examples() {
         "--engine",
         "--partition",
         "--account",
-        "--time",
+        "--time-limit",
         "--gpus-per-task",
         "--cpus-per-task",
         "--sbatch",

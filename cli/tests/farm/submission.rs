@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         interrupted_submission_is_cancelled,
         concurrent_submission_is_refused,
         status_without_a_submission_is_refused,
+        refused_submission_leaves_nothing_and_says_what_to_do,
     );
 }
 
@@ -151,4 +152,43 @@ fn status_without_a_submission_is_refused() {
         2,
         &["out.farm does not exist: nothing was submitted", "--status"],
     );
+}
+
+fn refused_submission_leaves_nothing_and_says_what_to_do() {
+    let cases = [
+        (
+            "scontrol",
+            "scontrol: error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host\n\
+             scontrol: fatal: Could not establish a configuration source",
+            "scontrol: Could not establish a configuration source; submit from a machine that reaches",
+        ),
+        (
+            "sbatch",
+            "sbatch: error: invalid partition specified: gpus\n\
+             sbatch: error: Batch job submission failed: Invalid partition name specified",
+            "sbatch: Invalid partition name specified; choose one that sinfo lists with --partition",
+        ),
+        (
+            "sbatch",
+            "sbatch: error: strange",
+            "sbatch: strange; correct the options of the jobs, or print the scripts with --dry-run",
+        ),
+    ];
+    for (program, said, expected) in cases {
+        let folder = scene_folder();
+        let folder = folder.path();
+        let mut command = submit(folder);
+        let script = format!("#!/bin/sh\necho '{said}' >&2\nexit 1\n");
+        fs::write(folder.join("bin").join(program), script).unwrap();
+        let output = command.output().unwrap();
+        assert_refused(&output, 1, &[expected]);
+        assert!(!folder.join("out.farm").exists(), "{said}");
+        // A folder that was there before stays.
+        assert_done(&submit(folder).output().unwrap());
+        let mut command = submit(folder);
+        let script = format!("#!/bin/sh\necho '{said}' >&2\nexit 1\n");
+        fs::write(folder.join("bin").join(program), script).unwrap();
+        assert_refused(&command.output().unwrap(), 1, &[expected]);
+        assert!(folder.join("out.farm/farm.json").exists(), "{said}");
+    }
 }

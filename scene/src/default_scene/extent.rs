@@ -2,14 +2,14 @@
 //!
 //! Imports `load_options`, `model` and `scene`.
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 
 use super::upright;
 use crate::{
     LoadOptions,
     load_options::CameraFrom,
     model::{Model, ModelMesh},
-    scene::{Outline, ViewAxes, WholeLens, WholeView},
+    scene::{Outline, ViewAxes, WholeLens, WholeView, turn_about_y},
 };
 
 /// Direction of the camera without another choice: 35° to the right of +z and 20° above.
@@ -21,6 +21,9 @@ pub(crate) const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
 /// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
 /// vertex. Beyond that the corners of the mesh's bounding box are used.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
+
+/// Number of azimuths from which a model on a turntable is examined.
+const TURNS: u32 = 24;
 
 /// The extent of a model, or of a model at several times.
 pub(crate) struct Extent {
@@ -65,6 +68,17 @@ impl Extent {
         let center = (low + high) / 2.0;
         let mut farthest: f64 = 0.0;
         points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
+        if options.turntable {
+            let turns: Vec<DQuat> = (1..TURNS)
+                .map(|turn| turn_about_y(360.0 * f64::from(turn) / f64::from(TURNS)))
+                .collect();
+            points(&mut |point| {
+                let arm = point - center;
+                turns
+                    .iter()
+                    .for_each(|turn| outline.push(center + *turn * arm));
+            });
+        }
         Extent {
             low,
             high,
@@ -98,6 +112,7 @@ impl Extent {
             orthographic: options.orthographic,
             fov_degrees: options.fov_degrees,
             distance: options.camera_from.and_then(|from| from.distance),
+            turntable: options.turntable,
         };
         self.outline.view(center, lens)
     }

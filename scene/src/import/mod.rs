@@ -361,6 +361,7 @@ impl Imported {
             orthographic: options.orthographic,
             fov_degrees: options.fov_degrees,
             distance: from.distance,
+            turntable: options.turntable,
         };
         let framing = Framing::Whole(outline.view((low + high) / 2.0, lens));
         Ok((framing.camera(self.size), Some(framing)))

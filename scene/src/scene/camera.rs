@@ -1,6 +1,6 @@
 //! The camera of a scene: viewpoint, projection, lens and pixel filter.
 
-use glam::Vec3;
+use glam::{DQuat, Vec3};
 use serde::{Deserialize, Serialize};
 
 /// A perspective or orthographic camera, with or without a thin lens.
@@ -120,6 +120,33 @@ impl Camera {
         };
         Camera { projection, ..self }
     }
+
+    /// Returns the camera after it has circled its target about the vertical axis by this angle in degrees,
+    /// counter-clockwise as seen from above. A point in focus moves along.
+    pub fn turned(self, degrees: f64) -> Camera {
+        let turn = turn_about_y(degrees);
+        let target = self.target.as_dvec3();
+        let moved = |point: Vec3| (target + turn * (point.as_dvec3() - target)).as_vec3();
+        let lens = self.lens.map(|lens| Lens {
+            focus: match lens.focus {
+                Focus::Point(point) => Focus::Point(moved(point)),
+                distance @ Focus::Distance(_) => distance,
+            },
+            ..lens
+        });
+        Camera {
+            origin: moved(self.origin),
+            up: (turn * self.up.as_dvec3()).as_vec3(),
+            lens,
+            ..self
+        }
+    }
+}
+
+/// Returns the rotation about +y by this angle in degrees, which turns +z towards +x.
+pub(crate) fn turn_about_y(degrees: f64) -> DQuat {
+    let (sin, cos) = libm::sincos(degrees.to_radians() / 2.0);
+    DQuat::from_xyzw(0.0, sin, 0.0, cos)
 }
 
 /// Returns the angle of view in degrees whose half has the tangent `tan_half`, clamped to 0.001..=179.999.

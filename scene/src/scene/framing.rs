@@ -62,6 +62,8 @@ pub struct WholeLens {
     /// Distance in metres from the camera to the centre of the model's bounding box; `None` for the distance at which
     /// the model fills the image.
     pub distance: Option<f64>,
+    /// Whether the camera's target is on the vertical axis through the centre of the box, about which the camera turns.
+    pub turntable: bool,
 }
 
 /// The coordinate system of a view: three perpendicular unit vectors in world space.
@@ -289,9 +291,18 @@ impl WholeView {
             place[2] = center_back + distance;
         }
         let at = |distance: f64| right * place[0] + up * place[1] + back * distance;
+        let mut target_back = center_back;
+        let level = (1.0 - back.y * back.y).max(0.0).sqrt();
+        if self.lens.turntable && level > 1e-3 {
+            let rise = place[1] - self.center.dot(up);
+            target_back += rise * back.y / level;
+            if target_back >= place[2] {
+                target_back = center_back;
+            }
+        }
         Camera {
             origin: at(place[2]).as_vec3(),
-            target: at(center_back).as_vec3(),
+            target: at(target_back).as_vec3(),
             up: self.axes.camera_up(),
             projection,
             lens: None,

@@ -23,6 +23,7 @@ use glam::Vec3;
 use crate::files::record::SceneFile;
 
 pub use background::Background;
+pub(crate) use camera::turn_about_y;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub use editable_parameters::EditableParameter;
 pub(crate) use framing::Outline;

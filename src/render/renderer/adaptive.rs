@@ -12,6 +12,7 @@ use crate::{
     backend::{Pixels, Plan, Spans},
     render::{
         part::{Part, PartHeader, Samples},
+        region::Region,
         stats::NoiseStats,
     },
 };
@@ -45,7 +46,7 @@ impl Renderer {
     /// # Errors
     /// [`Error::Setting`] if the samples to render are not the first ones, or the error of a device.
     pub(crate) fn set_goal(&mut self, goal: Option<ConvergenceGoal>) -> Result<(), Error> {
-        self.check_range(goal, &self.range)?;
+        self.check_range(goal.is_some() || self.region.is_some(), &self.range)?;
         let before = mem::replace(&mut self.goal, goal);
         let begun = self.restart();
         if begun.is_err() && before.is_none() {
@@ -79,15 +80,33 @@ impl Renderer {
         self.record_counts(taken)
     }
 
-    /// Checks that this range of pair numbers can be rendered to this goal: adaptive sampling needs whole samples from
+    /// Restricts the render to the pixels of a region; `None` renders the whole image. Begins again.
+    ///
+    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the film
+    /// is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as a part.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the region is not inside the image, or if the samples to render are not the first ones.
+    pub fn set_region(&mut self, region: Option<Region>) -> Result<(), Error> {
+        let (width, height) = self.size;
+        if let Some(region) = region.filter(|region| !region.is_inside(self.size)) {
+            return Err(Error::Setting {
+                setting: format!("crop {region}"),
+                problem: format!(
+                    "must have pixels, and all of them inside the image of {width}x{height} pixels"
+                ),
+            });
+        }
+        self.check_range(region.is_some() || self.goal.is_some(), &self.range)?;
+        self.region = region;
+        self.restart()
+    }
+
+    /// Checks that this range of pair numbers can be rendered in rounds of listed pixels, which need whole samples from
     /// the first on.
-    pub(super) fn check_range(
-        &self,
-        goal: Option<ConvergenceGoal>,
-        range: &Range<u64>,
-    ) -> Result<(), Error> {
+    pub(super) fn check_range(&self, in_rounds: bool, range: &Range<u64>) -> Result<(), Error> {
         let pixel_count = u64::from(self.pixel_count());
-        if goal.is_none() || range.start == 0 && range.end.is_multiple_of(pixel_count) {
+        if !in_rounds || range.start == 0 && range.end.is_multiple_of(pixel_count) {
             return Ok(());
         }
         Err(Error::Setting {
@@ -96,20 +115,25 @@ impl Renderer {
                 Samples::of_pairs(range.clone(), self.pixel_count())
             ),
             problem:
-                "to a noise the samples are rendered from the first on; leave out one of the two"
+                "to a noise or in a region the samples are rendered from the first on; leave out one of the two"
                     .to_owned(),
         })
     }
 
-    /// Resets adaptive sampling to the first round. Returns whether it was active before.
+    /// Resets adaptive sampling, or the render of a region, to the first round. Returns whether either was active before.
     pub(super) fn reset_rounds(&mut self) -> bool {
-        let rounds = self.goal.map(|goal| self.first_round(goal));
+        let in_rounds = self.goal.is_some() || self.region.is_some();
+        let rounds = in_rounds.then(|| self.first_round());
         mem::replace(&mut self.rounds, rounds).is_some()
     }
 
-    /// Returns the schedule of a render to this goal, before the first sample.
-    fn first_round(&self, goal: ConvergenceGoal) -> Schedule {
-        Schedule::new(goal, self.limit(), self.pixels.count)
+    /// Returns the schedule of the render, before the first sample.
+    fn first_round(&self) -> Schedule {
+        let all = self.pixels.count;
+        let count = self
+            .region
+            .map_or(all, |region| region.width * region.height);
+        Schedule::new(self.goal, self.limit(), count)
     }
 
     /// Begins adaptive sampling on a black film, or ends it if it was active before and is no longer asked for.
@@ -124,13 +148,11 @@ impl Renderer {
 
     /// Continues adaptive sampling from a part whose film is set.
     pub(super) fn resume_rounds(&mut self, part: &Part) -> Result<(), Error> {
-        let (Some(goal), Some(pixel_stats), Some(noise)) =
-            (self.goal, &part.pixel_stats, &part.header.stats.noise)
-        else {
+        let (Some(pixel_stats), Some(noise)) = (&part.pixel_stats, &part.header.stats.noise) else {
             return Ok(());
         };
         let list = pixel_stats.unfinished(&self.list());
-        let rounds = self.first_round(goal).resumed(noise.round, pixel_stats);
+        let rounds = self.first_round().resumed(noise.round, pixel_stats);
         let begun = self
             .backend
             .begin_adaptive(&rounds, &list, Some(pixel_stats));
@@ -244,12 +266,13 @@ impl Renderer {
     /// Returns the noise statistics during adaptive sampling, otherwise `None`.
     pub(super) fn noise_stats(&self) -> Option<NoiseStats> {
         let rounds = self.rounds.as_ref()?;
+        let goal = rounds.goal?;
         Some(NoiseStats {
-            target: rounds.goal.noise,
-            dark: rounds.goal.brightness_offset,
+            target: goal.noise,
+            dark: goal.brightness_offset,
             estimated: rounds.error(),
             unconverged_pixels: rounds.listed(),
-            mean_samples: rounds.sample_count() as f64 / f64::from(self.pixel_count()),
+            mean_samples: rounds.sample_count() as f64 / f64::from(rounds.pixel_count()),
             max_samples: rounds.max_samples(),
             round: rounds.number(),
             pixel_stats_hash: String::new(),
@@ -266,6 +289,9 @@ impl Renderer {
     /// Returns the indices of the pixels to render, ordered tile by tile.
     fn list(&self) -> Vec<u32> {
         let mut list = in_tiles(self.size);
+        if let Some(region) = self.region {
+            list.retain(|&pixel| region.contains(pixel, self.size.0));
+        }
         if self.pixels.skipped > 0 {
             let mut chosen = vec![false; list.len()];
             self.pixels

@@ -39,7 +39,7 @@ impl Renderer {
                     .to_owned(),
             });
         };
-        self.check_range(self.goal, range)?;
+        self.check_range(self.goal.is_some() || self.region.is_some(), range)?;
         self.pixels = Pixels::all(self.size);
         self.range = range.clone();
         self.restart()
@@ -129,9 +129,10 @@ impl Renderer {
         self.restart()
     }
 
-    /// Sets the picture's size in pixels, selects all samples of the scene, clears the film and begins again.
+    /// Sets the picture's size in pixels, selects all samples and pixels of the scene, clears the film and begins again.
     pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
         self.size = (width, height);
+        self.region = None;
         self.set_samples(&Samples::first(self.spp, width * height))
     }
 }

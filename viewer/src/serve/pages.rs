@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{FromRequestParts, Request, State, WebSocketUpgrade},
-    http::{StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::get,
@@ -14,6 +14,7 @@ use axum::{
 use super::{
     access::{Access, HEADERS},
     broadcast::Broadcaster,
+    connections::Newcomer,
     encode, viewer,
 };
 use crate::chart;
@@ -78,19 +79,30 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .with_state(broadcaster)
 }
 
-/// Passes a request on if it has access, and answers it with status 403 otherwise. Adds the security headers to each
-/// response.
-async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+/// Passes a request on if it has access, and otherwise answers it with status 403 and closes its connection. Adds the
+/// security headers to each response.
+async fn guard(
+    State(access): State<Arc<Access>>,
+    Extension(newcomer): Extension<Newcomer>,
+    request: Request,
+    next: Next,
+) -> Response {
     let checked = access.check(request.headers(), request.uri());
     let mut response = match checked {
         Ok(cookie) => {
+            newcomer.admit();
             let mut response = next.run(request).await;
             if let Some(cookie) = cookie {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
             }
             response
         }
-        Err(why) => refusal(StatusCode::FORBIDDEN, why),
+        Err(why) => {
+            let mut response = refusal(StatusCode::FORBIDDEN, why);
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+            response
+        }
     };
     response.headers_mut().extend(HEADERS);
     response

@@ -1,12 +1,17 @@
 //! Tests of the web page's access control and of the files it serves.
 
-use std::{io::Write, net::TcpListener};
+use std::{
+    io::{Read, Write},
+    net::TcpListener,
+    time::{Duration, Instant},
+};
 
 use libtest_mimic::Trial;
+use tokio::net::TcpSocket;
 
 use crate::{
     program::{add_tests, assert_refused, run},
-    server::{ENDLESS, Program, scene_folder},
+    server::{ENDLESS, Program, TIMEOUT, scene_folder},
     viewer::Viewer,
 };
 
@@ -20,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         the_token_cookie_opens_the_live_view,
         every_run_has_a_new_token,
         malformed_requests_do_not_disturb_the_server,
+        half_open_connections_do_not_lock_viewers_out,
         invalid_addresses_are_refused_in_one_line,
         conflicting_options_are_refused_in_one_line,
     );
@@ -191,6 +197,57 @@ fn malformed_requests_do_not_disturb_the_server() {
         let _ = stream.write_all(noise);
     }
     assert_eq!(program.get("/", &[]).status, 200);
+    assert!(program.is_running());
+}
+
+fn half_open_connections_do_not_lock_viewers_out() {
+    let mut program = Program::start_at("0.0.0.0:0", &ENDLESS);
+    let address = program.address();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .unwrap();
+    let half_open = |source: [u8; 4]| {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((source, 0).into()).unwrap();
+        let stream = runtime.block_on(socket.connect(address)).unwrap();
+        let mut stream = stream.into_std().unwrap();
+        stream.set_nonblocking(false).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.write_all(b"GET /stats.json HTTP/1.1\r\n").unwrap();
+        stream
+    };
+    let mut early = half_open([127, 0, 0, 1]);
+    // Linux accepts connections from the whole loopback network, so that another machine can be imitated.
+    let others = if cfg!(target_os = "linux") { 2 } else { 1 };
+    let start = Instant::now();
+    let mut crowd: Vec<_> = (0..300).map(|_| half_open([127, 0, 0, others])).collect();
+    let token = program.token().to_owned();
+    let page = program.get(&format!("/?token={token}"), &[]);
+    assert_eq!(page.status, 200);
+    let mut viewer = Viewer::join_with(
+        &program,
+        &[("Cookie", &format!("raysieve-{}={token}", address.port()))],
+    )
+    .expect("the live view opens");
+    viewer.picture();
+    // A half-open connection counts as stalled after 10 s, and used to keep others out so long.
+    assert!(start.elapsed() < Duration::from_secs(9));
+    // The oldest of the crowd was closed.
+    let closed = crowd[0].read(&mut [0; 16]);
+    assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
+    if others == 2 {
+        // A connection of another address still completes its request.
+        write!(
+            early,
+            "Host: {address}\r\nCookie: raysieve-{}={token}\r\nConnection: close\r\n\r\n",
+            address.port()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        early.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
     assert!(program.is_running());
 }
 

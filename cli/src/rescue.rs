@@ -1,0 +1,60 @@
+//! The last resort for an image that cannot be written: another folder, or the memory of this process until there is
+//! space.
+
+use std::{env, ffi::OsString, process, thread, time::Duration};
+
+use raysieve::{
+    inspect::aovs::Aovs,
+    render::{
+        output::{self, Look},
+        part::Part,
+    },
+};
+
+use crate::{arguments::Outputs, error::Error, note, signals::Signals};
+
+/// Interval between two attempts to write an image to a full disk.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Keeps the render `part` after its image could not be written because of `error`. First saves it as an .exr in the
+/// folder for temporary files, unless that fails too. After a full disk, then calls `write` at intervals until it
+/// succeeds or a signal arrives.
+///
+/// # Errors
+/// [`Error::Rescued`] if the render was saved elsewhere. Otherwise `error`, if it is none of a full disk or a signal
+/// arrived.
+pub(crate) fn keep(
+    error: Error,
+    part: &Part,
+    outputs: &Outputs,
+    layers: &Aovs,
+    signals: &Signals,
+    write: impl Fn() -> Result<(), Error>,
+) -> Result<(), Error> {
+    let picture = &outputs.picture;
+    let mut name = OsString::from("raysieve-");
+    name.push(picture.file_stem().unwrap_or_default());
+    name.push(format!("-{}.exr", process::id()));
+    let saved = env::temp_dir().join(name);
+    if output::write_picture(&saved, part, Look::default(), layers, &|_, _| {}).is_ok() {
+        return Err(Error::Rescued {
+            error: Box::new(error),
+            saved,
+            picture: picture.clone(),
+        });
+    }
+    if !error.is_full_disk() || signals.were_received() {
+        return Err(error);
+    }
+    note(&format!(
+        "{}; the render is kept in memory and written when there is space; Ctrl-C gives it up",
+        error.line()
+    ));
+    while !signals.were_received() {
+        thread::sleep(RETRY_INTERVAL);
+        if write().is_ok() {
+            return Ok(());
+        }
+    }
+    Err(error)
+}

@@ -1,0 +1,145 @@
+//! Tests of `--compare`, next to the program of the authors of FLIP.
+
+use std::path::Path;
+
+use libtest_mimic::Trial;
+use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, flip};
+use raysieve::picture::{
+    relative_squared_error,
+    tone::{self, Tone},
+};
+
+use crate::{add_tests, assert_done, assert_refused, files::linear, folder, names, stdout};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        comparison_agrees_with_the_reference_implementation_of_flip,
+        image_does_not_differ_from_itself,
+        unusable_image_is_refused_before_the_render,
+    );
+}
+
+/// Returns the error map by the program of the authors, for images as both look at this exposure.
+fn expected_map(folder: &Path, reference: &str, test: &str, stops: f32) -> Vec<f32> {
+    let [reference, test] = [reference, test].map(|name| {
+        let picture = linear(&folder.join(name));
+        let rgba = tone::to_srgb8(&picture, stops, Tone::Srgb);
+        let (pixels, _) = rgba.as_chunks::<4>();
+        let rgb: Vec<u8> = pixels.iter().flat_map(|&[r, g, b, _]| [r, g, b]).collect();
+        FlipImageRgb8::with_data(picture.width, picture.height, &rgb)
+    });
+    flip(reference, test, DEFAULT_PIXELS_PER_DEGREE).to_vec()
+}
+
+/// Returns the numbers in the line of the output that begins with this word.
+fn numbers(output: &str, word: &str) -> Vec<f64> {
+    let line = output
+        .lines()
+        .find(|line| line.trim_start().starts_with(word));
+    let line = line.unwrap_or_else(|| panic!("no {word} in {output}"));
+    let words = line.split([' ', ',']);
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+fn comparison_agrees_with_the_reference_implementation_of_flip() {
+    let folder = folder();
+    let folder = folder.path();
+    let large = ["--size", "160x120", "--exposure", "0.5"];
+    assert_done(&render(
+        folder,
+        &[&large[..2], &["--spp", "9", "--seed", "7", "-o", "a.exr"]].concat(),
+    ));
+    assert_done(&render(folder, &[&large[..2], &["-o", "b.exr"]].concat()));
+    let output = render(
+        folder,
+        &[&large[..], &["-o", "b.png", "--compare", "a.exr"]].concat(),
+    );
+    assert_done(&output);
+    let printed = stdout(&output);
+    let expected = expected_map(folder, "a.exr", "b.exr", 0.5);
+    let mean = expected.iter().map(|&error| f64::from(error)).sum::<f64>() / expected.len() as f64;
+    let largest = expected.iter().copied().fold(0.0, f32::max);
+    let found = numbers(&printed, "FLIP");
+    assert!(mean > 0.01, "the images hardly differ: {mean}");
+    assert!((found[0] - mean).abs() < 2e-4, "{mean}: {printed}");
+    assert!(
+        (found[3] - f64::from(largest)).abs() < 2e-4,
+        "{largest}: {printed}"
+    );
+    let below = expected
+        .iter()
+        .filter(|&&error| f64::from(error) <= found[1] + 1e-3)
+        .count();
+    let share = below as f64 / expected.len() as f64;
+    assert!((0.945..0.965).contains(&share), "{share}: {printed}");
+    let [a, b] = ["a.exr", "b.exr"].map(|name| linear(&folder.join(name)));
+    let squared = relative_squared_error(&b, &a);
+    assert!(
+        (numbers(&printed, "squared")[0] / squared - 1.0).abs() < 1e-3,
+        "{squared}: {printed}"
+    );
+    // The map has the colours of each pixel's error, except for rounding.
+    assert!(printed.ends_with("error map    b.flip.png\n"), "{printed}");
+    let map = image::open(folder.join("b.flip.png"))
+        .expect("a map")
+        .into_rgb8();
+    assert_eq!(map.dimensions(), (160, 120));
+    for (pixel, error) in map.pixels().zip(&expected) {
+        let color = colorous::MAGMA.eval_continuous(f64::from(*error));
+        let pairs = pixel.0.iter().zip([color.r, color.g, color.b]);
+        let far = pairs.map(|(&one, other)| one.abs_diff(other)).max();
+        assert!(far <= Some(3), "{pixel:?} for {error}");
+    }
+}
+
+fn image_does_not_differ_from_itself() {
+    let folder = folder();
+    assert_done(&render(folder.path(), &["-o", "a.exr"]));
+    let output = render(folder.path(), &["-o", "b.exr", "--compare", "a.exr"]);
+    assert_done(&output);
+    let printed = stdout(&output);
+    assert_eq!(numbers(&printed, "FLIP"), [0.0, 0.0, 95.0, 0.0]);
+    assert_eq!(numbers(&printed, "squared"), [0.0]);
+    assert_eq!(names(folder.path()), ["a.exr", "b.exr", "b.flip.png"]);
+}
+
+fn unusable_image_is_refused_before_the_render() {
+    let folder = folder();
+    assert_done(&render(folder.path(), &["-o", "a.exr"]));
+    std::fs::create_dir(folder.path().join("c.flip.png")).expect("a folder");
+    let before = names(folder.path());
+    let wrong: &[(&[&str], &[&str])] = &[
+        (&["-o", "b.exr", "--compare", "none.exr"], &["none.exr"]),
+        (&["-o", "b.exr", "--compare", "a.png"], &["a.png", ".exr"]),
+        (
+            &["-o", "b.exr", "--compare", "a.exr", "--size", "16x16"],
+            &["a.exr", "is 48x32", "--size 48x32"],
+        ),
+        (
+            &["-o", "c.png", "--compare", "a.exr"],
+            &["c.flip.png", "folder"],
+        ),
+        (
+            &["--serve", "--compare", "a.exr"],
+            &["--compare", "--serve"],
+        ),
+    ];
+    for (arguments, expected) in wrong {
+        assert_refused(&render(folder.path(), arguments), 2, expected);
+    }
+    assert_eq!(names(folder.path()), before);
+}
+
+/// Renders the scene `spheres` with 3 samples, at 48×32 pixels unless the arguments have another size.
+fn render(folder: &Path, arguments: &[&str]) -> std::process::Output {
+    let spheres = crate::scene("spheres.ron");
+    let mut all = vec![spheres.to_str().expect("a path"), "--backend", "cpu"];
+    if !arguments.contains(&"--size") {
+        all.extend(["--size", "48x32"]);
+    }
+    if !arguments.contains(&"--spp") {
+        all.extend(["--spp", "3"]);
+    }
+    crate::run(folder, [&all[..], arguments].concat())
+}

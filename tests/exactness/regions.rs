@@ -1,0 +1,111 @@
+//! Exactness of renders of a region: its pixels have the film of the whole image, and others none.
+
+use compaction::select::Strategy;
+use raysieve::render::{
+    part::Part,
+    region::Region,
+    renderer::{BackendChoice, Renderer, Settings},
+};
+
+use crate::{
+    adaptive::to_noise,
+    common::{load, on_cpu, sized, start},
+    gpus::on,
+    harness::Gpu,
+};
+
+/// Width and height of the image, neither of which is a multiple of a tile.
+const SIZE: (u32, u32) = (21, 17);
+
+/// Regions with and without edges of the image, of one pixel, of a few rows, and of all pixels.
+const REGIONS: [Region; 4] = [
+    region(3, 5, 7, 4),
+    region(20, 16, 1, 1),
+    region(0, 9, 21, 2),
+    region(0, 0, 21, 17),
+];
+
+const fn region(x: u32, y: u32, width: u32, height: u32) -> Region {
+    Region {
+        x,
+        y,
+        width,
+        height,
+    }
+}
+
+fn rendered(mut renderer: Renderer) -> Part {
+    while renderer.advance().unwrap() {}
+    renderer.into_part().unwrap()
+}
+
+/// Asserts that the part has the film of the whole image in the region, and no light elsewhere.
+#[track_caller]
+fn assert_region(part: &Part, whole: &Part, region: Region, case: &str) {
+    let sums = |part: &Part, pixel: usize| part.film.sums[3 * pixel..3 * pixel + 3].to_vec();
+    for pixel in 0..(SIZE.0 * SIZE.1) as usize {
+        let (x, y) = (pixel as u32 % SIZE.0, pixel as u32 / SIZE.0);
+        let columns = region.x..region.x + region.width;
+        let rows = region.y..region.y + region.height;
+        let expected = if columns.contains(&x) && rows.contains(&y) {
+            sums(whole, pixel)
+        } else {
+            vec![0; 3]
+        };
+        assert_eq!(
+            sums(part, pixel),
+            expected,
+            "{region}, pixel {x},{y}, {case}"
+        );
+    }
+}
+
+/// Asserts that all regions have the CPU's film with these settings, with all samples and to a noise.
+fn agrees(settings: &Settings) {
+    let scene = sized(load("scenes/cornell.ron"), SIZE.0, SIZE.1, 40);
+    let whole = rendered(start(&scene, &on_cpu()));
+    let to_goal = rendered(to_noise(&scene, &on_cpu()));
+    for (number, region) in REGIONS.into_iter().enumerate() {
+        let settings = Settings {
+            strategy: Strategy::ALL[number % Strategy::ALL.len()],
+            wave_size: [None, Some(50)][number % 2],
+            ..settings.clone()
+        };
+        let case = format!("{settings:?}");
+        let mut renderer = start(&scene, &settings);
+        renderer.set_region(Some(region)).unwrap();
+        let part = rendered(renderer);
+        assert_region(&part, &whole, region, &case);
+        assert_eq!(
+            part.header.stats.paths,
+            u64::from(region.width * region.height * 40)
+        );
+        assert!(part.header.stats.noise.is_none());
+        let mut renderer = to_noise(&scene, &settings);
+        renderer.set_region(Some(region)).unwrap();
+        assert_region(&rendered(renderer), &to_goal, region, &case);
+    }
+    // The renderer can return to the whole image.
+    let mut renderer = start(&scene, settings);
+    renderer.set_region(Some(REGIONS[0])).unwrap();
+    renderer.advance().unwrap();
+    assert!(renderer.set_region(Some(region(15, 0, 7, 1))).is_err());
+    renderer.set_region(None).unwrap();
+    assert!(rendered(renderer).film == whole.film);
+}
+
+pub(crate) fn a_region_has_the_film_of_the_whole_image() {
+    agrees(&on_cpu());
+}
+
+pub(crate) fn a_region_has_the_cpus_film_on_cuda(_: &Gpu) {
+    agrees(&Settings {
+        backend: BackendChoice::Cuda(0),
+        ..Settings::default()
+    });
+}
+
+pub(crate) fn a_region_has_the_cpus_film_on_several_gpus(&count: &usize) {
+    let all: Vec<usize> = (0..count).collect();
+    agrees(&on(&all, None));
+}
