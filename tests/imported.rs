@@ -18,12 +18,16 @@ use raysieve::scene::Scene;
 const SPP: u32 = 8;
 
 /// Difference of a block's mean, relative to it, that counts like noise. It covers what the renderers round in other
-/// ways: refractive indices, environment maps, shadows of smooth meshes, and the tables of Gaussian filters.
-const TOLERANCE: f64 = 0.003;
+/// ways: environment maps and the tables of Gaussian filters.
+///
+/// Without it, 99.5 % of the blocks agree in all scenes but seven. These are `cylinder` and `sphere` with 99.3 %,
+/// `spectra` with 99.0 %, `tilted_environment` with 96.3 %, `gold` with 95.7 %, `fov_axis` with 83.1 % and `clear_sky`
+/// with 80.2 %. Their blocks have little noise.
+const TOLERANCE: f64 = 0.001;
 
-/// Scenes whose materials or shapes are approximated here, with the reason. Their images look alike, but do not agree
-/// within the noise.
-const APPROXIMATED: [(&str, &str); 0] = [];
+/// Scenes with a larger tolerance, because their whole image differs by 0.05 to 0.1 %. `clear_sky` samples the model of
+/// the sky at other directions, and `spectra` integrates spectra in other steps.
+const WIDE_TOLERANCE: ([&str; 2], f64) = (["clear_sky", "spectra"], 0.003);
 
 #[test]
 fn mitsuba_scenes_agree_with_mitsuba() {
@@ -60,8 +64,7 @@ fn agree(folder: &str, extension: &str) {
         let scene: Scene = load(format!("tests/imported/{folder}/{name}.{extension}"));
         let comparison = compare(&estimate(&scene, SPP), &reference(name, scene.size));
         println!("{name}: {comparison:.4?} {:?}", scene.notes);
-        let expected = APPROXIMATED.iter().all(|(known, _)| known != name);
-        if expected && let Err(problem) = comparison.check() {
+        if let Err(problem) = comparison.check() {
             problems.push(format!("{name}: {problem}: {comparison:.4?}"));
         }
     }
@@ -77,12 +80,16 @@ fn reference(name: &str, (width, height): (u32, u32)) -> Blocks {
     let (mean, error) = values.split_at(values.len() / 2);
     let blocks = width as usize / BLOCK * (height as usize / BLOCK);
     assert_eq!(mean.len(), 3 * blocks, "{name}");
+    let tolerance = match WIDE_TOLERANCE {
+        (names, wide) if names.contains(&name) => wide,
+        _ => TOLERANCE,
+    };
     Blocks {
         mean: mean.to_vec(),
         variance: mean
             .iter()
             .zip(error)
-            .map(|(mean, error)| error * error + (TOLERANCE * mean).powi(2))
+            .map(|(mean, error)| error * error + (tolerance * mean).powi(2))
             .collect(),
     }
 }
