@@ -4,6 +4,7 @@
 //! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which is drawn
 //! to the `screen`. Imports `session` and `overlay`, but not `serve`.
 
+mod layout;
 mod save;
 mod screen;
 mod settings;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::{Detail, canvas::Colour, columns::Entry, format};
-use crate::session::{Comparison, Recent, State, StrategyComparison};
+use super::{Detail, Figures, Units, canvas::Colour, columns::Entry, format};
+use crate::session::{Comparison, State, StrategyComparison};
 use raysieve::render::stats::{BounceStats, Stats};
 
 /// Text colour of the most important values.
@@ -35,8 +35,8 @@ pub(super) enum Row<'a> {
     Progress(f64),
     /// A graph of rays per second over time, the newest value last.
     Graph(&'a [f32]),
-    /// The line above the table: its title, and the stages' names and colours.
-    Legend,
+    /// The line above the table: its units, and the stages' names and colours.
+    Legend(Units),
     /// The headings of the table's columns.
     Headings,
     /// A row of the table with the figures of one bounce, above a bar of its rays.
@@ -47,18 +47,16 @@ pub(super) enum Row<'a> {
     Total(Box<Entry>),
 }
 
-/// Returns the rows of the statistics panel at this level of detail, without regard to the room for them.
-/// `Detail::None` has no rows.
-pub(super) fn rows<'a>(
-    stats: &'a Stats,
-    recent: &'a Recent,
-    state: State,
-    detail: Detail,
-) -> Vec<Row<'a>> {
-    let mut rows = match detail {
-        Detail::None => return Vec::new(),
-        Detail::Short | Detail::Full => head(stats, recent, state),
-    };
+/// Returns the rows of the statistics panel, without regard to the room for them.
+pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
+    let Figures {
+        stats,
+        recent,
+        state,
+        detail,
+        ..
+    } = *figures;
+    let mut rows = head(figures);
     if detail == Detail::Full {
         let device = vec![dim(&stats.backend), dim(": "), plain(&stats.device)];
         rows.push(Row::Text(device, Line::new()));
@@ -70,10 +68,8 @@ pub(super) fn rows<'a>(
         State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
         State::Done => 0.0,
     }));
-    // Omits the empty bounces at the end; with a high bounce limit most are empty. Before the first wave all are shown.
     let bounces = stats.bounces.iter();
-    let last = bounces.clone().rposition(|bounce| bounce.rays > 0);
-    let shown = last.map_or(stats.bounces.len(), |last| last + 1);
+    let shown = recent.rows;
     if detail == Detail::Short {
         rows.extend(bounces.take(shown).map(Row::Bar));
         return rows;
@@ -81,10 +77,13 @@ pub(super) fn rows<'a>(
     if !recent.rate_history.is_empty() {
         rows.push(Row::Graph(&recent.rate_history));
     }
-    rows.extend([Row::Legend, Row::Headings]);
+    rows.extend([Row::Legend(figures.units), Row::Headings]);
+    let factor = figures.factor();
     let entries = bounces.zip(&recent.bounces).take(shown);
-    rows.extend(entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent)))));
-    rows.push(Row::Total(Box::new(Entry::total(stats, recent))));
+    rows.extend(
+        entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent, factor)))),
+    );
+    rows.push(Row::Total(Box::new(Entry::total(stats, recent, factor))));
     if recent.strategies.len() > 1 {
         rows.push(Row::Text(
             vec![dim("compaction strategies on this view")],
@@ -96,11 +95,17 @@ pub(super) fn rows<'a>(
 }
 
 /// Returns the two rows with scene, size, render time, compaction strategy, samples, speed and lane use.
-fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
+fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
+    let Figures {
+        stats,
+        recent,
+        size: (width, height),
+        state,
+        ..
+    } = *figures;
     let scene = Path::new(&stats.scene)
         .file_name()
         .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());
-    let [width, height] = stats.size;
     let has = match &stats.noise {
         Some(noise) => format!("{:.1}", noise.mean_samples),
         None => stats.spp.to_string(),

@@ -81,12 +81,15 @@ pub(crate) enum Change {
     Denoise,
 }
 
-/// An action that affects one viewer only: changes how much of the statistics is shown, saves the picture, shows or
+/// An action that affects one viewer only: changes where and in which units the statistics are shown, saves the picture, shows or
 /// hides the list of keys (the window turns its pages first), or ends the viewer (window only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
     Overlay,
+    Units,
+    /// Renders the picture in the size of the window (window only).
+    FitWindow,
     Save,
     Keys,
     /// Closes the topmost panel, or quits if none is open.
@@ -140,7 +143,7 @@ impl Control {
 use Action::{Fly, Render, Screen};
 
 /// All controls, in the order in which the help lists them.
-pub(crate) static CONTROLS: [Control; 26] = [
+pub(crate) static CONTROLS: [Control; 28] = [
     control(
         "drag, arrows",
         "orbit about the target",
@@ -234,9 +237,24 @@ pub(crate) static CONTROLS: [Control; 26] = [
     ),
     control(
         "h",
-        "statistics: all, a few, none",
+        "figures: panel, over the picture, short form, off",
         &[("h", Screen(ScreenAction::Overlay))],
-    ),
+    )
+    .button("Figures"),
+    control(
+        "U",
+        "units of the figures: per sample, or total",
+        &[("U", Screen(ScreenAction::Units))],
+    )
+    .button("Units"),
+    Control {
+        on_page: false,
+        ..control(
+            "z",
+            "render in the window's size; again: in the scene's size",
+            &[("z", Screen(ScreenAction::FitWindow))],
+        )
+    },
     control(
         "c",
         "next compaction strategy",
@@ -315,6 +333,14 @@ pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     let found = way.filter(|_| flying).or_else(other);
     found.map(|(_, action)| *action)
 }
+
+/// The first hints, which a window displays until the first input: how to move, what the figures are, and where the help
+/// is.
+pub(crate) const HINTS: [&str; 3] = [
+    "drag to orbit, wheel to move nearer, Shift + drag to pan",
+    "the figures: rays per bounce that survive, end or miss, and times",
+    "? lists all keys, h moves the figures or hides them",
+];
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.
 pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {

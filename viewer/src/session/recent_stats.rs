@@ -28,6 +28,9 @@ pub(crate) struct Recent {
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
+    /// Number of bounces to display. Bounces that never had a ray since the scene was loaded are left out, so that the
+    /// number does not fall while the camera moves. All bounces before the first wave.
+    pub(crate) rows: usize,
     /// The compaction strategy in use, followed by up to three others that rendered the same scene with the same camera
     /// and size, the one used last first. Empty in [`Recent::of`].
     pub(crate) strategies: Vec<StrategyComparison>,
@@ -107,6 +110,10 @@ impl Recent {
                 )
             }),
             bounces: stats.bounces.iter().enumerate().map(bounce).collect(),
+            rows: match reached(stats) {
+                0 => stats.bounces.len(),
+                rows => rows,
+            },
             strategies: Vec::new(),
         }
     }
@@ -194,6 +201,8 @@ pub(super) struct Recorder {
     /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable (see
     /// `add`). 0 while the rendering is not comparable.
     settled: f64,
+    /// Number of bounces that have had rays; 0 before the first wave.
+    rows: usize,
 }
 
 impl Recorder {
@@ -228,6 +237,7 @@ impl Recorder {
             self.filling.add(before, -1.0);
         }
         self.before = Some(stats.clone());
+        self.rows = self.rows.max(reached(stats));
         self.settled = if comparable {
             self.settled + since.seconds
         } else {
@@ -276,6 +286,10 @@ impl Recorder {
             Recent::of_intervals(&intervals, stats, pixels)
         };
         Recent {
+            rows: match self.rows {
+                0 => recent.rows,
+                rows => rows,
+            },
             rate_history: self.rate_history.iter().copied().collect(),
             strategies: self.strategies.comparisons(&stats.compaction),
             ..recent
@@ -289,6 +303,12 @@ fn push<T>(ring: &mut VecDeque<T>, item: T, max_len: usize) {
         ring.pop_front();
     }
     ring.push_back(item);
+}
+
+/// Returns the number of bounces up to the last one that has rays.
+fn reached(stats: &Stats) -> usize {
+    let last = stats.bounces.iter().rposition(|bounce| bounce.rays > 0);
+    last.map_or(0, |last| last + 1)
 }
 
 /// Returns the number of pixels of the film.

@@ -61,6 +61,8 @@ pub(crate) enum State {
 /// A rendered picture with its statistics.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
+    /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
+    pub(crate) size: (u32, u32),
     /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Vec<u32>>,
     /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
@@ -320,6 +322,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let begun = Instant::now();
         let frame = Frame {
             picture: self.picture()?,
+            size: self.size(),
             counts: self
                 .counts
                 .then(|| self.renderer.sample_counts())

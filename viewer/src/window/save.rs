@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Error,
-    overlay::{Detail, Overlay, scale_for},
+    overlay::{Detail, Figures, Overlay, Units, canvas::Area, scale_for},
     session::{DisplayFrame, State},
 };
 use raysieve::{
@@ -19,14 +19,14 @@ use raysieve::{
 /// Writes the picture, or the debug image if one is given, in its own size and without denoising. Returns the path of
 /// the file, which is next to the scene file. The name is `<scene>-001.png`, or has the first free number.
 ///
-/// `detail` selects the statistics drawn onto the image. The legend of a debug image is drawn too, but no other panel.
+/// If `units` are given, draws the statistics onto the image, with a table in these units. The legend of a debug image is drawn too, but no other panel.
 /// If writing fails, no file remains.
 pub(super) fn save(
     scene: &Path,
     frame: &DisplayFrame,
     debug_image: Option<&DebugImage>,
     look: Look,
-    detail: Detail,
+    units: Option<Units>,
 ) -> Result<PathBuf, Error> {
     let path = claim(scene)?;
     let DisplayFrame { stats, recent, .. } = frame;
@@ -38,9 +38,25 @@ pub(super) fn save(
     let mut image = frame.to_image(look, debug_image);
     let size = image.size;
     let mut overlay = Overlay::new(scale_for(size.0, size.1));
-    overlay.draw_stats(&mut image.rgba, size, stats, recent, State::Done, detail);
+    if let Some(units) = units {
+        let figures = Figures {
+            stats,
+            recent,
+            size,
+            state: State::Done,
+            detail: Detail::Full,
+            units,
+        };
+        overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
+    }
     if let Some(debug_image) = debug_image {
-        overlay.draw_legend(&mut image.rgba, size, &debug_image.legend, &[]);
+        overlay.draw_legend(
+            &mut image.rgba,
+            size,
+            Area::of(size),
+            &debug_image.legend,
+            &[],
+        );
     }
     output::write_image(&path, &image, stats).inspect_err(|_| {
         // Removes the empty file that reserved the name.

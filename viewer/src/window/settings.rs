@@ -9,15 +9,18 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::report, overlay::Detail};
+use super::layout::Placement;
+use crate::{error::report, overlay::Units};
 use raysieve_scene::atomic_file::write_whole;
 
 /// The settings that the window keeps between runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
-    /// Amount of statistics displayed.
-    pub(super) statistics: Detail,
+    /// Place and amount of the statistics displayed.
+    pub(super) statistics: Placement,
+    /// Units of the table of bounces.
+    pub(super) units: Units,
     /// Width and height of the window in logical pixels, if the user has ever resized the window; `None` fits the
     /// window to the picture.
     pub(super) size: Option<(f64, f64)>,

@@ -16,11 +16,18 @@ use winit::{
     keyboard::ModifiersState,
 };
 
-use super::{Wake, save::save, screen::Screen, settings::Settings, view::View};
+use super::{
+    Wake,
+    layout::{Placement, window_size},
+    save::save,
+    screen::Screen,
+    settings::Settings,
+    view::View,
+};
 use crate::{
     Error,
     error::report,
-    overlay::{fitted::Fitted, format},
+    overlay::{self, format},
     session::{
         self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
@@ -39,11 +46,6 @@ pub(super) struct Viewer {
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
-    /// Whether the picture is rendered in the window's size; otherwise it has the scene's size.
-    follows_window: bool,
-    /// Time at which the window's new size counts as final and, if `follows_window`, the picture is rendered in it.
-    /// `None` if no change of the size is pending.
-    resize_due: Option<Instant>,
     /// Position of the pointer in physical pixels from the upper left; at first (0, 0). Small movements while a button
     /// press can still become a click are left out.
     cursor: PhysicalPosition<f64>,
@@ -72,10 +74,6 @@ enum Drag {
     Pan,
 }
 
-/// Time after the last change of the window's size until the picture is rendered in that size, unless the picture keeps
-/// the scene's size.
-const SETTLE_TIME: Duration = Duration::from_millis(200);
-
 /// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -99,12 +97,17 @@ impl Viewer {
         let parts = Screen::open(
             event_loop,
             &format!("{} – raysieve", name(&scene.path)),
-            scene.size,
-            settings.size.filter(|_| !options.keep_size),
+            |monitor| {
+                settings.size.unwrap_or_else(|| {
+                    let panel = overlay::panel_width(1.0);
+                    window_size(scene.size, settings.statistics, panel, monitor)
+                })
+            },
             renderer.gpus().is_empty(),
         )
         .and_then(|screen| {
-            let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
+            let view = View::new(settings.statistics, settings.units)
+                .map_err(|error| error.to_string())?;
             Ok((screen, view))
         });
         let (screen, view) = match parts {
@@ -114,18 +117,15 @@ impl Viewer {
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
-        let follows_window = !options.keep_size;
         let session = Session::start(renderer, scene, options, screen.interval(), on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
-        let mut viewer = Self {
+        Ok(Self {
             settings,
             opened_size: screen.logical_size(),
             session,
             screen,
             view,
             wake,
-            follows_window,
-            resize_due: None,
             cursor: PhysicalPosition::default(),
             dragging: None,
             pressed: None,
@@ -134,16 +134,15 @@ impl Viewer {
             title_time: None,
             warned: false,
             saves: Vec::new(),
-        };
-        viewer.follow_window();
-        Ok(viewer)
+        })
     }
 
     /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
+        let hinted = self.view.hide_hints();
         let quits = match action {
             Action::Screen(ScreenAction::Quit) => true,
-            Action::Screen(ScreenAction::Close) => !self.view.close_panel(),
+            Action::Screen(ScreenAction::Close) => !(hinted || self.view.close_panel()),
             _ => false,
         };
         if quits {
@@ -172,7 +171,9 @@ impl Viewer {
                     self.held_directions.push((direction, Instant::now()));
                 }
             }
-            Action::Screen(ScreenAction::Overlay) => self.view.switch_detail(),
+            Action::Screen(ScreenAction::Overlay) => self.view.switch_placement(),
+            Action::Screen(ScreenAction::Units) => self.view.switch_units(),
+            Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
             Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
@@ -268,8 +269,10 @@ impl Viewer {
             self.pressed = None;
         }
         let from = std::mem::replace(&mut self.cursor, to);
-        let (width, height) = self.screen.size();
-        let side = f64::from(width.min(height));
+        let side = match self.view.shown() {
+            Some(fitted) => f64::from(fitted.area.width.min(fitted.area.height)),
+            None => return,
+        };
         let (right, down) = (
             ((to.x - from.x) / side) as f32,
             ((to.y - from.y) / side) as f32,
@@ -290,11 +293,25 @@ impl Viewer {
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Handles a new size of the window: resizes the surface, unless the size is empty. If the picture follows the
-    /// window, it is rendered in the new size at the latest when the size has not changed for 200 ms.
+    /// Handles a new size of the window: resizes the surface, unless the size is empty. The picture is scaled.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
-        self.resize_due = Some(Instant::now() + SETTLE_TIME);
+    }
+
+    /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's size.
+    fn fit_window(&mut self) {
+        let Some(fitted) = self.view.shown() else {
+            return;
+        };
+        let window = (fitted.region.width as u32, fitted.region.height as u32);
+        let (size, what) = if self.session.size() == window {
+            (self.session.scene().size, "the scene's size")
+        } else {
+            (window, "the window's size; z again: the scene's size")
+        };
+        self.title_time = None;
+        self.session.set_size(size);
+        self.say(format!("rendering {} × {}: {what}", size.0, size.1));
     }
 
     /// Takes the newest frame from the session, and displays it. Does nothing if there is no new frame.
@@ -322,14 +339,11 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Passes an event to the session, and displays the message that the session returns, if any. Then requests the
-    /// window's size for the picture again if the picture follows the window, because a loaded scene may have reset the
-    /// size.
+    /// Passes an event to the session, and displays the message that the session returns, if any.
     pub(super) fn handle_event(&mut self, event: SessionEvent) {
         if let Some(message) = self.session.handle_event(event) {
             self.say(message);
         }
-        self.follow_window();
         self.title_time = None;
         self.screen.refresh();
     }
@@ -345,8 +359,9 @@ impl Viewer {
     /// the path if it is already that pixel's. Does nothing outside the picture.
     fn inspect(&mut self) {
         let size = self.session.size();
-        let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
-        let Some(pixel) = at else {
+        let fitted = self.view.shown();
+        let at = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
+        let Some(pixel) = at.filter(|&(column, row)| column < size.0 && row < size.1) else {
             return;
         };
         if !self.modifiers.control_key() {
@@ -387,13 +402,9 @@ impl Viewer {
         }
     }
 
-    /// Does what is due at `now`: changes the picture's size, moves the flying camera, removes the message and redraws.
+    /// Does what is due at `now`: moves the flying camera, removes the message and redraws.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
-        if self.resize_due.is_some_and(|resize_due| resize_due <= now) {
-            self.resize_due = None;
-            self.follow_window();
-        }
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
         if self.view.update_message(now) {
@@ -401,7 +412,6 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
-            self.resize_due,
             flies_on,
             self.view.message_until(),
         ]
@@ -444,9 +454,10 @@ impl Viewer {
     /// error.
     fn save_settings(&self) {
         let size = self.screen.logical_size();
-        let resized = self.follows_window && size != self.opened_size;
+        let resized = size != self.opened_size;
         let settings = Settings {
-            statistics: self.view.detail(),
+            statistics: self.view.placement(),
+            units: self.view.units(),
             size: if resized {
                 Some(size)
             } else {
@@ -461,15 +472,8 @@ impl Viewer {
     fn move_camera(&mut self, motion: Motion) {
         self.warned = false;
         self.title_time = None;
+        self.view.hide_hints();
         self.session.move_camera(motion);
-    }
-
-    /// Requests the window's size for the picture if the picture follows the window.
-    fn follow_window(&mut self) {
-        if self.follows_window {
-            self.title_time = None;
-            self.session.set_size(self.screen.size());
-        }
     }
 
     /// Saves the displayed picture on a thread of its own, which sends `Wake::Saved` at its end. Does nothing before
@@ -478,13 +482,14 @@ impl Viewer {
         let Some(frame) = self.view.frame().cloned() else {
             return;
         };
-        let (look, detail) = (self.session.look(), self.view.detail());
+        let look = self.session.look();
+        let units = (self.view.placement() == Placement::Overlay).then_some(self.view.units());
         let debug_image = self.view.debug_image().cloned();
         let (scene, wake) = (self.session.scene().path.clone(), self.wake.clone());
         let save = thread::Builder::new()
             .name("save".to_owned())
             .spawn(move || {
-                let saved = save(&scene, &frame, debug_image.as_deref(), look, detail);
+                let saved = save(&scene, &frame, debug_image.as_deref(), look, units);
                 let _ = wake.send_event(Wake::Saved(thread::current().id()));
                 saved
             });
