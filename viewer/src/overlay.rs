@@ -12,6 +12,7 @@ pub(crate) mod fitted;
 mod legend;
 mod bars;
 mod path;
+pub(crate) mod pixels;
 #[cfg(test)]
 mod tests;
 mod messages;

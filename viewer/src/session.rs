@@ -23,9 +23,9 @@ mod inspection_scene;
 pub(crate) use controller::{Motion, Session, SessionEvent};
 pub use controls::list as controls;
 pub(crate) use controls::{
-    Action, CONTROLS, Change, Control, FAST, FlyDirection, HINTS, ScreenAction, action,
+    Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
-pub(crate) use inspection::{InspectedPath, Viewpoint};
+pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
 pub(crate) use materials::MaterialInfo;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};

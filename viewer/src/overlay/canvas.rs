@@ -92,6 +92,17 @@ impl<'a> Canvas<'a> {
         self.height as i32
     }
 
+    /// Returns the brightness of a pixel, 0..=255; 0 outside the picture.
+    pub(super) fn brightness(&mut self, x: i32, y: i32) -> u8 {
+        match self.span(x, y, 1) {
+            [red, green, blue, ..] => {
+                let [red, green, blue] = [*red, *green, *blue].map(u32::from);
+                ((3 * red + 6 * green + blue) / 10) as u8
+            }
+            _ => 0,
+        }
+    }
+
     /// Blends a colour over an area; `opacity` is in 0..=1.
     pub(super) fn fill(&mut self, area: Area, colour: Colour, opacity: f32) {
         let [red, green, blue] = colour;

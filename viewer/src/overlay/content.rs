@@ -66,7 +66,7 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
     rows.extend(warnings(stats));
     rows.push(Row::Progress(match state {
         State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
-        State::Done => 0.0,
+        State::Comparing | State::Done => 0.0,
     }));
     let bounces = stats.bounces.iter();
     let shown = recent.rows;
@@ -113,13 +113,17 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
     let (samples, tag) = match state {
         State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
         State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
+        State::Comparing => (has, "comparing  "),
         State::Done => (has, ""),
     };
     let (paths, rays) = match state {
         State::Done => (stats.paths_per_second, stats.rays_per_second),
         _ => (recent.paths_per_second, recent.rays_per_second),
     };
-    let time = format::duration(stats.seconds);
+    let time = match format::time_left(stats.seconds, state) {
+        Some(left) => format!("{}, {left} left", format::duration(stats.seconds)),
+        None => format::duration(stats.seconds),
+    };
     vec![
         Row::Text(
             vec![

@@ -73,6 +73,54 @@ impl Fitted {
         }
     }
 
+    /// Returns whether the picture has this width and height in pixels.
+    pub(crate) fn is_of(&self, picture: (u32, u32)) -> bool {
+        self.picture == picture
+    }
+
+    /// Returns the zoom that magnifies the picture by `factor`, at most until a pixel is `max_width` wide, and that
+    /// leaves the position (`x`, `y`) in window pixels where it is. `zoom` is the present one.
+    pub(crate) fn zoomed(
+        &self,
+        zoom: Zoom,
+        factor: f64,
+        max_width: f64,
+        (x, y): (f64, f64),
+    ) -> Zoom {
+        let whole = f64::from(self.area.width) / zoom.factor;
+        let max_factor = (max_width * f64::from(self.picture.0) / whole).max(1.0);
+        let factor = (zoom.factor * factor).clamp(1.0, max_factor);
+        let larger = factor / zoom.factor;
+        let [right, down] = self.fraction(x, y);
+        let along = |part: f64, at: f64, begin: i32, room: i32, length: i32| {
+            part + (f64::from(room) / 2.0 - (at - f64::from(begin))) / (f64::from(length) * larger)
+        };
+        let Self { region, area, .. } = self;
+        Zoom {
+            factor,
+            middle: [
+                along(right, x, region.x, region.width, area.width),
+                along(down, y, region.y, region.height, area.height),
+            ],
+        }
+    }
+
+    /// Returns the zoom with the picture moved by this many window pixels to the right and down.
+    pub(crate) fn moved(&self, zoom: Zoom, right: f64, down: f64) -> Zoom {
+        // Begins at what is displayed, which is limited by the edges of the picture.
+        let shown = |begin: i32, room: i32, area_begin: i32, length: i32| {
+            (f64::from(begin) + f64::from(room) / 2.0 - f64::from(area_begin)) / f64::from(length)
+        };
+        let Self { region, area, .. } = self;
+        Zoom {
+            middle: [
+                shown(region.x, region.width, area.x, area.width) - right / f64::from(area.width),
+                shown(region.y, region.height, area.y, area.height) - down / f64::from(area.height),
+            ],
+            ..zoom
+        }
+    }
+
     /// Returns the position in the picture, as fractions of its width and height, at a position in window pixels;
     /// outside 0..1 if it is beside the picture.
     pub(crate) fn fraction(&self, x: f64, y: f64) -> [f64; 2] {

@@ -31,6 +31,8 @@ pub(super) enum Command {
     Denoise(bool),
     /// Clears the film and begins again with the first sample.
     Restart,
+    /// Continues the render up to this number of samples per pixel, which is larger than before.
+    Samples(u32),
     /// Asks for the number of the last sample of the query's pixel, to inspect that sample's path.
     /// `SessionEvent::Query` follows.
     LastSample(PathQuery),
@@ -47,6 +49,7 @@ pub(super) struct PendingCommands {
     pub(super) counts: Option<bool>,
     pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
+    pub(super) samples: Option<u32>,
     pub(super) last_sample: Option<PathQuery>,
     /// Whether any command is pending.
     any: bool,
@@ -65,6 +68,7 @@ impl PendingCommands {
             Command::Counts(counts) => self.counts = Some(counts),
             Command::Denoise(denoises) => self.denoises = Some(denoises),
             Command::Restart => self.restart = true,
+            Command::Samples(samples) => self.samples = Some(samples),
             Command::LastSample(query) => self.last_sample = Some(query),
         }
     }

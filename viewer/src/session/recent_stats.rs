@@ -20,6 +20,8 @@ pub(crate) struct Recent {
     pub(crate) paths_per_second: f64,
     /// Rays traced per second, including shadow rays.
     pub(crate) rays_per_second: f64,
+    /// Number of frames published in the last second; 0 in [`Recent::of`].
+    pub(crate) frames_per_second: u32,
     /// Rays per second of rendering, the newest last: at most 100 values, each an average over at least a tenth of a
     /// second. Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
@@ -102,6 +104,7 @@ impl Recent {
         Self {
             paths_per_second: of(&|interval| part(interval.paths, interval.seconds)),
             rays_per_second: of(&|interval| part(interval.rays, interval.seconds)),
+            frames_per_second: 0,
             rate_history: Vec::new(),
             lane_use: of(&|interval| {
                 part(
@@ -225,6 +228,22 @@ impl Recorder {
         self.filling = Interval::default();
         self.intervals.clear();
         self.settled = 0.0;
+    }
+
+    /// Prepares for a film that begins again with the same scene, camera and size, so that the measurement of the
+    /// strategy continues.
+    pub(super) fn continue_film(&mut self) {
+        self.before = None;
+    }
+
+    /// Leaves out what `stats`, the statistics of a film that was restored, contains.
+    pub(super) fn skip(&mut self, stats: &Stats) {
+        self.before = Some(stats.clone());
+    }
+
+    /// Returns whether this strategy has enough intervals for a comparison.
+    pub(super) fn is_measured(&self, strategy: &str) -> bool {
+        self.strategies.is_measured(strategy)
     }
 
     /// Adds what `stats`, the statistics of the film so far, contains beyond those of the last call. The strategy

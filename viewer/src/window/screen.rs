@@ -10,7 +10,7 @@ use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
     dpi::{LogicalSize, PhysicalSize},
     event_loop::ActiveEventLoop,
-    window::{Window, WindowAttributes},
+    window::{Fullscreen, Window, WindowAttributes},
 };
 
 use raysieve_scene::catch_panics::catch_panics;
@@ -108,6 +108,18 @@ impl Screen {
     /// Returns the minimum interval between redraws.
     pub(super) fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// Fills the screen with the window, or ends that.
+    pub(super) fn switch_full_screen(&self) {
+        let is_full = self.is_full_screen();
+        self.window
+            .set_fullscreen((!is_full).then_some(Fullscreen::Borderless(None)));
+    }
+
+    /// Returns whether the window fills the screen.
+    pub(super) fn is_full_screen(&self) -> bool {
+        self.window.fullscreen().is_some()
     }
 
     pub(super) fn set_title(&self, title: &str) {

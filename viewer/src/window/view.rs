@@ -12,9 +12,9 @@ use crate::overlay::{
     Detail, Figures, Overlay, Units,
     canvas::Area,
     fitted::{Fitted, Zoom},
-    scale_for,
+    format, pixels, scale_for,
 };
-use crate::session::{self, DisplayFrame, Frame, InspectedPath, Session};
+use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
     inspect::debug_view::DebugImage,
     render::output::{DisplayImage, Look},
@@ -35,6 +35,14 @@ pub(super) struct View {
     shown: Option<Fitted>,
     /// Whether the first hints are displayed.
     has_hints: bool,
+    /// Displayed part of the picture.
+    zoom: Zoom,
+    /// Factor of the text's size, chosen by the user.
+    text_scale: f32,
+    /// Pixel that is described, by column and row; `None` if none is.
+    pixel: Option<(u32, u32)>,
+    /// Newest answer about a pixel, perhaps another one.
+    pixel_info: Option<PixelInfo>,
     /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
     keys: Option<usize>,
     /// Number of pages of the list of keys when it was last drawn; 1 before that.
@@ -65,6 +73,9 @@ struct Backdrop {
     rgba: Vec<u8>,
 }
 
+/// Valid factors of the text's size.
+pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
+
 /// Minimum display time of a message.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
 /// Minimum display time of a problem.
@@ -80,6 +91,7 @@ impl View {
     pub(super) fn new(
         placement: Placement,
         units: Units,
+        text_scale: f32,
     ) -> Result<Self, rayon::ThreadPoolBuildError> {
         Ok(Self {
             frame: None,
@@ -90,6 +102,10 @@ impl View {
             units,
             shown: None,
             has_hints: true,
+            zoom: Zoom::default(),
+            text_scale,
+            pixel: None,
+            pixel_info: None,
             keys: None,
             key_pages: 1,
             message: None,
@@ -142,10 +158,12 @@ impl View {
     /// Closes the topmost panel: the list of keys, the hints, the inspected path, or the message. Returns whether there
     /// was one.
     pub(super) fn close_panel(&mut self) -> bool {
-        self.keys.take().is_some()
-            || self.hide_hints()
-            || self.hide_path()
-            || self.message.take().is_some()
+        self.keys.take().is_some() || self.hide_hints() || self.close_path_or_message()
+    }
+
+    /// Removes the inspected path or, without one, the message. Returns whether there was one.
+    pub(super) fn close_path_or_message(&mut self) -> bool {
+        self.hide_path() || self.message.take().is_some()
     }
 
     /// Removes the first hints. Returns whether they were displayed.
@@ -185,6 +203,47 @@ impl View {
     pub(super) fn switch_units(&mut self) {
         self.units = self.units.next();
         self.say(format!("figures: {}", self.units.label()), false);
+    }
+
+    /// Returns the factor of the text's size that the user has chosen.
+    pub(super) fn text_scale(&self) -> f32 {
+        self.text_scale
+    }
+
+    /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
+    pub(super) fn set_text_scale(&mut self, factor: f32) {
+        self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
+        self.say(format!("text size {:.0} %", 100.0 * self.text_scale), false);
+    }
+
+    /// Magnifies the picture by `factor` about a position in window pixels, or shrinks it, at most to its fitted size.
+    pub(super) fn magnify(&mut self, factor: f64, at: (f64, f64)) {
+        if let Some(fitted) = &self.shown {
+            let max_width = self.overlay.max_pixel_width();
+            self.zoom = fitted.zoomed(self.zoom, factor, max_width, at);
+        }
+    }
+
+    /// Moves the magnified picture by this many window pixels.
+    pub(super) fn move_picture(&mut self, right: f64, down: f64) {
+        if let Some(fitted) = &self.shown {
+            self.zoom = fitted.moved(self.zoom, right, down);
+        }
+    }
+
+    /// Displays the whole picture again.
+    pub(super) fn show_whole_picture(&mut self) {
+        self.zoom = Zoom::default();
+    }
+
+    /// Describes the pixel in this column and row; `None` describes none.
+    pub(super) fn describe_pixel(&mut self, pixel: Option<(u32, u32)>) {
+        self.pixel = pixel;
+    }
+
+    /// Uses the answer about a pixel in its description.
+    pub(super) fn set_pixel_info(&mut self, info: PixelInfo) {
+        self.pixel_info = Some(info);
     }
 
     /// Returns the area of the picture when it was last drawn; `None` before the first frame.
@@ -230,12 +289,14 @@ impl View {
         look: Look,
         session: &Session,
     ) {
-        let scale = scale.max(scale_for(size.0, size.1));
+        let scale = scale.max(scale_for(size.0, size.1)) * self.text_scale;
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
         let regions = self.draw_frame(rgba, size, look);
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
+        self.pixel_info
+            .take_if(|info| !session.is_at(&info.viewpoint));
         let taken = self.draw_corners(rgba, size, regions);
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
         let message = self
@@ -266,7 +327,7 @@ impl View {
             units: self.units,
         };
         let layout = Layout::new(&self.overlay, size, frame.size, self.placement, &figures);
-        let fitted = Fitted::new(frame.size, layout.picture, Zoom::default());
+        let fitted = Fitted::new(frame.size, layout.picture, self.zoom);
         self.shown = Some(fitted);
         let fresh = self.backdrop.take().filter(|backdrop| {
             backdrop.size == size && backdrop.fitted == fitted && backdrop.look == look
@@ -283,6 +344,10 @@ impl View {
         });
         rgba.copy_from_slice(&backdrop.rgba);
         self.backdrop = Some(backdrop);
+        if self.debug_image.is_none() {
+            self.overlay
+                .draw_pixel_values(rgba, size, &frame.picture, &fitted);
+        }
         let mut side = layout.picture;
         if let Some((region, detail)) = layout.figures {
             figures.detail = detail;
@@ -316,6 +381,10 @@ impl View {
             let hints = session::HINTS.map(|hint| (hint, false));
             taken.extend(self.overlay.draw_messages(rgba, size, side, &hints, &taken));
         }
+        if let Some(lines) = self.pixel_lines() {
+            let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), false)).collect();
+            taken.extend(self.overlay.draw_messages(rgba, size, side, &lines, &taken));
+        }
         if let Some(page) = self.keys {
             let keys: Vec<_> = session::controls().collect();
             let drawn = self.overlay.draw_keys(rgba, size, &keys, page);
@@ -323,6 +392,28 @@ impl View {
             taken = vec![drawn.panel];
         }
         taken
+    }
+}
+
+impl View {
+    /// Returns the description of the pixel under the pointer; `None` if none is to be described.
+    fn pixel_lines(&self) -> Option<Vec<String>> {
+        let (pixel, frame) = (self.pixel?, self.frame.as_ref()?);
+        let picture = &frame.picture;
+        if (picture.width, picture.height) != frame.size {
+            return Some(vec![format!("pixel {},{}", pixel.0, pixel.1)]);
+        }
+        let info = self.pixel_info.as_ref().filter(|info| info.pixel == pixel);
+        let samples = match &frame.stats.noise {
+            None => Some(frame.stats.spp),
+            Some(_) => info.map(|info| info.samples),
+        };
+        let first = pixels::describe(picture, pixel, samples)?;
+        let second = info.map_or(String::new(), |info| match info.error {
+            Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
+            None => info.surface.clone(),
+        });
+        Some(vec![first, second])
     }
 }
 

@@ -29,7 +29,7 @@ use crate::{
     error::report,
     overlay::{self, format},
     session::{
-        self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion,
+        self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion, PixelInfo,
         ScreenAction, Session, SessionEvent, State, ViewOptions,
     },
 };
@@ -58,20 +58,26 @@ pub(super) struct Viewer {
     modifiers: ModifiersState,
     /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
+    /// Whether the pixel under the pointer is described.
+    asks_pixel: bool,
+    /// Pixel about which the session was asked; `None` if no answer is awaited.
+    asked: Option<(u32, u32)>,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
     /// quit is executed.
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
-    saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
+    saves: Vec<JoinHandle<Result<String, Error>>>,
 }
 
-/// The kind of camera motion that a drag causes.
+/// The kind of motion that a drag causes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drag {
     Turn,
     Pan,
+    /// Moves the magnified picture instead of the camera.
+    Picture,
 }
 
 /// Minimum interval between updates of the title while samples are added.
@@ -79,6 +85,12 @@ const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Pointer movement in logical pixels from which a press counts as a drag instead of a click.
 const CLICK_PIXELS: f64 = 4.0;
+
+/// Magnification of the picture per notch of the mouse wheel.
+const ZOOM_FACTOR: f64 = 1.25;
+
+/// Change of the text's size per key press, relative to its default.
+const TEXT_STEP: f32 = 0.25;
 
 /// Touchpad scroll distance in physical pixels that equals one notch of the mouse wheel.
 const NOTCH_PIXELS: f64 = 50.0;
@@ -106,7 +118,7 @@ impl Viewer {
             renderer.gpus().is_empty(),
         )
         .and_then(|screen| {
-            let view = View::new(settings.statistics, settings.units)
+            let view = View::new(settings.statistics, settings.units, settings.text_scale)
                 .map_err(|error| error.to_string())?;
             Ok((screen, view))
         });
@@ -131,6 +143,8 @@ impl Viewer {
             pressed: None,
             modifiers: ModifiersState::empty(),
             held_directions: Vec::new(),
+            asks_pixel: false,
+            asked: None,
             title_time: None,
             warned: false,
             saves: Vec::new(),
@@ -174,6 +188,16 @@ impl Viewer {
             Action::Screen(ScreenAction::Overlay) => self.view.switch_placement(),
             Action::Screen(ScreenAction::Units) => self.view.switch_units(),
             Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
+            Action::Screen(ScreenAction::Pixel) => self.switch_pixel(),
+            Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
+            Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
+            Action::Screen(ScreenAction::LargerText) => {
+                self.view.set_text_scale(self.view.text_scale() + TEXT_STEP);
+            }
+            Action::Screen(ScreenAction::SmallerText) => {
+                self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
+            }
+            Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
             Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
@@ -204,6 +228,11 @@ impl Viewer {
     /// Returns whether a Shift key is held.
     pub(super) fn shift(&self) -> bool {
         self.modifiers.shift_key()
+    }
+
+    /// Returns whether a Ctrl key is held.
+    pub(super) fn ctrl(&self) -> bool {
+        self.modifiers.control_key()
     }
 
     /// Returns the action of a pressed key, named as in the table of controls; `None` if the key has none. Some keys
@@ -239,10 +268,11 @@ impl Viewer {
     }
 
     /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
-    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path.
+    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the message.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
+            MouseButton::Left if self.ctrl() => Drag::Picture,
             MouseButton::Left => Drag::Turn,
             MouseButton::Right | MouseButton::Middle => Drag::Pan,
             _ => return,
@@ -251,9 +281,9 @@ impl Viewer {
         let clicked = self.pressed.take().is_some() && !pressed;
         if pressed {
             self.pressed = Some(self.cursor);
-        } else if clicked && button == MouseButton::Left && drag == Drag::Turn {
+        } else if clicked && button == MouseButton::Left && drag != Drag::Pan {
             self.inspect();
-        } else if clicked && button == MouseButton::Right && self.view.hide_path() {
+        } else if clicked && button == MouseButton::Right && self.view.close_path_or_message() {
             self.screen.refresh();
         }
     }
@@ -280,16 +310,29 @@ impl Viewer {
         match self.dragging {
             Some(Drag::Turn) => self.move_camera(Motion::Turn(right, down)),
             Some(Drag::Pan) => self.move_camera(Motion::Pan(right, down)),
+            Some(Drag::Picture) => {
+                self.view.hide_hints();
+                self.view.move_picture(to.x - from.x, to.y - from.y);
+                self.screen.refresh();
+            }
             None => {}
         }
+        self.ask_pixel();
     }
 
-    /// Handles the mouse wheel or a touchpad scroll, which moves the camera towards the target or away.
+    /// Handles the mouse wheel or a touchpad scroll, which moves the camera towards the target or away. With Ctrl,
+    /// magnifies the picture at the pointer instead.
     pub(super) fn scroll(&mut self, delta: MouseScrollDelta) {
         let notches = match delta {
             MouseScrollDelta::LineDelta(_, lines) => lines,
             MouseScrollDelta::PixelDelta(pixels) => (pixels.y / NOTCH_PIXELS) as f32,
         };
+        if self.ctrl() {
+            let factor = ZOOM_FACTOR.powf(f64::from(notches));
+            self.view.hide_hints();
+            self.view.magnify(factor, (self.cursor.x, self.cursor.y));
+            return self.screen.refresh();
+        }
         self.move_camera(Motion::Dolly(notches));
     }
 
@@ -333,6 +376,55 @@ impl Viewer {
         self.screen.refresh();
     }
 
+    /// Describes the pixel under the pointer from now on, or no longer.
+    fn switch_pixel(&mut self) {
+        self.asks_pixel = !self.asks_pixel;
+        self.asked = None;
+        if self.asks_pixel {
+            self.ask_pixel();
+        } else {
+            self.view.describe_pixel(None);
+        }
+    }
+
+    /// Handles the pointer's leaving the window.
+    pub(super) fn leave(&mut self) {
+        if self.asks_pixel {
+            self.view.describe_pixel(None);
+            self.screen.refresh();
+        }
+    }
+
+    /// Describes the pixel under the pointer if that is switched on, and asks the session about it unless an answer is
+    /// still awaited.
+    fn ask_pixel(&mut self) {
+        if !self.asks_pixel {
+            return;
+        }
+        let fitted = self.view.shown();
+        let pixel = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
+        self.view.describe_pixel(pixel);
+        self.screen.refresh();
+        if self.asked.is_none()
+            && let Some(pixel) = pixel
+        {
+            self.asked = Some(pixel);
+            self.session.ask_pixel(pixel, self.session.size());
+        }
+    }
+
+    /// Displays the answer about a pixel, and asks about the one under the pointer if it is another by now.
+    pub(super) fn show_pixel(&mut self, info: PixelInfo) {
+        let answered = self.asked.take();
+        self.view.set_pixel_info(info);
+        let fitted = self.view.shown();
+        let pixel = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
+        if pixel != answered {
+            self.ask_pixel();
+        }
+        self.screen.refresh();
+    }
+
     /// Displays an inspected path until the camera or the scene changes.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         self.view.show_path(inspected);
@@ -364,7 +456,7 @@ impl Viewer {
         let Some(pixel) = at.filter(|&(column, row)| column < size.0 && row < size.1) else {
             return;
         };
-        if !self.modifiers.control_key() {
+        if !self.ctrl() {
             if self.view.path_pixel(size) == Some(pixel) {
                 self.view.hide_path();
                 self.screen.refresh();
@@ -397,7 +489,7 @@ impl Viewer {
         };
         let saved = joined(self.saves.swap_remove(place));
         match saved {
-            Ok(path) => self.say(format!("saved {} next to the scene", name(&path))),
+            Ok(message) => self.say(message),
             Err(error) => self.say_problem(error.to_string()),
         }
     }
@@ -454,10 +546,11 @@ impl Viewer {
     /// error.
     fn save_settings(&self) {
         let size = self.screen.logical_size();
-        let resized = size != self.opened_size;
+        let resized = size != self.opened_size && !self.screen.is_full_screen();
         let settings = Settings {
             statistics: self.view.placement(),
             units: self.view.units(),
+            text_scale: self.view.text_scale(),
             size: if resized {
                 Some(size)
             } else {
@@ -511,7 +604,7 @@ impl Viewer {
         else {
             return;
         };
-        let rests = !matches!(state, State::Rendering { .. });
+        let rests = matches!(state, State::Paused { .. } | State::Done);
         if !rests
             && self
                 .title_time
@@ -522,17 +615,30 @@ impl Viewer {
         let samples = match state {
             State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
             State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
+            State::Comparing => format!("{} samples, comparing strategies", stats.spp),
             State::Done => format!("{} samples", stats.spp),
+        };
+        let left = format::time_left(stats.seconds, *state);
+        let noise = stats.noise.as_ref().and_then(|noise| noise.estimated);
+        let details = [
+            left.map(|left| format!(" – {left} left")),
+            noise.map(|noise| format!(" – noise {:.2} %", 100.0 * noise)),
+        ];
+        let details: String = details.into_iter().flatten().collect();
+        let frames = match state {
+            State::Rendering { .. } => format!(" – {} fps", recent.frames_per_second),
+            _ => String::new(),
         };
         let speed = format::millions(match state {
             State::Done => stats.paths_per_second,
             _ => recent.paths_per_second,
         });
         self.screen.set_title(&format!(
-            "{} – {samples} – {speed} Mpaths/s – raysieve",
+            "{} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve",
             name(&self.session.scene().path)
         ));
         self.title_time = Some(Instant::now());
+        self.ask_pixel();
     }
 }
 
@@ -545,7 +651,7 @@ fn name(path: &Path) -> String {
 }
 
 /// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
-fn joined(save: JoinHandle<Result<PathBuf, Error>>) -> Result<PathBuf, Error> {
+fn joined(save: JoinHandle<Result<String, Error>>) -> Result<String, Error> {
     save.join().unwrap_or_else(|panic| {
         Err(Error::Window {
             problem: panic_text(&*panic),
