@@ -1,10 +1,6 @@
 //! The values of single pixels: written into magnified pixels, and those of the pixel under the pointer.
 
-use super::{
-    Overlay,
-    canvas::Canvas,
-    fitted::Fitted,
-};
+use super::{Overlay, canvas::Canvas, fitted::Fitted};
 use raysieve::picture::Picture;
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.

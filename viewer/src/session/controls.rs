@@ -263,8 +263,7 @@ pub(crate) static CONTROLS: &[Control] = &[
         "h",
         "figures: panel, over the picture, short form, off",
         &[("h", Screen(ScreenAction::Overlay))],
-    )
-    .button("Figures"),
+    ),
     control(
         "U",
         "units of the figures: per sample, or total",
