@@ -48,6 +48,7 @@ pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
         state: State::Done,
         detail: Detail::Full,
         units: Units::PerSample,
+        denoises: false,
     };
     Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
 }
@@ -121,6 +122,8 @@ pub(crate) struct Figures<'a> {
     pub(crate) state: State,
     pub(crate) detail: Detail,
     pub(crate) units: Units,
+    /// Whether a denoised picture is wanted, although perhaps none is displayed yet.
+    pub(crate) denoises: bool,
 }
 
 impl Figures<'_> {

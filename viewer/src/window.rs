@@ -8,6 +8,7 @@ mod layout;
 mod save;
 mod screen;
 mod settings;
+mod title;
 mod view;
 mod viewer;
 

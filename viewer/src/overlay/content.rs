@@ -63,7 +63,7 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
         rows.extend(devices(stats));
     }
     rows.extend(noise(stats));
-    rows.extend(warnings(stats));
+    rows.extend(warnings(stats, figures.denoises));
     rows.push(Row::Progress(match state {
         State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
         State::Comparing | State::Done => 0.0,
@@ -190,7 +190,9 @@ fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
     ))
 }
 
-fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
+/// Returns the warnings. If the picture is to be denoised, there is a row about it even while no denoised picture is
+/// displayed, so that the rows below do not move.
+fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
     let mut warnings = Vec::new();
     if stats.rejected_samples > 0 {
         warnings.push(format!(
@@ -207,6 +209,8 @@ fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
         warnings.push(format!(
             "denoised preview ({milliseconds:.1} ms); saved images are not denoised"
         ));
+    } else if denoises {
+        warnings.push("denoised preview, once there are enough samples".to_owned());
     }
     warnings
         .into_iter()

@@ -73,6 +73,7 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
             state,
             detail,
             units: Units::PerSample,
+            denoises: false,
         };
         overlay.draw_stats(&mut rgba, size, Area::of(size), &figures);
         shortest = shortest.min(begun.elapsed());

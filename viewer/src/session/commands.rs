@@ -8,7 +8,10 @@ use std::{
 
 use compaction::select::Strategy;
 
-use super::{inspection::PathQuery, lock};
+use super::{
+    inspection::{PathQuery, QueryKind},
+    lock,
+};
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::Camera;
 
@@ -51,6 +54,8 @@ pub(super) struct PendingCommands {
     pub(super) restart: bool,
     pub(super) samples: Option<u32>,
     pub(super) last_sample: Option<PathQuery>,
+    /// A `LastSample` command about what is in a pixel. It does not replace one that asks for a path.
+    pub(super) pixel: Option<PathQuery>,
     /// Whether any command is pending.
     any: bool,
     /// Whether the [`CommandSender`] has been dropped.
@@ -69,6 +74,9 @@ impl PendingCommands {
             Command::Denoise(denoises) => self.denoises = Some(denoises),
             Command::Restart => self.restart = true,
             Command::Samples(samples) => self.samples = Some(samples),
+            Command::LastSample(query) if query.wanted == QueryKind::Pixel => {
+                self.pixel = Some(query);
+            }
             Command::LastSample(query) => self.last_sample = Some(query),
         }
     }

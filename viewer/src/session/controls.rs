@@ -400,11 +400,11 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
 ];
 
 /// The first hints, which a window displays until the first input: how to move, what the figures are, and where the help
-/// is.
+/// is. They fit into a window of 320 pixels.
 pub(crate) const HINTS: [&str; 3] = [
-    "drag to orbit, wheel to move nearer, Shift + drag to pan",
-    "the figures: rays per bounce that survive, end or miss, and times",
-    "? lists all keys, h moves the figures or hides them",
+    "drag orbits, wheel zooms, Shift+drag pans",
+    "figures: rays per bounce, time per stage",
+    "? lists the keys, h moves the figures",
 ];
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.

@@ -501,7 +501,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             changed = true;
         }
         self.stats = self.renderer.stats();
-        if let Some(query) = commands.last_sample {
+        for query in [commands.last_sample, commands.pixel].into_iter().flatten() {
             let sample = self.last_sample(&query)?;
             let event = SessionEvent::Query(PathQuery { sample, ..query });
             (self.publisher.events.0)(RenderEvent::Session(event));

@@ -51,6 +51,7 @@ pub(super) fn save(
             state: State::Done,
             detail: Detail::Full,
             units,
+            denoises: false,
         };
         overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
     }

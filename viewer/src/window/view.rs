@@ -218,16 +218,22 @@ impl View {
 
     /// Magnifies the picture by `factor` about a position in window pixels, or shrinks it, at most to its fitted size.
     pub(super) fn magnify(&mut self, factor: f64, at: (f64, f64)) {
-        if let Some(fitted) = &self.shown {
-            let max_width = self.overlay.max_pixel_width();
-            self.zoom = fitted.zoomed(self.zoom, factor, max_width, at);
-        }
+        let max_width = self.overlay.max_pixel_width();
+        self.change_zoom(|fitted, zoom| fitted.zoomed(zoom, factor, max_width, at));
     }
 
     /// Moves the magnified picture by this many window pixels.
     pub(super) fn move_picture(&mut self, right: f64, down: f64) {
-        if let Some(fitted) = &self.shown {
-            self.zoom = fitted.moved(self.zoom, right, down);
+        self.change_zoom(|fitted, zoom| fitted.moved(zoom, right, down));
+    }
+
+    /// Displays the part of the picture that `change` returns, given the area of the picture and the present part. Does
+    /// nothing before the first frame.
+    fn change_zoom(&mut self, change: impl FnOnce(&Fitted, Zoom) -> Zoom) {
+        if let (Some(shown), Some(frame)) = (&mut self.shown, &self.frame) {
+            self.zoom = change(shown, self.zoom);
+            // Further changes may follow before the next redraw.
+            *shown = Fitted::new(frame.size, shown.region, self.zoom);
         }
     }
 
@@ -325,6 +331,7 @@ impl View {
             state: frame.state,
             detail: Detail::Full,
             units: self.units,
+            denoises: look.denoise && self.debug_image.is_none(),
         };
         let layout = Layout::new(&self.overlay, size, frame.size, self.placement, &figures);
         let fitted = Fitted::new(frame.size, layout.picture, self.zoom);

@@ -1,5 +1,7 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
+mod pixel;
+
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -22,15 +24,16 @@ use super::{
     save::save,
     screen::Screen,
     settings::Settings,
+    title::title,
     view::View,
 };
 use crate::{
     Error,
     error::report,
-    overlay::{self, format},
+    overlay,
     session::{
-        self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion, PixelInfo,
-        ScreenAction, Session, SessionEvent, State, ViewOptions,
+        self, Action, Change, Ended, FlyDirection, InspectedPath, Motion, ScreenAction, Session,
+        SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -331,6 +334,7 @@ impl Viewer {
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
             self.view.hide_hints();
             self.view.magnify(factor, (self.cursor.x, self.cursor.y));
+            self.ask_pixel();
             return self.screen.refresh();
         }
         self.move_camera(Motion::Dolly(notches));
@@ -376,55 +380,6 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Describes the pixel under the pointer from now on, or no longer.
-    fn switch_pixel(&mut self) {
-        self.asks_pixel = !self.asks_pixel;
-        self.asked = None;
-        if self.asks_pixel {
-            self.ask_pixel();
-        } else {
-            self.view.describe_pixel(None);
-        }
-    }
-
-    /// Handles the pointer's leaving the window.
-    pub(super) fn leave(&mut self) {
-        if self.asks_pixel {
-            self.view.describe_pixel(None);
-            self.screen.refresh();
-        }
-    }
-
-    /// Describes the pixel under the pointer if that is switched on, and asks the session about it unless an answer is
-    /// still awaited.
-    fn ask_pixel(&mut self) {
-        if !self.asks_pixel {
-            return;
-        }
-        let fitted = self.view.shown();
-        let pixel = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
-        self.view.describe_pixel(pixel);
-        self.screen.refresh();
-        if self.asked.is_none()
-            && let Some(pixel) = pixel
-        {
-            self.asked = Some(pixel);
-            self.session.ask_pixel(pixel, self.session.size());
-        }
-    }
-
-    /// Displays the answer about a pixel, and asks about the one under the pointer if it is another by now.
-    pub(super) fn show_pixel(&mut self, info: PixelInfo) {
-        let answered = self.asked.take();
-        self.view.set_pixel_info(info);
-        let fitted = self.view.shown();
-        let pixel = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
-        if pixel != answered {
-            self.ask_pixel();
-        }
-        self.screen.refresh();
-    }
-
     /// Displays an inspected path until the camera or the scene changes.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         self.view.show_path(inspected);
@@ -445,27 +400,6 @@ impl Viewer {
     pub(super) fn open_file(&mut self, path: PathBuf) {
         let message = self.session.open_file(path);
         self.say(message);
-    }
-
-    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Hides
-    /// the path if it is already that pixel's. Does nothing outside the picture.
-    fn inspect(&mut self) {
-        let size = self.session.size();
-        let fitted = self.view.shown();
-        let at = fitted.and_then(|fitted| fitted.pixel(self.cursor.x, self.cursor.y));
-        let Some(pixel) = at.filter(|&(column, row)| column < size.0 && row < size.1) else {
-            return;
-        };
-        if !self.ctrl() {
-            if self.view.path_pixel(size) == Some(pixel) {
-                self.view.hide_path();
-                self.screen.refresh();
-            } else {
-                self.session.inspect(pixel, size);
-            }
-        } else if let Some(message) = self.session.focus(pixel, size) {
-            self.say(message);
-        }
     }
 
     /// Displays a message in place of the previous one.
@@ -595,16 +529,10 @@ impl Viewer {
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
     /// `TITLE_INTERVAL`.
     fn update_title(&mut self) {
-        let Some(DisplayFrame {
-            stats,
-            recent,
-            state,
-            ..
-        }) = self.view.frame()
-        else {
+        let Some(frame) = self.view.frame() else {
             return;
         };
-        let rests = matches!(state, State::Paused { .. } | State::Done);
+        let rests = matches!(frame.state, State::Paused { .. } | State::Done);
         if !rests
             && self
                 .title_time
@@ -612,31 +540,8 @@ impl Viewer {
         {
             return;
         }
-        let samples = match state {
-            State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
-            State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
-            State::Comparing => format!("{} samples, comparing strategies", stats.spp),
-            State::Done => format!("{} samples", stats.spp),
-        };
-        let left = format::time_left(stats.seconds, *state);
-        let noise = stats.noise.as_ref().and_then(|noise| noise.estimated);
-        let details = [
-            left.map(|left| format!(" – {left} left")),
-            noise.map(|noise| format!(" – noise {:.2} %", 100.0 * noise)),
-        ];
-        let details: String = details.into_iter().flatten().collect();
-        let frames = match state {
-            State::Rendering { .. } => format!(" – {} fps", recent.frames_per_second),
-            _ => String::new(),
-        };
-        let speed = format::millions(match state {
-            State::Done => stats.paths_per_second,
-            _ => recent.paths_per_second,
-        });
-        self.screen.set_title(&format!(
-            "{} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve",
-            name(&self.session.scene().path)
-        ));
+        let title = title(&name(&self.session.scene().path), frame);
+        self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();
     }

@@ -260,6 +260,9 @@ export function showStatistics(status) {
   }
   if (stats.denoise_ms !== undefined) {
     warnings.push(`denoised preview (${microseconds(1e3 * stats.denoise_ms)}); saved images are not denoised`);
+  } else if (status.denoise && status.debug_view === "light") {
+    // Keeps the rows below in place.
+    warnings.push("denoised preview, once there are enough samples");
   }
   at("warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 
