@@ -272,7 +272,9 @@ const MAX_REDUCTION: f64 = 8.0;
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
-        let error = self.serve_commands().and_then(|()| self.end_trial()).err();
+        let served = self.serve_commands();
+        let restored = self.end_trial();
+        let error = served.err().or(restored.err());
         self.renderer.set_pace(Pace::Steady);
         Ended {
             renderer: self.renderer,

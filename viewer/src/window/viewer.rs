@@ -333,7 +333,9 @@ impl Viewer {
         if self.ctrl() {
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
             self.view.hide_hints();
-            self.view.magnify(factor, (self.cursor.x, self.cursor.y));
+            // The middle of the pixel under the pointer stays where it is.
+            let at = (self.cursor.x + 0.5, self.cursor.y + 0.5);
+            self.view.magnify(factor, at);
             self.ask_pixel();
             return self.screen.refresh();
         }

@@ -394,11 +394,12 @@ fn escape_closes_the_list_of_keys_before_it_quits() {
 }
 
 fn quitting_during_a_render_is_no_error() {
-    for key in ["q", "Escape"] {
+    // The first Escape closes the hints.
+    for keys in [&["q"][..], &["Escape", "Escape"]] {
         let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
         desktop.until_title("of 100000 samples");
-        desktop.press(&[key]);
+        desktop.press(keys);
         let status = desktop.until_ended();
-        assert_eq!(status.code(), Some(0), "{key}: {}", desktop.errors());
+        assert_eq!(status.code(), Some(0), "{keys:?}: {}", desktop.errors());
     }
 }

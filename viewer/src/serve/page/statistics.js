@@ -219,7 +219,7 @@ function inUnits(bounce, recent, factor) {
 function timeLeft({ seconds }, { rendering }) {
   if (!rendering?.progress || seconds < 0.5) return "";
   const left = (seconds * (1 - rendering.progress)) / rendering.progress;
-  return `, ${left < 59.5 ? `${left.toFixed(0)} s` : duration(Math.max(left, 60))} left`;
+  return `${left < 59.5 ? `${left.toFixed(0)} s` : duration(Math.max(left, 60))} left`;
 }
 
 /** Displays a status message. */
@@ -235,14 +235,16 @@ export function showStatistics(status) {
   write(at("samples"), stats.noise ? `${samples}, ${noiseOf(stats)}` : samples);
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
   const doing = state === "comparing" ? "comparing strategies" : "done";
-  write(at("state"), (state.paused ? "paused" : going ? `rendering${timeLeft(stats, state)}` : doing) + others);
+  write(at("state"), (state.paused ? "paused" : going ? "rendering" : doing) + others);
+  const left = timeLeft(stats, state);
+  write(at("left"), left);
   at("done").value = going ? going.progress : 1;
   const speed = going ? recent : stats;
   write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
   write(at("rays"), millions(speed.rays_per_second), String(speed.rays_per_second));
   write(at("lanes"), percent(recent.lane_use), String(recent.lane_use));
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
-  document.title = `${scene} – ${samples} – raysieve`;
+  document.title = [scene, samples, left, "raysieve"].filter(Boolean).join(" – ");
 
   const devices = stats.devices?.length > 1 ? stats.devices : [];
   at("devices").replaceChildren(...devices.map((device) => element(

@@ -45,14 +45,21 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let Some(&first) = wanted.front() else {
             return Ok(());
         };
+        let film = match self.renderer.part() {
+            Ok(film) => film,
+            Err(error) if self.renderer.all_gpus_failed() => return Err(error.into()),
+            Err(error) => {
+                // Memory for a copy of the film may be lacking.
+                let problem = format!("cannot compare strategies: {error}");
+                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                return Ok(());
+            }
+        };
         self.trial = Some(Trial {
             picture: self.picture()?,
-            counts: self
-                .counts
-                .then(|| self.renderer.sample_counts())
-                .transpose()?,
+            counts: self.sample_counts()?,
             preview: self.denoised(),
-            film: self.renderer.part()?,
+            film,
             strategies: wanted,
         });
         self.measure(first)
