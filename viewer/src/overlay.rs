@@ -1,7 +1,8 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. Imports
+//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
+//! area of a picture in a window, and `pixels` displays values of single pixels. Imports
 //! `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;

@@ -110,6 +110,10 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
         Some(noise) => format!("{:.1}", noise.mean_samples),
         None => stats.spp.to_string(),
     };
+    let word = match (state, &stats.noise) {
+        (State::Done | State::Comparing, None) => format::sample_word(stats.spp),
+        _ => "samples",
+    };
     let (samples, tag) = match state {
         State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
         State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
@@ -135,7 +139,7 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
         Row::Text(
             vec![
                 bright(samples),
-                plain(" samples  "),
+                plain(&format!(" {word}  ")),
                 bright(format::millions(paths)),
                 plain(" Mpaths/s  "),
                 bright(format::millions(rays)),

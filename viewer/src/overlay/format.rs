@@ -72,6 +72,14 @@ pub(super) fn duration(seconds: f64) -> String {
     }
 }
 
+/// Returns the word for this number of samples: `sample` or `samples`.
+pub(crate) fn sample_word(count: u32) -> &'static str {
+    match count {
+        1 => "sample",
+        _ => "samples",
+    }
+}
+
 /// Returns the estimated time until a render is complete that has taken these seconds so far: `9 s`, `2:05`, `1:02:05`.
 /// Returns `None` unless the render is running, and before there is an estimate.
 pub(crate) fn time_left(seconds: f64, state: State) -> Option<String> {

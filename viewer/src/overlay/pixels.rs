@@ -1,6 +1,6 @@
 //! The values of single pixels: written into magnified pixels, and those of the pixel under the pointer.
 
-use super::{Overlay, canvas::Canvas, fitted::Fitted};
+use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
 use raysieve::picture::Picture;
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.
@@ -90,8 +90,7 @@ pub(crate) fn describe(
         .get((row * picture.width + column) as usize)?;
     let [red, green, blue] = value.to_array().map(short);
     let samples = match samples {
-        Some(1) => ", 1 sample".to_owned(),
-        Some(samples) => format!(", {samples} samples"),
+        Some(samples) => format!(", {samples} {}", format::sample_word(samples)),
         None => String::new(),
     };
     Some(format!(

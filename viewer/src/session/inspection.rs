@@ -62,7 +62,7 @@ pub(super) enum QueryKind {
     Pixel,
 }
 
-/// What is in a pixel: its surface, and the spread of its samples.
+/// The content of a pixel: its surface, and the spread of its samples.
 pub(crate) struct PixelInfo {
     /// Column and row of the pixel, from 0 at the upper left.
     pub(crate) pixel: (u32, u32),

@@ -42,7 +42,7 @@ pub(crate) enum RenderEvent {
     Problem(String),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
-    /// What is in a pixel that was asked for.
+    /// The content of a pixel that was asked for.
     Pixel(Box<PixelInfo>),
     /// A new debug image is available from `Session::debug_image`.
     DebugImage,

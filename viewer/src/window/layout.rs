@@ -1,4 +1,4 @@
-//! Where the window displays the picture and the figures: beside, below or over it.
+//! The layout of the window: the regions of the picture and of its figures, which are beside, below or over it.
 
 use serde::{Deserialize, Serialize};
 
@@ -87,7 +87,7 @@ impl Room {
 }
 
 impl Layout {
-    /// Divides a window of this width and height in pixels between a picture of `size.1` pixels and its figures.
+    /// Divides a window between a picture and its figures. Window and picture are given by width and height in pixels.
     pub(super) fn new(
         overlay: &Overlay,
         window: (u32, u32),

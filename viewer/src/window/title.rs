@@ -14,11 +14,12 @@ pub(super) fn title(scene: &str, frame: &DisplayFrame) -> String {
         state,
         ..
     } = frame;
+    let word = format::sample_word(stats.spp);
     let samples = match state {
         State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
         State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
-        State::Comparing => format!("{} samples, comparing strategies", stats.spp),
-        State::Done => format!("{} samples", stats.spp),
+        State::Comparing => format!("{} {word}, comparing strategies", stats.spp),
+        State::Done => format!("{} {word}", stats.spp),
     };
     let left = format::time_left(stats.seconds, *state);
     let noise = stats.noise.as_ref().and_then(|noise| noise.estimated);

@@ -231,7 +231,7 @@ export function showStatistics(status) {
   write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
   const going = state.rendering ?? state.paused;
   const has = stats.noise ? stats.noise.mean_samples.toFixed(1) : stats.spp;
-  const samples = going ? `${has} of ${going.samples} samples` : `${has} samples`;
+  const samples = going ? `${has} of ${going.samples} samples` : `${has} ${has === 1 ? "sample" : "samples"}`;
   write(at("samples"), stats.noise ? `${samples}, ${noiseOf(stats)}` : samples);
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
   const doing = state === "comparing" ? "comparing strategies" : "done";

@@ -1,4 +1,4 @@
-//! What the window does with the pixel under the pointer: shows one of its paths, focuses on it, or describes it.
+//! Actions on the pixel under the pointer: shows one of its paths, focuses on it, or describes it.
 
 use super::Viewer;
 use crate::session::PixelInfo;
