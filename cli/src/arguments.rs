@@ -539,7 +539,6 @@ impl Arguments {
             look,
             debug_view: self.debug_view,
             strategy: self.machine.compaction,
-            keep_size: self.settings.size.is_some(),
             changes: self.settings.changes(self.spp),
             load: self.model.options(),
             noise: self.noise,

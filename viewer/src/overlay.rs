@@ -1,7 +1,8 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. Imports
+//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
+//! area of a picture in a window, and `pixels` displays values of single pixels. Imports
 //! `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
@@ -12,6 +13,7 @@ pub(crate) mod fitted;
 mod legend;
 mod bars;
 mod path;
+pub(crate) mod pixels;
 #[cfg(test)]
 mod tests;
 mod messages;
@@ -37,16 +39,19 @@ use raysieve::{
 /// Omits columns that do not fit the width. Omits late bounces that do not fit the height, and states their number. If
 /// no bounce fits, draws only lines of text, or nothing onto a tiny picture.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
-    let pixels = stats.size.map(f64::from).iter().product();
-    let recent = Recent::of(stats, pixels);
-    Overlay::new(scale_for(width, height)).draw_stats(
-        rgba,
-        (width, height),
+    let [columns, rows] = stats.size;
+    let recent = Recent::of(stats, f64::from(columns) * f64::from(rows));
+    let size = (width, height);
+    let figures = Figures {
         stats,
-        &recent,
-        State::Done,
-        Detail::Full,
-    );
+        recent: &recent,
+        size: (columns, rows),
+        state: State::Done,
+        detail: Detail::Full,
+        units: Units::PerSample,
+        denoises: false,
+    };
+    Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
 }
 
 /// Draws the statistics onto an image that is to be written to a file. Does nothing unless `look.overlay` is set.
@@ -64,33 +69,74 @@ pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
     Overlay::new(scale_for(width, height)).draw_legend(
         &mut image.rgba,
         (width, height),
+        Area::of((width, height)),
         legend,
         &[],
     );
 }
 
-/// Amount of statistics that the overlay displays.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+/// Amount of statistics that a panel displays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// No statistics.
-    None,
     /// The settings, speed, noise and progress of the render, warnings, and one bar per bounce.
     Short,
     /// The contents of `Short`, except that a table of bounces and stages replaces the bars. Adds the devices, a graph
     /// of the speed, and a comparison of compaction strategies.
-    #[default]
     Full,
 }
 
-impl Detail {
-    /// Returns the next smaller amount; `Full` follows `None`.
-    pub(super) fn next(self) -> Self {
+/// Units of the ray counts and times in the table of bounces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Units {
+    /// Rays and time for one sample of every pixel. Times are medians of the last seconds.
+    #[default]
+    PerSample,
+    /// Rays and time since the start of the film.
+    Total,
+}
+
+impl Units {
+    /// Returns the other units.
+    pub(crate) fn next(self) -> Self {
         match self {
-            Self::Full => Self::Short,
-            Self::Short => Self::None,
-            Self::None => Self::Full,
+            Self::PerSample => Self::Total,
+            Self::Total => Self::PerSample,
         }
+    }
+
+    /// Returns the label of the table.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::PerSample => "per sample of every pixel",
+            Self::Total => "total since the start",
+        }
+    }
+}
+
+/// The content of a statistics panel: the figures of a render, and which of them to display.
+pub(crate) struct Figures<'a> {
+    pub(crate) stats: &'a Stats,
+    pub(crate) recent: &'a Recent,
+    /// Requested width and height of the picture in pixels; that of `stats` may be a smaller preview.
+    pub(crate) size: (u32, u32),
+    pub(crate) state: State,
+    pub(crate) detail: Detail,
+    pub(crate) units: Units,
+    /// Whether a denoised picture is wanted, although perhaps none is displayed yet.
+    pub(crate) denoises: bool,
+}
+
+impl Figures<'_> {
+    /// Returns the factor from counts since the start of the film to counts for one sample of every pixel; `None` for
+    /// [`Units::Total`], and 0 before the first path.
+    fn factor(&self) -> Option<f64> {
+        let pixels = f64::from(self.size.0) * f64::from(self.size.1);
+        let factor = match self.stats.paths {
+            0 => 0.0,
+            paths => pixels / paths as f64,
+        };
+        (self.units == Units::PerSample).then_some(factor)
     }
 }
 
@@ -98,6 +144,11 @@ impl Detail {
 /// least 1. At scale 1, a character is 7 pixels wide.
 pub(crate) fn scale_for(width: u32, height: u32) -> f32 {
     (width.min(height) as f32 / 1080.0).max(1.0)
+}
+
+/// Returns the width in pixels of a region with the whole statistics panel, at this text scale.
+pub(crate) fn panel_width(scale: f32) -> f64 {
+    f64::from(scale * (natural_width() as f32 * 7.0 + 4.0 * MARGIN))
 }
 
 /// A painter of the overlay's panels (statistics, keys, messages, legend, path) at one text scale.
@@ -130,30 +181,27 @@ impl Overlay {
         self.scale
     }
 
-    /// Draws the statistics panel into the upper left corner of a picture: RGBA bytes, `size` (width, height) in
-    /// pixels. `detail` selects the rows. Omits what does not fit, and draws nothing if no row is left.
+    /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
+    /// height) in pixels. Omits what does not fit, and draws nothing if no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        stats: &Stats,
-        recent: &Recent,
-        state: State,
-        detail: Detail,
+        region: Area,
+        figures: &Figures<'_>,
     ) {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
-        let cells = natural_width().min((canvas.width() - 4 * margin) / self.type_face.cell_width);
-        let rows = rows(stats, recent, state, detail);
-        let rows = self.fitted(rows, canvas.height() - 4 * margin);
+        let cells = natural_width().min((region.width - 4 * margin) / self.type_face.cell_width);
+        let rows = self.fitted(rows(figures), region.height - 4 * margin);
         let height: i32 = rows.iter().map(|row| self.row_height(row)).sum();
         if cells < 1 || height == 0 {
             return;
         }
         let width = cells * self.type_face.cell_width;
         let panel = Area {
-            x: margin,
-            y: margin,
+            x: region.x + margin,
+            y: region.y + margin,
             width: width + 2 * margin,
             height: height + 2 * margin,
         };
@@ -161,15 +209,22 @@ impl Overlay {
 
         let table = Table {
             columns: fitting_columns(cells),
-            first_rays: stats.bounces.first().map_or(0, |bounce| bounce.rays),
+            first_rays: rows
+                .iter()
+                .find_map(|row| match row {
+                    Row::Bounce(entry) => Some(entry.stats.rays),
+                    Row::Bar(bounce) => Some(bounce.rays),
+                    _ => None,
+                })
+                .unwrap_or(0),
             longest: rows.iter().fold(0.0, |longest, row| match row {
                 Row::Bounce(entry) => entry.microseconds().max(longest),
                 _ => longest,
             }),
         };
         let mut area = Area {
-            x: 2 * margin,
-            y: 2 * margin,
+            x: panel.x + margin,
+            y: panel.y + margin,
             width,
             height,
         };
@@ -190,7 +245,7 @@ impl Overlay {
             Row::Text(left, right) => self.text(canvas, area, left, right),
             Row::Progress(progress) => self.progress(canvas, area, *progress),
             Row::Graph(rate_history) => self.graph(canvas, area, rate_history),
-            Row::Legend => self.legend(canvas, area),
+            Row::Legend(units) => self.legend(canvas, area, units.label()),
             Row::Headings => self.headings(canvas, area, table),
             Row::Bounce(entry) => {
                 self.bar(canvas, bar, &entry.stats, table.first_rays);
@@ -212,11 +267,35 @@ impl Overlay {
         (length * self.scale).round() as i32
     }
 
-    /// Returns the margin around and inside panels in pixels: `MARGIN` times the scale, but at most 1/32 of the
-    /// canvas's shorter side.
+    /// Returns the margin around and inside panels in pixels; see [`Self::margin_in`].
     fn margin(&self, canvas: &Canvas<'_>) -> i32 {
-        self.pixels(MARGIN)
-            .min(canvas.width().min(canvas.height()) / 32)
+        self.margin_in((canvas.width(), canvas.height()))
+    }
+
+    /// Returns the margin around and inside panels on a picture of this width and height in pixels: `MARGIN` times the
+    /// scale, but at most 1/32 of the shorter side.
+    fn margin_in(&self, (width, height): (i32, i32)) -> i32 {
+        self.pixels(MARGIN).min(width.min(height) / 32)
+    }
+
+    /// Returns the width and height in pixels of the region that these figures need on a picture of this size.
+    pub(crate) fn stats_size(
+        &self,
+        (width, height): (u32, u32),
+        figures: &Figures<'_>,
+    ) -> (i32, i32) {
+        let around = 4 * self.margin_in((width as i32, height as i32));
+        let rows = rows(figures);
+        let high = rows.iter().map(|row| self.row_height(row)).sum::<i32>();
+        (
+            natural_width() * self.type_face.cell_width + around,
+            high + around,
+        )
+    }
+
+    /// Returns the height in pixels of a region with this number of lines of text on a picture of this size.
+    pub(crate) fn lines_height(&self, (width, height): (u32, u32), lines: i32) -> i32 {
+        lines * self.line_height() + 4 * self.margin_in((width as i32, height as i32))
     }
 
     fn row_height(&self, row: &Row<'_>) -> i32 {
@@ -289,16 +368,16 @@ impl Overlay {
         }
     }
 
-    /// Draws the line above the table: its title at the left, and the stages' names and colours at the right. If both
+    /// Draws the line above the table: its title, which names the units, at the left, and the stages' names and colours at the right. If both
     /// do not fit, omits the title; if the stages alone do not fit, omits them instead.
-    fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area) {
+    fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area, title: &str) {
         let cell = self.type_face.cell_width;
         let words: i32 = STAGES
             .iter()
             .map(|(name, _)| name.chars().count() as i32 + 3)
             .sum();
         let mut x = area.x + area.width - (words - 1) * cell;
-        let left = vec![(DIM, "rays per bounce".to_owned())];
+        let left = vec![(DIM, title.to_owned())];
         if x < area.x {
             return self.text(canvas, area, &left, &Line::new());
         }
@@ -404,7 +483,8 @@ impl Overlay {
 struct Table {
     /// Columns from left to right, with their widths in characters.
     columns: Vec<(&'static Column, i32)>,
-    /// Number of rays of bounce 0, for which a full bar of ray counts stands; 0 without bounces.
+    /// Number of rays of bounce 0 in the units of the rows, for which a full bar of ray counts stands; 0 without
+    /// bounces.
     first_rays: u64,
     /// Time in microseconds of the slowest bounce in the table, for which a full bar of times stands; 0 without
     /// bounces.

@@ -23,13 +23,11 @@ mod inspection_scene;
 pub(crate) use controller::{Motion, Session, SessionEvent};
 pub use controls::list as controls;
 pub(crate) use controls::{
-    Action, CONTROLS, Change, Control, FAST, FlyDirection, ScreenAction, action,
+    Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
-pub(crate) use inspection::{InspectedPath, Viewpoint};
+pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
 pub(crate) use materials::MaterialInfo;
-#[cfg(test)]
-pub(crate) use recent_stats::StageTimes;
-pub(crate) use recent_stats::{Recent, RecentBounce};
+pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
 
@@ -70,15 +68,14 @@ pub struct ViewOptions {
     pub noise: Option<f32>,
     /// Whether the scene's files are watched, and reloaded when they change.
     pub watches: bool,
-    /// Whether the window renders the picture in the scene's size; otherwise the picture has the window's size. The
-    /// page ignores this field and keeps the scene's size.
-    pub keep_size: bool,
 }
 
 /// A rendered frame whose images are shared by reference, so that copies for several viewers are cheap.
 #[derive(Clone)]
 pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
+    /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
+    pub(crate) size: (u32, u32),
     /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Arc<Vec<u32>>>,
     /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
@@ -133,6 +130,7 @@ impl From<Frame> for DisplayFrame {
     fn from(frame: Frame) -> Self {
         let Frame {
             picture,
+            size,
             counts,
             preview,
             stats,
@@ -141,6 +139,7 @@ impl From<Frame> for DisplayFrame {
         } = frame;
         Self {
             picture,
+            size,
             counts: counts.map(Arc::new),
             preview,
             stats,

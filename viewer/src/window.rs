@@ -4,9 +4,11 @@
 //! (`session`). The `viewer` handles the events of the window and of the session. It updates the `view`, which is drawn
 //! to the `screen`. Imports `session` and `overlay`, but not `serve`.
 
+mod layout;
 mod save;
 mod screen;
 mod settings;
+mod title;
 mod view;
 mod viewer;
 
@@ -174,6 +176,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::Message(note)) => viewer.say(note),
             Wake::Render(RenderEvent::Problem(problem)) => viewer.say_problem(problem),
             Wake::Render(RenderEvent::Path(inspected)) => viewer.show_path(*inspected),
+            Wake::Render(RenderEvent::Pixel(info)) => viewer.show_pixel(*info),
             Wake::Render(RenderEvent::Session(event)) => viewer.handle_event(event),
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
             Wake::Saved(thread) => viewer.report_save(thread),
@@ -190,6 +193,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
+            WindowEvent::CursorLeft { .. } => viewer.leave(),
             WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
             WindowEvent::MouseInput { button, state, .. } => {
                 viewer.handle_button(button, state.is_pressed());
@@ -211,10 +215,12 @@ impl ApplicationHandler<Wake> for App<'_> {
                 },
                 ..
             } => {
-                let Some(chord) = chord(&logical_key, viewer.shift()) else {
+                let pressed = state == ElementState::Pressed;
+                let ctrl = pressed && viewer.ctrl();
+                let Some(chord) = chord(&logical_key, viewer.shift(), ctrl) else {
                     return;
                 };
-                if state == ElementState::Released {
+                if !pressed {
                     viewer.release(&chord);
                 } else if viewer
                     .action(&chord)
@@ -239,10 +245,11 @@ impl ApplicationHandler<Wake> for App<'_> {
     }
 }
 
-/// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`. A key of
-/// text, such as a letter or Space, is named by its text. Returns `None` for a named key that the table does not use.
-fn chord(key: &Key, shift: bool) -> Option<String> {
+/// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`, and `Ctrl+`
+/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a named key that the table does not use.
+fn chord(key: &Key, shift: bool, ctrl: bool) -> Option<String> {
     let name = match key {
+        Key::Character(letter) if ctrl => return Some(format!("Ctrl+{letter}")),
         Key::Character(letter) => return Some(letter.to_string()),
         Key::Named(NamedKey::Space) => return Some(" ".to_owned()),
         Key::Named(NamedKey::ArrowLeft) => "ArrowLeft",
@@ -254,6 +261,7 @@ fn chord(key: &Key, shift: bool) -> Option<String> {
         Key::Named(NamedKey::Home) => "Home",
         Key::Named(NamedKey::Escape) => "Escape",
         Key::Named(NamedKey::F1) => "F1",
+        Key::Named(NamedKey::F11) => "F11",
         _ => return None,
     };
     Some(if shift {

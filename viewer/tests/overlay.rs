@@ -30,6 +30,8 @@ fn stats(bounces: u32) -> Stats {
         backend: "cpu".to_owned(),
         device: "A processor of some length".to_owned(),
         compaction: "look-back".to_owned(),
+        size: [1 << 20, 1 << 20],
+        paths: 1 << 40,
         bounces: (0..bounces).map(bounce).collect(),
         ..Stats::default()
     }

@@ -27,15 +27,25 @@ const fn byte(high: u8, low: u8) -> u8 {
 }
 
 /// A rectangle in pixels, given by its upper left corner and its size. It may extend beyond the picture.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Area {
-    pub(super) x: i32,
-    pub(super) y: i32,
-    pub(super) width: i32,
-    pub(super) height: i32,
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) width: i32,
+    pub(crate) height: i32,
 }
 
 impl Area {
+    /// Returns the area of a whole picture of this width and height in pixels.
+    pub(crate) fn of((width, height): (u32, u32)) -> Self {
+        Self {
+            x: 0,
+            y: 0,
+            width: width as i32,
+            height: height as i32,
+        }
+    }
+
     /// Returns the area, moved up until it overlaps none of the `taken` areas, with `margin` pixels between it and the
     /// last one in the way. Returns it unmoved if nothing overlaps, or if it would extend beyond the upper edge.
     pub(super) fn above(self, taken: &[Area], margin: i32) -> Area {
@@ -80,6 +90,17 @@ impl<'a> Canvas<'a> {
 
     pub(super) fn height(&self) -> i32 {
         self.height as i32
+    }
+
+    /// Returns the brightness of a pixel, 0..=255; 0 outside the picture.
+    pub(super) fn brightness(&mut self, x: i32, y: i32) -> u8 {
+        match self.span(x, y, 1) {
+            [red, green, blue, ..] => {
+                let [red, green, blue] = [*red, *green, *blue].map(u32::from);
+                ((3 * red + 6 * green + blue) / 10) as u8
+            }
+            _ => 0,
+        }
     }
 
     /// Blends a colour over an area; `opacity` is in 0..=1.

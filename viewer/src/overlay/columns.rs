@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     chart,
-    session::{Recent, RecentBounce},
+    session::{Recent, RecentBounce, StageTimes},
 };
 use raysieve::{
     render::stats::{BounceStats, Stats},
@@ -15,23 +15,38 @@ use raysieve::{
 
 /// The data of one row of the table: of one bounce, or totals over all bounces.
 pub(super) struct Entry {
-    /// Counts of rays since the start of the film.
+    /// Counts of rays, in the units of the table.
     pub(super) stats: BounceStats,
-    /// Recent times and fractions of rays and lanes.
+    /// Times in the units of the table, and fractions of rays and lanes.
     pub(super) recent: RecentBounce,
 }
 
 impl Entry {
-    /// Copies the data of one bounce.
-    pub(super) fn new(stats: &BounceStats, recent: &RecentBounce) -> Self {
+    /// Returns the data of one bounce. With `Some(factor)`, counts are those since the start of the film times this
+    /// factor, and times are those of `recent`, which are for one sample of every pixel. With `None`, counts and times
+    /// are those since the start of the film.
+    pub(super) fn new(stats: &BounceStats, recent: &RecentBounce, factor: Option<f64>) -> Self {
+        let scaled =
+            |count: u64| factor.map_or(count, |factor| (count as f64 * factor).round() as u64);
+        let total = StageTimes(Stage::OF_BOUNCE.map(|stage| 1e3 * stats.time(stage)));
         Self {
-            stats: stats.clone(),
-            recent: recent.clone(),
+            stats: BounceStats {
+                rays: scaled(stats.rays),
+                survivors: scaled(stats.survivors),
+                ended: scaled(stats.ended),
+                misses: scaled(stats.misses),
+                ..stats.clone()
+            },
+            recent: RecentBounce {
+                times: factor.map_or(total, |_| recent.times),
+                ..recent.clone()
+            },
         }
     }
 
-    /// Returns the row of totals: sums of counts and times over all bounces, and fractions of all rays and lanes.
-    pub(super) fn total(stats: &Stats, recent: &Recent) -> Self {
+    /// Returns the row of totals: sums of counts and times over all bounces, and fractions of all rays and lanes. The
+    /// units are those of [`Entry::new`].
+    pub(super) fn total(stats: &Stats, recent: &Recent, factor: Option<f64>) -> Self {
         let total = stats.total();
         let mut times = RecentBounce {
             removed: total.removed(),
@@ -43,13 +58,10 @@ impl Entry {
                 *sum += time;
             }
         }
-        Self {
-            stats: total,
-            recent: times,
-        }
+        Self::new(&total, &times, factor)
     }
 
-    /// Returns the time of all stages for one sample of every pixel, in microseconds.
+    /// Returns the time of all stages in microseconds, in the units of the table.
     pub(super) fn microseconds(&self) -> f64 {
         self.recent.times.0.iter().sum()
     }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use super::{Detail, canvas::Colour, columns::Entry, format};
-use crate::session::{Comparison, Recent, State, StrategyComparison};
+use super::{Detail, Figures, Units, canvas::Colour, columns::Entry, format};
+use crate::session::{Comparison, State, StrategyComparison};
 use raysieve::render::stats::{BounceStats, Stats};
 
 /// Text colour of the most important values.
@@ -35,8 +35,8 @@ pub(super) enum Row<'a> {
     Progress(f64),
     /// A graph of rays per second over time, the newest value last.
     Graph(&'a [f32]),
-    /// The line above the table: its title, and the stages' names and colours.
-    Legend,
+    /// The line above the table: its units, and the stages' names and colours.
+    Legend(Units),
     /// The headings of the table's columns.
     Headings,
     /// A row of the table with the figures of one bounce, above a bar of its rays.
@@ -47,33 +47,29 @@ pub(super) enum Row<'a> {
     Total(Box<Entry>),
 }
 
-/// Returns the rows of the statistics panel at this level of detail, without regard to the room for them.
-/// `Detail::None` has no rows.
-pub(super) fn rows<'a>(
-    stats: &'a Stats,
-    recent: &'a Recent,
-    state: State,
-    detail: Detail,
-) -> Vec<Row<'a>> {
-    let mut rows = match detail {
-        Detail::None => return Vec::new(),
-        Detail::Short | Detail::Full => head(stats, recent, state),
-    };
+/// Returns the rows of the statistics panel, without regard to the room for them.
+pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
+    let Figures {
+        stats,
+        recent,
+        state,
+        detail,
+        ..
+    } = *figures;
+    let mut rows = head(figures);
     if detail == Detail::Full {
         let device = vec![dim(&stats.backend), dim(": "), plain(&stats.device)];
         rows.push(Row::Text(device, Line::new()));
         rows.extend(devices(stats));
     }
     rows.extend(noise(stats));
-    rows.extend(warnings(stats));
+    rows.extend(warnings(stats, figures.denoises));
     rows.push(Row::Progress(match state {
         State::Rendering { progress, .. } | State::Paused { progress, .. } => progress,
-        State::Done => 0.0,
+        State::Comparing | State::Done => 0.0,
     }));
-    // Omits the empty bounces at the end; with a high bounce limit most are empty. Before the first wave all are shown.
     let bounces = stats.bounces.iter();
-    let last = bounces.clone().rposition(|bounce| bounce.rays > 0);
-    let shown = last.map_or(stats.bounces.len(), |last| last + 1);
+    let shown = recent.rows;
     if detail == Detail::Short {
         rows.extend(bounces.take(shown).map(Row::Bar));
         return rows;
@@ -81,10 +77,13 @@ pub(super) fn rows<'a>(
     if !recent.rate_history.is_empty() {
         rows.push(Row::Graph(&recent.rate_history));
     }
-    rows.extend([Row::Legend, Row::Headings]);
+    rows.extend([Row::Legend(figures.units), Row::Headings]);
+    let factor = figures.factor();
     let entries = bounces.zip(&recent.bounces).take(shown);
-    rows.extend(entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent)))));
-    rows.push(Row::Total(Box::new(Entry::total(stats, recent))));
+    rows.extend(
+        entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent, factor)))),
+    );
+    rows.push(Row::Total(Box::new(Entry::total(stats, recent, factor))));
     if recent.strategies.len() > 1 {
         rows.push(Row::Text(
             vec![dim("compaction strategies on this view")],
@@ -96,25 +95,39 @@ pub(super) fn rows<'a>(
 }
 
 /// Returns the two rows with scene, size, render time, compaction strategy, samples, speed and lane use.
-fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
+fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
+    let Figures {
+        stats,
+        recent,
+        size: (width, height),
+        state,
+        ..
+    } = *figures;
     let scene = Path::new(&stats.scene)
         .file_name()
         .map_or(stats.scene.clone(), |name| name.to_string_lossy().into());
-    let [width, height] = stats.size;
     let has = match &stats.noise {
         Some(noise) => format!("{:.1}", noise.mean_samples),
         None => stats.spp.to_string(),
     };
+    let word = match (state, &stats.noise) {
+        (State::Done | State::Comparing, None) => format::sample_word(stats.spp),
+        _ => "samples",
+    };
     let (samples, tag) = match state {
         State::Rendering { samples, .. } => (format!("{has} of {samples}"), ""),
         State::Paused { samples, .. } => (format!("{has} of {samples}"), "paused  "),
+        State::Comparing => (has, "comparing  "),
         State::Done => (has, ""),
     };
     let (paths, rays) = match state {
         State::Done => (stats.paths_per_second, stats.rays_per_second),
         _ => (recent.paths_per_second, recent.rays_per_second),
     };
-    let time = format::duration(stats.seconds);
+    let time = match format::time_left(stats.seconds, state) {
+        Some(left) => format!("{}, {left} left", format::duration(stats.seconds)),
+        None => format::duration(stats.seconds),
+    };
     vec![
         Row::Text(
             vec![
@@ -126,7 +139,7 @@ fn head<'a>(stats: &Stats, recent: &Recent, state: State) -> Vec<Row<'a>> {
         Row::Text(
             vec![
                 bright(samples),
-                plain(" samples  "),
+                plain(&format!(" {word}  ")),
                 bright(format::millions(paths)),
                 plain(" Mpaths/s  "),
                 bright(format::millions(rays)),
@@ -181,7 +194,9 @@ fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
     ))
 }
 
-fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
+/// Returns the warnings. If the picture is to be denoised, there is a row about it even while no denoised picture is
+/// displayed, so that the rows below do not move.
+fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
     let mut warnings = Vec::new();
     if stats.rejected_samples > 0 {
         warnings.push(format!(
@@ -198,6 +213,8 @@ fn warnings<'a>(stats: &Stats) -> Vec<Row<'a>> {
         warnings.push(format!(
             "denoised preview ({milliseconds:.1} ms); saved images are not denoised"
         ));
+    } else if denoises {
+        warnings.push("denoised preview, once there are enough samples".to_owned());
     }
     warnings
         .into_iter()

@@ -1,7 +1,7 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
-use crate::session::Difference;
+use crate::session::{Difference, State};
 
 /// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
@@ -35,7 +35,7 @@ pub(super) fn microseconds(microseconds: f64) -> String {
 }
 
 /// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.
-pub(super) fn percent(part: f64) -> String {
+pub(crate) fn percent(part: f64) -> String {
     format!("{:.1} %", 100.0 * part)
 }
 
@@ -70,6 +70,28 @@ pub(super) fn duration(seconds: f64) -> String {
     } else {
         format!("{hours}:{minutes:02}:{seconds:02}")
     }
+}
+
+/// Returns the word for this number of samples: `sample` or `samples`.
+pub(crate) fn sample_word(count: u32) -> &'static str {
+    match count {
+        1 => "sample",
+        _ => "samples",
+    }
+}
+
+/// Returns the estimated time until a render is complete that has taken these seconds so far: `9 s`, `2:05`, `1:02:05`.
+/// Returns `None` unless the render is running, and before there is an estimate.
+pub(crate) fn time_left(seconds: f64, state: State) -> Option<String> {
+    let State::Rendering { progress, .. } = state else {
+        return None;
+    };
+    let left = seconds * (1.0 - progress) / progress;
+    let is_known = seconds >= 0.5 && progress > 0.0 && left.is_finite();
+    is_known.then(|| match left {
+        ..59.5 => format!("{left:.0} s"),
+        _ => duration(left.max(60.0)),
+    })
 }
 
 /// Smallest value that rounds to at least 1000 with three significant digits, so that it needs the next larger unit.

@@ -7,18 +7,19 @@ use super::{
 };
 use raysieve::inspect::debug_view::Legend;
 
-/// Minimum width of the legend in characters; a narrower picture reduces it.
+/// Minimum width of the legend in characters; a narrower region reduces it.
 const CELLS: i32 = 44;
 /// Height of the colour bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// Draws the legend into the lower left corner, or higher if it would overlap the `taken` areas and there is room.
-    /// Returns the area of its panel. If the picture is too narrow for a character, draws nothing and returns `None`.
+    /// Draws the legend into the lower left corner of a region, or higher if it would overlap the `taken` areas and there is room.
+    /// Returns the area of its panel. If the region is too narrow for a character, draws nothing and returns `None`.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
+        region: Area,
         legend: &Legend,
         taken: &[Area],
     ) -> Option<Area> {
@@ -27,7 +28,7 @@ impl Overlay {
         let cell = self.type_face.cell_width;
         let longest = [&legend.title, &legend.note].map(|text| text.chars().count() as i32);
         let wanted = longest.into_iter().fold(CELLS, i32::max);
-        let cells = wanted.min((canvas.width() - 4 * margin) / cell);
+        let cells = wanted.min((region.width - 4 * margin) / cell);
         if cells < 1 {
             return None;
         }
@@ -36,8 +37,8 @@ impl Overlay {
         let scale = if has_bar { bar_height + line } else { 0 };
         let height = 2 * line + scale + 2 * margin;
         let panel = Area {
-            x: margin,
-            y: canvas.height() - height - margin,
+            x: region.x + margin,
+            y: region.y + region.height - height - margin,
             width: cells * cell + 2 * margin,
             height,
         };

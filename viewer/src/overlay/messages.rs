@@ -60,22 +60,25 @@ impl Overlay {
         }
         let across = shown.len() as i32 * (width + GAP) - GAP;
         let top = canvas.height() - margin - self.box_height(&canvas, lines.len());
-        let panel = self.text_box(&mut canvas, top, across.max(1), &lines);
+        let panel = self.text_panel(&canvas, Area::of(size), top, across.max(1), lines.len());
+        self.draw_lines(&mut canvas, panel, &lines);
         KeyPage { page, pages, panel }
     }
 
-    /// Draws messages on one panel at the lower edge, or higher if the panel would overlap the `taken` areas and there
-    /// is room. Each message has a flag that marks it as an error. Wraps long lines.
+    /// Draws messages on one panel at the lower edge of a region, or higher if the panel would overlap the `taken` areas
+    /// and there is room. Each message has a flag that marks it as an error. Wraps long lines. Returns the panel's area;
+    /// `None` if there are no messages.
     pub(crate) fn draw_messages(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
+        region: Area,
         messages: &[(&str, bool)],
         taken: &[Area],
-    ) {
+    ) -> Option<Area> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
-        let room = (canvas.width() - 4 * margin) / self.type_face.cell_width;
+        let room = (region.width - 4 * margin) / self.type_face.cell_width;
         let lines: Vec<Line> = messages
             .iter()
             .flat_map(|(message, is_wrong)| {
@@ -85,39 +88,37 @@ impl Overlay {
                 lines.map(move |line| vec![(colour, line)])
             })
             .collect();
-        let Some(longest) = lines.iter().map(length).max() else {
-            return;
-        };
-        let top = canvas.height() - margin - self.box_height(&canvas, lines.len());
-        let panel = self.text_panel(&canvas, top, longest, lines.len());
-        let top = panel.above(taken, margin).y;
-        self.text_box(&mut canvas, top, longest, &lines);
+        let longest = lines.iter().map(length).max()?;
+        let top = region.y + region.height - margin - self.box_height(&canvas, lines.len());
+        let panel = self.text_panel(&canvas, region, top, longest, lines.len());
+        let panel = panel.above(taken, margin);
+        self.draw_lines(&mut canvas, panel, &lines);
+        Some(panel)
     }
 
     pub(super) fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {
         lines as i32 * self.type_face.line_height + 2 * self.margin(canvas)
     }
 
-    /// Returns the area of a horizontally centred panel for `lines` lines of `cells` characters, or of fewer if the
-    /// picture is narrower. Its upper edge is at `top` in pixels.
-    fn text_panel(&self, canvas: &Canvas<'_>, top: i32, cells: i32, lines: usize) -> Area {
+    /// Returns the area of a panel, horizontally centred in a region, for `lines` lines of `cells` characters, or of
+    /// fewer if the region is narrower. Its upper edge is at `top` in pixels.
+    fn text_panel(
+        &self,
+        canvas: &Canvas<'_>,
+        region: Area,
+        top: i32,
+        cells: i32,
+        lines: usize,
+    ) -> Area {
         let margin = self.margin(canvas);
-        let cells = cells.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let cells = cells.min((region.width - 4 * margin) / self.type_face.cell_width);
         let width = cells * self.type_face.cell_width + 2 * margin;
         Area {
-            x: (canvas.width() - width) / 2,
+            x: region.x + (region.width - width) / 2,
             y: top,
             width,
             height: self.box_height(canvas, lines),
         }
-    }
-
-    /// Draws left-aligned lines on a horizontally centred panel, and returns the panel's area. `top` is its upper edge
-    /// in pixels, and `cells` the number of characters for which it is wide enough, unless the picture is narrower.
-    fn text_box(&mut self, canvas: &mut Canvas<'_>, top: i32, cells: i32, lines: &[Line]) -> Area {
-        let panel = self.text_panel(canvas, top, cells, lines.len());
-        self.draw_lines(canvas, panel, lines);
-        panel
     }
 
     /// Draws a panel with left-aligned lines of text. Cuts lines that are wider than the panel.

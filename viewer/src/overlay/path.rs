@@ -31,12 +31,13 @@ const MAX_LINES: usize = 16;
 const OTHER_LINES: i32 = 4;
 
 impl Overlay {
-    /// Draws a path's segments and its pixel, and describes its vertices on a panel in the lower right corner, whose
-    /// area is returned. `fitted` converts the path's picture pixels to pixels of `rgba`.
+    /// Draws a path's segments and its pixel, and describes its vertices on a panel in the lower right corner of
+    /// `region`. Returns that panel's area. `fitted` converts the path's picture pixels to pixels of `rgba`.
     pub(crate) fn draw_path(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
+        region: Area,
         inspected: &InspectedPath,
         fitted: &Fitted,
     ) -> Area {
@@ -57,20 +58,21 @@ impl Overlay {
         let at = fitted.place([column as f32 + 0.5, row as f32 + 0.5]);
         canvas.line(at, at, 3.0 * LINE_WIDTH * self.scale, OUTLINE);
         canvas.line(at, at, 2.0 * LINE_WIDTH * self.scale, BRIGHT);
-        let room = (canvas.height() - 4 * self.margin(&canvas)) / self.line_height() - OTHER_LINES;
+        let room = (region.height - 4 * self.margin(&canvas)) / self.line_height() - OTHER_LINES;
         let max_bounces = usize::try_from(room).unwrap_or(0).min(MAX_LINES);
-        self.draw_description(&mut canvas, &lines(&inspected.path_record, max_bounces))
+        let lines = lines(&inspected.path_record, max_bounces);
+        self.draw_description(&mut canvas, region, &lines)
     }
 
-    fn draw_description(&mut self, canvas: &mut Canvas<'_>, lines: &[Line]) -> Area {
+    fn draw_description(&mut self, canvas: &mut Canvas<'_>, region: Area, lines: &[Line]) -> Area {
         let margin = self.margin(canvas);
         let longest = lines.iter().map(length).max().unwrap_or(0);
-        let cells = longest.min((canvas.width() - 4 * margin) / self.type_face.cell_width);
+        let cells = longest.min((region.width - 4 * margin) / self.type_face.cell_width);
         let width = cells * self.type_face.cell_width + 2 * margin;
         let height = self.box_height(canvas, lines.len());
         let panel = Area {
-            x: canvas.width() - width - margin,
-            y: canvas.height() - height - margin,
+            x: region.x + region.width - width - margin,
+            y: region.y + region.height - height - margin,
             width,
             height,
         };

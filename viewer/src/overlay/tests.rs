@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Detail, Overlay};
+use super::{Detail, Figures, Overlay, Units, canvas::Area};
 use crate::session::{
     Comparison, Difference, Recent, RecentBounce, StageTimes, State, StrategyComparison,
 };
@@ -38,6 +38,7 @@ fn full() -> (Stats, Recent) {
         backend: "cuda".to_owned(),
         device: "A graphics card".to_owned(),
         size: [1920, 1080],
+        paths: 1920 * 1080,
         bounces: (0..9).map(stats).collect(),
         ..Stats::default()
     };
@@ -65,7 +66,16 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
     for _ in 0..100 {
         let mut rgba = [120, 120, 120, 255].repeat(pixels);
         let begun = Instant::now();
-        overlay.draw_stats(&mut rgba, size, &stats, &recent, state, detail);
+        let figures = Figures {
+            stats: &stats,
+            recent: &recent,
+            size,
+            state,
+            detail,
+            units: Units::PerSample,
+            denoises: false,
+        };
+        overlay.draw_stats(&mut rgba, size, Area::of(size), &figures);
         shortest = shortest.min(begun.elapsed());
         let (pixels, _) = rgba.as_chunks::<4>();
         let drawn = pixels
@@ -81,12 +91,10 @@ fn the_overlay_is_fast_and_covers_little() {
     let size = (1920, 1080);
     let (time, full) = draw(size, 1.0, Detail::Full);
     let (_, short) = draw(size, 1.0, Detail::Short);
-    let (_, none) = draw(size, 1.0, Detail::None);
     println!("{time:?}; {full:.3} and {short:.3} of 1920 × 1080 are covered");
     // The goal is 1 ms; the limit allows for busy machines.
     assert!(time < Duration::from_millis(10), "{time:?}");
     assert!(full < 0.12 && short < 0.04, "{full} and {short}");
-    assert_eq!(none, 0.0);
 }
 
 #[test]

@@ -4,7 +4,9 @@
 use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{CONTROLS, Change, Control, FAST, InspectedPath, MaterialInfo, Recent, State};
+use crate::session::{
+    CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, MaterialInfo, Recent, State,
+};
 use raysieve::{
     inspect::{
         debug_view::{DebugView, Legend},
@@ -61,6 +63,8 @@ pub(super) struct Greeting {
     /// Program version. A page that was connected to another version before reloads itself.
     version: &'static str,
     controls: Vec<&'static Control>,
+    /// Touch gestures and their effects, as texts of the help.
+    gestures: [(&'static str, &'static str); GESTURES.len()],
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
     debug_views: Vec<&'static str>,
@@ -75,6 +79,7 @@ impl Greeting {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             controls: CONTROLS.iter().filter(|control| control.on_page).collect(),
+            gestures: GESTURES,
             strategies: Strategy::ALL
                 .iter()
                 .map(|strategy| strategy.name())

@@ -45,6 +45,8 @@ pub(super) fn event_sender(
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
             RenderEvent::Message(note) | RenderEvent::Problem(note) => pending.note = Some(note),
+            // The page does not ask about pixels.
+            RenderEvent::Pixel(_) => {}
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,

@@ -8,7 +8,10 @@ use std::{
 
 use compaction::select::Strategy;
 
-use super::{inspection::PathQuery, lock};
+use super::{
+    inspection::{PathQuery, QueryKind},
+    lock,
+};
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::Camera;
 
@@ -31,6 +34,8 @@ pub(super) enum Command {
     Denoise(bool),
     /// Clears the film and begins again with the first sample.
     Restart,
+    /// Continues the render up to this number of samples per pixel, which is larger than before.
+    Samples(u32),
     /// Asks for the number of the last sample of the query's pixel, to inspect that sample's path.
     /// `SessionEvent::Query` follows.
     LastSample(PathQuery),
@@ -47,7 +52,10 @@ pub(super) struct PendingCommands {
     pub(super) counts: Option<bool>,
     pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
+    pub(super) samples: Option<u32>,
     pub(super) last_sample: Option<PathQuery>,
+    /// A `LastSample` command about what is in a pixel. It does not replace one that asks for a path.
+    pub(super) pixel: Option<PathQuery>,
     /// Whether any command is pending.
     any: bool,
     /// Whether the [`CommandSender`] has been dropped.
@@ -65,6 +73,10 @@ impl PendingCommands {
             Command::Counts(counts) => self.counts = Some(counts),
             Command::Denoise(denoises) => self.denoises = Some(denoises),
             Command::Restart => self.restart = true,
+            Command::Samples(samples) => self.samples = Some(samples),
+            Command::LastSample(query) if query.wanted == QueryKind::Pixel => {
+                self.pixel = Some(query);
+            }
             Command::LastSample(query) => self.last_sample = Some(query),
         }
     }

@@ -33,7 +33,7 @@ use raysieve::{
     picture::tone::Tone,
     render::{output::Look, renderer::Renderer},
 };
-use raysieve_scene::{Camera, Scene, Surface};
+use raysieve_scene::{Camera, Scene, SettingOverrides, Surface};
 
 /// An interactive render: its render thread, camera, materials and display settings.
 pub(crate) struct Session {
@@ -63,6 +63,8 @@ pub(crate) struct Session {
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
     strategy: Strategy,
+    /// Number of samples per pixel at which the render is complete, unless each pixel stops at a target error.
+    samples: u32,
     paused: bool,
     /// Whether fly mode is on: keys move the camera and dragging looks around.
     flying: bool,
@@ -207,6 +209,7 @@ impl Session {
             file_camera: file_camera(scene),
             size: scene.size,
             strategy,
+            samples: spp,
             paused: false,
             flying: false,
             look,
@@ -259,6 +262,7 @@ impl Session {
                 self.render.send(Command::Restart);
                 None
             }
+            Change::MoreSamples => self.more_samples(),
             Change::Brighter => self.expose(EXPOSURE_STEP),
             Change::Darker => self.expose(-EXPOSURE_STEP),
             Change::NextDebugView => self.set_debug_view(next(&DebugView::ALL, self.debug_view)),
@@ -316,12 +320,22 @@ impl Session {
     /// The render thread looks up the number of that sample after the current wave. A later request replaces one that
     /// still waits for the wave.
     pub(crate) fn inspect(&self, pixel: (u32, u32), size: (u32, u32)) {
+        self.ask(pixel, size, QueryKind::Path);
+    }
+
+    /// Requests what is in a pixel, given by column and row, of a picture of `size`. `RenderEvent::Pixel` follows,
+    /// unless another request replaces this one first.
+    pub(crate) fn ask_pixel(&self, pixel: (u32, u32), size: (u32, u32)) {
+        self.ask(pixel, size, QueryKind::Pixel);
+    }
+
+    fn ask(&self, pixel: (u32, u32), size: (u32, u32), wanted: QueryKind) {
         self.render.send(Command::LastSample(PathQuery {
             camera: self.orbit.camera(size),
             size,
             pixel,
             sample: 0,
-            wanted: QueryKind::Path,
+            wanted,
         }));
     }
 
@@ -349,8 +363,10 @@ impl Session {
     /// Starts a thread that traces the requested path. Returns a message if the path cannot be traced now, and `None`
     /// otherwise.
     fn start_query(&self, query: PathQuery) -> Option<String> {
+        let wanted = query.wanted;
         match self.inspection.start(query) {
             Ok(true) => None,
+            Ok(false) if wanted == QueryKind::Pixel => None,
             Ok(false) => Some("still tracing the previous path".to_owned()),
             Err(error) => Some(format!("cannot trace the path: {error}")),
         }
@@ -524,6 +540,22 @@ impl Session {
             // No thread could be started.
             self.debug_view = DebugView::Light;
         }
+    }
+
+    /// Doubles the number of samples per pixel, unless the film could overflow; always returns a message.
+    fn more_samples(&mut self) -> Option<String> {
+        let samples = self.samples.saturating_mul(2);
+        let mut scene = (*self.scene).clone();
+        let changes = SettingOverrides {
+            spp: Some(samples),
+            ..SettingOverrides::default()
+        };
+        if let Err(error) = scene.apply_overrides(&changes) {
+            return Some(format!("no more samples: {error}"));
+        }
+        self.samples = samples;
+        self.render.send(Command::Samples(samples));
+        Some(format!("{samples} samples per pixel"))
     }
 
     /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.

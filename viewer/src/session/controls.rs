@@ -68,6 +68,8 @@ pub(crate) enum Change {
     NextStrategy,
     Pause,
     Restart,
+    /// Doubles the number of samples per pixel.
+    MoreSamples,
     Brighter,
     Darker,
     NextTone,
@@ -81,12 +83,27 @@ pub(crate) enum Change {
     Denoise,
 }
 
-/// An action that affects one viewer only: changes how much of the statistics is shown, saves the picture, shows or
+/// An action that affects one viewer only: changes where and in which units the statistics are shown, saves the picture, shows or
 /// hides the list of keys (the window turns its pages first), or ends the viewer (window only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
     Overlay,
+    Units,
+    /// Renders the picture in the size of the window (window only).
+    FitWindow,
+    /// Shows or hides what is in the pixel under the pointer (window only).
+    Pixel,
+    /// Shows the whole picture again after it was magnified (window only).
+    WholePicture,
+    /// Fills the screen with the window, or ends that (window only).
+    FullScreen,
+    /// Enlarges text (window only).
+    LargerText,
+    /// Makes text smaller (window only).
+    SmallerText,
+    /// Gives text its default size (window only).
+    DefaultText,
     Save,
     Keys,
     /// Closes the topmost panel, or quits if none is open.
@@ -135,12 +152,20 @@ impl Control {
             ..self
         }
     }
+
+    /// Returns the control as one that the page does not offer.
+    const fn window_only(self) -> Self {
+        Self {
+            on_page: false,
+            ..self
+        }
+    }
 }
 
 use Action::{Fly, Render, Screen};
 
 /// All controls, in the order in which the help lists them.
-pub(crate) static CONTROLS: [Control; 26] = [
+pub(crate) static CONTROLS: &[Control] = &[
     control(
         "drag, arrows",
         "orbit about the target",
@@ -192,7 +217,8 @@ pub(crate) static CONTROLS: [Control; 26] = [
         "C",
         "next camera of the model's file",
         &[("C", Render(Change::NextCamera))],
-    ),
+    )
+    .button("Camera"),
     control(
         "u",
         "undo the last move or material change",
@@ -225,7 +251,8 @@ pub(crate) static CONTROLS: [Control; 26] = [
         "K",
         "save camera and materials to the scene file",
         &[("K", Render(Change::SaveCamera))],
-    ),
+    )
+    .button("Save scene"),
     control("Ctrl + click", "focus there (camera with a lens)", &[]),
     control(
         "click",
@@ -234,9 +261,50 @@ pub(crate) static CONTROLS: [Control; 26] = [
     ),
     control(
         "h",
-        "statistics: all, a few, none",
+        "figures: panel, over the picture, short form, off",
         &[("h", Screen(ScreenAction::Overlay))],
     ),
+    control(
+        "U",
+        "units of the figures: per sample, or total",
+        &[("U", Screen(ScreenAction::Units))],
+    )
+    .button("Units"),
+    control(
+        "i",
+        "the pixel under the pointer: value, samples, error, material",
+        &[("i", Screen(ScreenAction::Pixel))],
+    )
+    .window_only(),
+    control(
+        "Ctrl + wheel, Z",
+        "magnify down to single pixels (Ctrl + drag: move); Z: whole picture",
+        &[("Z", Screen(ScreenAction::WholePicture))],
+    )
+    .window_only(),
+    control(
+        "z",
+        "render in the window's size; again: in the scene's size",
+        &[("z", Screen(ScreenAction::FitWindow))],
+    )
+    .window_only(),
+    control(
+        "F11",
+        "full screen",
+        &[("F11", Screen(ScreenAction::FullScreen))],
+    )
+    .window_only(),
+    control(
+        "Ctrl + and -",
+        "larger and smaller text; Ctrl 0: default size",
+        &[
+            ("Ctrl++", Screen(ScreenAction::LargerText)),
+            ("Ctrl+=", Screen(ScreenAction::LargerText)),
+            ("Ctrl+-", Screen(ScreenAction::SmallerText)),
+            ("Ctrl+0", Screen(ScreenAction::DefaultText)),
+        ],
+    )
+    .window_only(),
     control(
         "c",
         "next compaction strategy",
@@ -244,6 +312,12 @@ pub(crate) static CONTROLS: [Control; 26] = [
     ),
     control("Space", "pause, resume", &[(" ", Render(Change::Pause))]).button("Pause"),
     control("r", "restart", &[("r", Render(Change::Restart))]).button("Restart"),
+    control(
+        "b",
+        "more samples: twice as many per pixel",
+        &[("b", Render(Change::MoreSamples))],
+    )
+    .button("More samples"),
     control(
         "e, +",
         "brighter, half a stop",
@@ -290,18 +364,16 @@ pub(crate) static CONTROLS: [Control; 26] = [
             ("F1", Screen(ScreenAction::Keys)),
         ],
     )
-    .button("Keys"),
-    Control {
-        on_page: false,
-        ..control(
-            "q, Escape",
-            "quit; Escape closes an open panel first",
-            &[
-                ("q", Screen(ScreenAction::Quit)),
-                ("Escape", Screen(ScreenAction::Close)),
-            ],
-        )
-    },
+    .button("Help"),
+    control(
+        "q, Escape",
+        "quit; Escape closes an open panel first",
+        &[
+            ("q", Screen(ScreenAction::Quit)),
+            ("Escape", Screen(ScreenAction::Close)),
+        ],
+    )
+    .window_only(),
 ];
 
 /// Returns the action of a pressed key, named as in [`Control::keys`]; `None` if the key has none. In fly mode, keys of
@@ -315,6 +387,25 @@ pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     let found = way.filter(|_| flying).or_else(other);
     found.map(|(_, action)| *action)
 }
+
+/// Touch gestures on the page, and their effects, in the order in which the help lists them.
+pub(crate) const GESTURES: [(&str, &str); 4] = [
+    (
+        "drag with one finger",
+        "orbit about the target, or look around in fly mode",
+    ),
+    ("drag with two fingers", "pan"),
+    ("pinch", "nearer and farther"),
+    ("tap", "show one path of the pixel; again: hide it"),
+];
+
+/// The first hints, which a window displays until the first input: how to move, what the figures are, and where the help
+/// is. They fit into a window of 320 pixels.
+pub(crate) const HINTS: [&str; 3] = [
+    "drag orbits, wheel zooms, Shift+drag pans",
+    "figures: rays per bounce, time per stage",
+    "? lists the keys, h moves the figures",
+];
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.
 pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {

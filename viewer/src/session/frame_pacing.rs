@@ -2,6 +2,7 @@
 //! may be early. The view is the scene, camera and picture size; a restart counts as a change too.
 
 use std::{
+    collections::VecDeque,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -30,6 +31,8 @@ pub(super) struct FramePublisher<T: Fn(RenderEvent)> {
     latest: LatestFrame,
     pub(super) events: EventSender<T>,
     pacing: FramePacing,
+    /// Times at which frames were published in the last second.
+    published: VecDeque<Instant>,
 }
 
 /// The times at which frames are due. A late frame delays later ones only if they would follow too closely: within half
@@ -105,6 +108,7 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
             latest,
             events: EventSender(on_event),
             pacing: FramePacing::new(interval),
+            published: VecDeque::new(),
         }
     }
 
@@ -119,7 +123,12 @@ impl<T: Fn(RenderEvent)> FramePublisher<T> {
 
     /// Publishes a frame whose making began at `begun`. Notifies viewers unless the frame replaces one that was not
     /// taken, of which they were notified already.
-    pub(super) fn publish(&mut self, frame: Frame, begun: Instant) {
+    pub(super) fn publish(&mut self, mut frame: Frame, begun: Instant) {
+        let now = Instant::now();
+        self.published.push_back(now);
+        self.published
+            .retain(|&at| now - at < Duration::from_secs(1));
+        frame.recent.frames_per_second = self.published.len() as u32;
         let unseen = lock(&self.latest).replace(frame);
         if unseen.is_none() {
             (self.events.0)(RenderEvent::Frame);

@@ -58,13 +58,35 @@ pub(super) enum QueryKind {
     Path,
     /// The position of the first hit only, as a point to focus on.
     Focus,
+    /// The surface in the pixel, and the spread of the pixel's samples.
+    Pixel,
 }
+
+/// The content of a pixel: its surface, and the spread of its samples.
+pub(crate) struct PixelInfo {
+    /// Column and row of the pixel, from 0 at the upper left.
+    pub(crate) pixel: (u32, u32),
+    /// Number of samples of the pixel in the film when it was asked for.
+    pub(crate) samples: u32,
+    /// Estimated relative error of the pixel's brightness with that number of samples; `None` if the traced samples
+    /// were black or too few.
+    pub(crate) error: Option<f64>,
+    /// Object and material, as text.
+    pub(crate) surface: String,
+    /// Scene, camera and picture size of the pixel.
+    pub(crate) viewpoint: Viewpoint,
+}
+
+/// Maximum number of a pixel's samples that are traced again to estimate its error.
+const MAX_TRACED: u32 = 64;
 
 /// A tracer of requested paths on background threads, at most one path at a time.
 pub(super) struct Inspection {
     inspection_scene: Arc<InspectionScene>,
     /// Whether a path is being traced.
     busy: Arc<AtomicBool>,
+    /// Whether a pixel's samples are being traced.
+    pixel_busy: Arc<AtomicBool>,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
 }
 
@@ -76,6 +98,7 @@ impl Inspection {
         Self {
             inspection_scene,
             busy: Arc::default(),
+            pixel_busy: Arc::default(),
             on_event: Arc::new(Mutex::new(on_event)),
         }
     }
@@ -91,11 +114,15 @@ impl Inspection {
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
     pub(super) fn start(&self, query: PathQuery) -> io::Result<bool> {
-        if self.busy.swap(true, Relaxed) {
+        let busy = match query.wanted {
+            QueryKind::Pixel => &self.pixel_busy,
+            QueryKind::Path | QueryKind::Focus => &self.busy,
+        };
+        if busy.swap(true, Relaxed) {
             return Ok(false);
         }
         let inspection_scene = self.inspection_scene.clone();
-        let (busy, on_event) = (Busy(self.busy.clone()), self.on_event.clone());
+        let (busy, on_event) = (Busy(busy.clone()), self.on_event.clone());
         let work = move || {
             let event = trace(&inspection_scene, &query);
             drop(busy);
@@ -136,6 +163,10 @@ fn try_trace(
     let mut inspector =
         Inspector::for_scene(inspection_scene.render_scene()?, &inspection_scene.scene);
     inspector.set_camera(&camera, size);
+    if wanted == QueryKind::Pixel {
+        let info = pixel_info(&inspector, inspection_scene, query)?;
+        return Ok(RenderEvent::Pixel(Box::new(info)));
+    }
     let path_record = inspector.trace(pixel, sample)?;
     if wanted == QueryKind::Focus {
         let hit = path_record
@@ -151,10 +182,69 @@ fn try_trace(
     Ok(RenderEvent::Path(Box::new(InspectedPath {
         path_record,
         segments,
-        viewpoint: Viewpoint {
-            size,
-            camera,
-            inspection_scene: Arc::downgrade(inspection_scene),
-        },
+        viewpoint: query.viewpoint(inspection_scene),
     })))
+}
+
+impl PathQuery {
+    fn viewpoint(&self, inspection_scene: &Arc<InspectionScene>) -> Viewpoint {
+        Viewpoint {
+            size: self.size,
+            camera: self.camera,
+            inspection_scene: Arc::downgrade(inspection_scene),
+        }
+    }
+}
+
+/// Traces the first samples of a pixel again, at most [`MAX_TRACED`], and returns what they show.
+fn pixel_info(
+    inspector: &Inspector,
+    inspection_scene: &Arc<InspectionScene>,
+    query: &PathQuery,
+) -> Result<PixelInfo, Error> {
+    let samples = query.sample + 1;
+    let traced = samples.min(MAX_TRACED);
+    let mut surface = String::new();
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for sample in 0..traced {
+        let record = inspector.trace(query.pixel, sample)?;
+        if sample == 0 {
+            surface = surface_text(&record);
+        }
+        if !record.rejected {
+            let brightness = f64::from(record.radiance.element_sum()) / 3.0;
+            sum += brightness;
+            squares += brightness * brightness;
+        }
+    }
+    let count = f64::from(traced);
+    let mean = sum / count;
+    let variance = (squares / count - mean * mean).max(0.0) * count / (count - 1.0);
+    let error = (variance / f64::from(samples)).sqrt() / mean;
+    Ok(PixelInfo {
+        pixel: query.pixel,
+        samples,
+        error: Some(error).filter(|error| error.is_finite()),
+        surface,
+        viewpoint: query.viewpoint(inspection_scene),
+    })
+}
+
+/// Returns the object and the material that a path hits first, as text.
+fn surface_text(record: &PathRecord) -> String {
+    let Some(hit) = record
+        .vertices
+        .first()
+        .and_then(|vertex| vertex.hit.as_ref())
+    else {
+        return "no object: the background".to_owned();
+    };
+    let instance = hit
+        .instance
+        .map_or(String::new(), |instance| format!("instance {instance}, "));
+    let material = match hit.material.as_str() {
+        "" => "no material".to_owned(),
+        name => format!("material {:?}", raysieve_scene::escaped(name)),
+    };
+    format!("{material}, {instance}primitive {}", hit.primitive)
 }

@@ -32,7 +32,9 @@ use raysieve::{
     accel::trees::SceneBvhs,
     render::renderer::{Renderer, Settings},
 };
-use raysieve_scene::{LoadOptions, Scene, SceneFile, SettingOverrides, atomic_file::folder_of};
+use raysieve_scene::{
+    LoadOptions, Scene, SceneFile, SettingOverrides, atomic_file::folder_of, escaped,
+};
 
 /// A scene that has been loaded or edited, ready to be displayed.
 pub(crate) struct Loaded {
@@ -276,6 +278,11 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// displayed one are watched until the opened one replaces it.
     fn load(&mut self, path: &Path, reason: LoadReason) {
         let opened = reason == LoadReason::Opened;
+        if let Some(problem) = Scene::check_name(path).err().filter(|_| opened) {
+            let error = format!("{}: {problem}", path.display());
+            report(&escaped(&error));
+            return (self.on_event)(RenderEvent::Problem(error));
+        }
         // The choices of the command line belong to its own file.
         let options = if opened {
             LoadOptions::default()

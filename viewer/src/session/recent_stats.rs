@@ -20,6 +20,8 @@ pub(crate) struct Recent {
     pub(crate) paths_per_second: f64,
     /// Rays traced per second, including shadow rays.
     pub(crate) rays_per_second: f64,
+    /// Number of frames published in the last second; 0 in [`Recent::of`].
+    pub(crate) frames_per_second: u32,
     /// Rays per second of rendering, the newest last: at most 100 values, each an average over at least a tenth of a
     /// second. Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
@@ -28,6 +30,9 @@ pub(crate) struct Recent {
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
+    /// Number of bounces to display. Bounces that never had a ray since the scene was loaded are left out, so that the
+    /// number does not fall while the camera moves. All bounces before the first wave.
+    pub(crate) rows: usize,
     /// The compaction strategy in use, followed by up to three others that rendered the same scene with the same camera
     /// and size, the one used last first. Empty in [`Recent::of`].
     pub(crate) strategies: Vec<StrategyComparison>,
@@ -99,6 +104,7 @@ impl Recent {
         Self {
             paths_per_second: of(&|interval| part(interval.paths, interval.seconds)),
             rays_per_second: of(&|interval| part(interval.rays, interval.seconds)),
+            frames_per_second: 0,
             rate_history: Vec::new(),
             lane_use: of(&|interval| {
                 part(
@@ -107,6 +113,10 @@ impl Recent {
                 )
             }),
             bounces: stats.bounces.iter().enumerate().map(bounce).collect(),
+            rows: match reached(stats) {
+                0 => stats.bounces.len(),
+                rows => rows,
+            },
             strategies: Vec::new(),
         }
     }
@@ -194,6 +204,8 @@ pub(super) struct Recorder {
     /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable (see
     /// `add`). 0 while the rendering is not comparable.
     settled: f64,
+    /// Number of bounces that have had rays; 0 before the first wave.
+    rows: usize,
 }
 
 impl Recorder {
@@ -218,6 +230,22 @@ impl Recorder {
         self.settled = 0.0;
     }
 
+    /// Prepares for a film that begins again with the same scene, camera and size, so that the measurement of the
+    /// strategy continues.
+    pub(super) fn continue_film(&mut self) {
+        self.before = None;
+    }
+
+    /// Leaves out what `stats`, the statistics of a film that was restored, contains.
+    pub(super) fn skip(&mut self, stats: &Stats) {
+        self.before = Some(stats.clone());
+    }
+
+    /// Returns whether this strategy has enough intervals for a comparison.
+    pub(super) fn is_measured(&self, strategy: &str) -> bool {
+        self.strategies.is_measured(strategy)
+    }
+
     /// Adds what `stats`, the statistics of the film so far, contains beyond those of the last call. The strategy
     /// comparison ignores it unless `comparable`, which is false while waves are shortened or a preview is rendered.
     pub(super) fn add(&mut self, stats: &Stats, comparable: bool) {
@@ -228,6 +256,7 @@ impl Recorder {
             self.filling.add(before, -1.0);
         }
         self.before = Some(stats.clone());
+        self.rows = self.rows.max(reached(stats));
         self.settled = if comparable {
             self.settled + since.seconds
         } else {
@@ -276,6 +305,10 @@ impl Recorder {
             Recent::of_intervals(&intervals, stats, pixels)
         };
         Recent {
+            rows: match self.rows {
+                0 => recent.rows,
+                rows => rows,
+            },
             rate_history: self.rate_history.iter().copied().collect(),
             strategies: self.strategies.comparisons(&stats.compaction),
             ..recent
@@ -289,6 +322,12 @@ fn push<T>(ring: &mut VecDeque<T>, item: T, max_len: usize) {
         ring.pop_front();
     }
     ring.push_back(item);
+}
+
+/// Returns the number of bounces up to the last one that has rays.
+fn reached(stats: &Stats) -> usize {
+    let last = stats.bounces.iter().rposition(|bounce| bounce.rays > 0);
+    last.map_or(0, |last| last + 1)
 }
 
 /// Returns the number of pixels of the film.

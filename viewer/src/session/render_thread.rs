@@ -1,6 +1,8 @@
 //! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out. The session does not wait
 //! for waves, and the thread waits for commands only while there is nothing to render.
 
+mod trial;
+
 use std::{
     io,
     sync::{Arc, mpsc},
@@ -10,18 +12,21 @@ use std::{
 
 use serde::Serialize;
 
+use compaction::select::Strategy;
+
+use self::trial::Trial;
 use super::{
     commands::{Command, CommandReceiver, CommandSender, PendingCommands},
     controller::SessionEvent,
     frame_pacing::{FramePublisher, LatestFrame},
-    inspection::{InspectedPath, PathQuery},
+    inspection::{InspectedPath, PathQuery, PixelInfo},
     lock,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;
 use raysieve::{
     picture::Picture,
-    render::{renderer::Renderer, stats::Stats},
+    render::{part::Samples, renderer::Renderer, stats::Stats},
     stages::Preview,
     stages::wave::Pace,
 };
@@ -37,6 +42,8 @@ pub(crate) enum RenderEvent {
     Problem(String),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
+    /// The content of a pixel that was asked for.
+    Pixel(Box<PixelInfo>),
     /// A new debug image is available from `Session::debug_image`.
     DebugImage,
     /// An event that the window or page must pass on to `Session::handle_event`.
@@ -54,6 +61,8 @@ pub(crate) enum State {
     Rendering { samples: u32, progress: f64 },
     /// The render is paused before it has reached `samples` per pixel. `progress` is the completed fraction in 0..=1.
     Paused { samples: u32, progress: f64 },
+    /// The render is complete, and compaction strategies are being measured.
+    Comparing,
     /// The render is complete.
     Done,
 }
@@ -61,6 +70,8 @@ pub(crate) enum State {
 /// A rendered picture with its statistics.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
+    /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
+    pub(crate) size: (u32, u32),
     /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
     pub(crate) counts: Option<Vec<u32>>,
     /// Denoised picture; `None` if denoising is off or failed, if the noise is not known yet, or while denoising is too
@@ -132,6 +143,7 @@ impl RenderThread {
                     moved: Instant::now(),
                     denoises,
                     preview_time: Duration::ZERO,
+                    trial: None,
                 };
                 Ok(work.run())
             });
@@ -238,6 +250,8 @@ struct RenderThreadState<T: Fn(RenderEvent)> {
     denoises: bool,
     /// Duration of the last denoising; 0 before the first.
     preview_time: Duration,
+    /// Measurement of compaction strategies after the end of the render; `None` if there is none in progress.
+    trial: Option<Trial>,
 }
 
 /// Time without a change of scene, camera or size after which the view counts as still.
@@ -258,7 +272,9 @@ const MAX_REDUCTION: f64 = 8.0;
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
-        let error = self.serve_commands().err();
+        let served = self.serve_commands();
+        let restored = self.end_trial();
+        let error = served.err().or(restored.err());
         self.renderer.set_pace(Pace::Steady);
         Ended {
             renderer: self.renderer,
@@ -305,12 +321,13 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 || begun && (commands.has_pending() || paused && samples > 0)
                 || pacing.is_due(samples)
         };
-        self.done = !self.renderer.advance_until(&enough)?;
+        let is_complete = !self.renderer.advance_until(&enough)?;
+        self.done = is_complete || self.trial.is_some();
         self.stats = self.renderer.stats();
         self.speed = self.stats.paths_per_second;
         let is_preview = self.preview_of.is_some();
         self.recorder.add(&self.stats, is_still && !is_preview);
-        Ok(())
+        self.continue_trial(is_complete)
     }
 
     /// Makes a frame of the current film, and publishes it.
@@ -318,19 +335,32 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         // Finish the wave in flight first, so that it does not count as time spent on the frame.
         self.renderer.finish_oldest()?;
         let begun = Instant::now();
+        let (picture, counts, preview) = match &self.trial {
+            Some(trial) => (
+                trial.picture.clone(),
+                trial.counts.clone(),
+                trial.preview.clone(),
+            ),
+            None => (self.picture()?, self.sample_counts()?, self.denoised()),
+        };
+        let stats = self.displayed_stats();
         let frame = Frame {
-            picture: self.picture()?,
-            counts: self
-                .counts
-                .then(|| self.renderer.sample_counts())
-                .transpose()?,
-            preview: self.denoised(),
-            stats: self.stats.clone(),
-            recent: self.recorder.recent(&self.stats, self.size()),
+            picture,
+            size: self.size(),
+            counts,
+            preview,
+            recent: self.recorder.recent(&stats, self.size()),
+            stats,
             state: self.state(),
         };
         self.publisher.publish(frame, begun);
         Ok(())
+    }
+
+    /// Returns the sample count of each pixel if frames contain them, and `None` otherwise.
+    fn sample_counts(&mut self) -> Result<Option<Vec<u32>>, Error> {
+        let counts = self.counts.then(|| self.renderer.sample_counts());
+        Ok(counts.transpose()?)
     }
 
     /// Returns the film as a picture.
@@ -375,6 +405,11 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn render_in(&mut self, (width, height): (u32, u32)) -> Result<(), Error> {
         if self.stats.size != [width, height] {
             self.renderer.set_size(width, height)?;
+            // The user may have added samples to those of the scene.
+            let samples = Samples::first(self.samples, width * height);
+            if self.renderer.samples() != samples {
+                self.renderer.set_samples(&samples)?;
+            }
             self.stats = self.renderer.stats();
             self.recorder.begin_film(false);
         }
@@ -396,6 +431,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn state(&self) -> State {
         let (samples, progress) = (self.samples, self.renderer.progress());
         match (self.done, self.paused) {
+            (true, _) if self.trial.is_some() => State::Comparing,
             (true, _) => State::Done,
             (false, true) => State::Paused { samples, progress },
             (false, false) => State::Rendering { samples, progress },
@@ -405,13 +441,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Returns whether there are samples to render now. Even a paused render adds one sample to each pixel of an empty
     /// film.
     fn is_working(&self) -> bool {
-        !self.done && (!self.paused || self.stats.spp == 0)
+        self.trial.is_some() || !self.done && (!self.paused || self.stats.spp == 0)
     }
 
     /// Executes the commands. Returns whether a frame must be published even if the film does not change, because a
     /// setting of the frames has changed.
     fn execute(&mut self, commands: PendingCommands) -> Result<bool, Error> {
         let mut changed = false;
+        if commands.view.is_some() || commands.restart || commands.samples.is_some() {
+            self.end_trial()?;
+        }
         if let Some((renderer, samples)) = commands.renderer {
             self.renderer = renderer;
             self.samples = samples;
@@ -447,20 +486,58 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             self.denoises = denoises;
         }
         if let Some(strategy) = commands.strategy {
-            // The strategy may not be available on this machine; the previous one stays in use.
-            if let Err(error) = self.renderer.set_strategy(strategy) {
-                (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
+            let previous = self.stats.compaction.parse();
+            if self.trial.is_none() {
+                self.select_strategy(strategy);
             }
-            self.recorder.set_strategy();
+            if let Ok(previous) = previous
+                && self.done
+                && (self.trial.is_some() || self.renderer.stats().compaction == strategy.name())
+            {
+                self.begin_trial(previous, strategy)?;
+            }
+            changed = true;
+        }
+        if let Some(samples) = commands.samples {
+            self.add_samples(samples)?;
             changed = true;
         }
         self.stats = self.renderer.stats();
-        if let Some(query) = commands.last_sample {
+        for query in [commands.last_sample, commands.pixel].into_iter().flatten() {
             let sample = self.last_sample(&query)?;
             let event = SessionEvent::Query(PathQuery { sample, ..query });
             (self.publisher.events.0)(RenderEvent::Session(event));
         }
         Ok(changed)
+    }
+
+    /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
+    /// one stays in use.
+    fn select_strategy(&mut self, strategy: Strategy) {
+        if let Err(error) = self.renderer.set_strategy(strategy) {
+            (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
+        }
+        self.recorder.set_strategy();
+        self.stats = self.renderer.stats();
+    }
+
+    /// Continues the render up to this number of samples per pixel, which is larger than before.
+    fn add_samples(&mut self, samples: u32) -> Result<(), Error> {
+        self.samples = samples;
+        let [width, height] = self.stats.size;
+        let film = (self.stats.spp > 0)
+            .then(|| self.renderer.part())
+            .transpose()?;
+        self.renderer
+            .set_samples(&Samples::first(samples, width * height))?;
+        if let Some(film) = film
+            && self.renderer.resume(&film).is_err()
+        {
+            // The film does not begin with the first sample.
+            self.recorder.begin_film(false);
+        }
+        self.done = false;
+        Ok(())
     }
 
     /// Returns the number, from 0, of the last sample of the requested pixel; 0 if there is none. While the film has

@@ -79,6 +79,12 @@ impl StrategySpeeds {
         self.0.insert(0, (name, intervals));
     }
 
+    /// Returns whether `strategy` has enough intervals for a comparison.
+    pub(super) fn is_measured(&self, strategy: &str) -> bool {
+        let known = self.0.iter().find(|(name, _)| name == strategy);
+        known.is_some_and(|(_, intervals)| intervals.len() >= MIN_INTERVALS)
+    }
+
     /// Returns an entry for `now`, the strategy in use, followed by comparisons of others with it, the one used last
     /// first. Returns at most four entries.
     pub(super) fn comparisons(&self, now: &str) -> Vec<StrategyComparison> {

@@ -1,34 +1,39 @@
 //! Saves pictures from the window into the folder of the scene file, named after the scene and numbered.
 
 use std::{
-    fs::OpenOptions,
-    io,
+    ffi::OsString,
+    fs::{self, OpenOptions},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
 use crate::{
     Error,
-    overlay::{Detail, Overlay, scale_for},
+    overlay::{Detail, Figures, Overlay, Units, canvas::Area, scale_for},
     session::{DisplayFrame, State},
 };
 use raysieve::{
     inspect::debug_view::DebugImage,
     render::output::{self, Look},
 };
+use raysieve_scene::atomic_file::folder_of;
 
-/// Writes the picture, or the debug image if one is given, in its own size and without denoising. Returns the path of
-/// the file, which is next to the scene file. The name is `<scene>-001.png`, or has the first free number.
+/// Writes the picture, or the debug image if one is given, in its own size and without denoising. The name is
+/// `<scene>-001.png`, or has the first free number. The folder is that of the scene file or, if that cannot be written,
+/// the current folder or the user's folder of pictures or home folder. Returns the message about the saved picture.
 ///
-/// `detail` selects the statistics drawn onto the image. The legend of a debug image is drawn too, but no other panel.
-/// If writing fails, no file remains.
+/// If `units` are given, draws the statistics onto the image, with a table in these units. The legend of a debug image
+/// is drawn too, but no other panel. If writing fails, no file remains.
+///
+/// # Errors
+/// [`Error::Write`] if no folder can be written.
 pub(super) fn save(
     scene: &Path,
     frame: &DisplayFrame,
     debug_image: Option<&DebugImage>,
     look: Look,
-    detail: Detail,
-) -> Result<PathBuf, Error> {
-    let path = claim(scene)?;
+    units: Option<Units>,
+) -> Result<String, Error> {
     let DisplayFrame { stats, recent, .. } = frame;
     // Saved pictures are never denoised.
     let look = Look {
@@ -38,32 +43,97 @@ pub(super) fn save(
     let mut image = frame.to_image(look, debug_image);
     let size = image.size;
     let mut overlay = Overlay::new(scale_for(size.0, size.1));
-    overlay.draw_stats(&mut image.rgba, size, stats, recent, State::Done, detail);
-    if let Some(debug_image) = debug_image {
-        overlay.draw_legend(&mut image.rgba, size, &debug_image.legend, &[]);
+    if let Some(units) = units {
+        let figures = Figures {
+            stats,
+            recent,
+            size,
+            state: State::Done,
+            detail: Detail::Full,
+            units,
+            denoises: false,
+        };
+        overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
     }
-    output::write_image(&path, &image, stats).inspect_err(|_| {
-        // Removes the empty file that reserved the name.
-        let _ = std::fs::remove_file(&path);
+    if let Some(debug_image) = debug_image {
+        overlay.draw_legend(
+            &mut image.rgba,
+            size,
+            Area::of(size),
+            &debug_image.legend,
+            &[],
+        );
+    }
+    let mut png = Vec::new();
+    output::encode_png(&mut png, &image, stats, png::Compression::default()).map_err(|error| {
+        Error::Write {
+            path: scene.to_owned(),
+            problem: format!("cannot encode the picture: {error}"),
+        }
     })?;
-    Ok(path)
+    write(scene, &png)
 }
 
-/// Creates an empty file with the first free number, which reserves the name, and returns its path.
-fn claim(scene: &Path) -> Result<PathBuf, Error> {
-    let stem = scene.file_stem().unwrap_or(scene.as_os_str());
-    let mut number = 1_u32;
-    loop {
-        let mut name = stem.to_owned();
-        name.push(format!("-{number:03}.png"));
-        let path = scene.with_file_name(name);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => return Ok(path),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => {
-                let problem = format!("not written: {error}; make the scene's folder writable");
-                return Err(Error::Write { path, problem });
+/// Writes the bytes of a PNG to the first folder that can be written. Returns the message about it.
+fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
+    let own = folder_of(scene).to_owned();
+    let current = std::env::current_dir().ok();
+    let others = [current, dirs::picture_dir(), dirs::home_dir()];
+    let mut problems: Vec<(PathBuf, io::Error)> = Vec::new();
+    for folder in [Some(own)].into_iter().chain(others).flatten() {
+        if problems.iter().any(|(tried, _)| *tried == folder) {
+            continue;
+        }
+        match write_in(&folder, scene, png) {
+            Ok(name) => {
+                let name = name.to_string_lossy().into_owned();
+                return Ok(match problems.first() {
+                    None => format!("saved {name} next to the scene"),
+                    Some((tried, error)) => format!(
+                        "saved {name} in {}, because {} cannot be written: {error}",
+                        folder.display(),
+                        tried.display()
+                    ),
+                });
             }
+            Err(error) => problems.push((folder, error)),
         }
     }
+    let tried: Vec<_> = problems
+        .iter()
+        .map(|(folder, error)| format!("{}: {error}", folder.display()))
+        .collect();
+    Err(Error::Write {
+        path: name(scene, 1).into(),
+        problem: format!(
+            "not saved ({}); free some space or make a folder writable, then press s again",
+            tried.join("; ")
+        ),
+    })
+}
+
+/// Writes a file into a folder, under the first free name for a picture of this scene, and returns that name.
+fn write_in(folder: &Path, scene: &Path, png: &[u8]) -> io::Result<OsString> {
+    let mut number = 1_u32;
+    let (name, mut file) = loop {
+        let name = name(scene, number);
+        let path = folder.join(&name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => break (name, file),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    };
+    let written = file.write_all(png).and_then(|()| file.sync_all());
+    written.inspect_err(|_| {
+        let _ = fs::remove_file(folder.join(&name));
+    })?;
+    Ok(name)
+}
+
+/// Returns the name of picture `number` of a scene.
+fn name(scene: &Path, number: u32) -> OsString {
+    let mut name = scene.file_stem().unwrap_or(scene.as_os_str()).to_owned();
+    name.push(format!("-{number:03}.png"));
+    name
 }

@@ -10,7 +10,7 @@ use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
     dpi::{LogicalSize, PhysicalSize},
     event_loop::ActiveEventLoop,
-    window::{Window, WindowAttributes},
+    window::{Fullscreen, Window, WindowAttributes},
 };
 
 use raysieve_scene::catch_panics::catch_panics;
@@ -37,27 +37,24 @@ const INTERVAL: Duration = Duration::from_millis(16);
 /// Minimum interval between redraws while the CPU renders. Tone mapping and drawing take time from the render.
 const CPU_INTERVAL: Duration = Duration::from_millis(60);
 
-/// Maximum fraction of the monitor's width and height that a window takes at first, if it has the size of the picture.
+/// Maximum fraction of the monitor's width and height that a window takes at first, unless its size was saved.
 const MONITOR_SHARE: f64 = 0.9;
 
 /// Minimum size of the window in logical pixels.
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
-    /// Opens a window whose width and height are `wanted`, in logical pixels. If `wanted` is `None`, the window has one
-    /// logical pixel per pixel of a picture of size `picture`, scaled down to fit the monitor. The window is redrawn
-    /// less often if `renders_on_cpu`. The error is the reason on one line.
+    /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
+    /// monitor in logical pixels, if it is known. The window is redrawn less often if `renders_on_cpu`. The error is the
+    /// reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
-        picture: (u32, u32),
-        wanted: Option<(f64, f64)>,
+        size: impl FnOnce(Option<(f64, f64)>) -> (f64, f64),
         renders_on_cpu: bool,
     ) -> Result<Self, String> {
-        let size = match wanted {
-            Some((width, height)) => LogicalSize::new(width, height),
-            None => initial_size(event_loop, picture),
-        };
+        let (width, height) = size(monitor_room(event_loop));
+        let size = LogicalSize::new(width, height);
         let attributes = WindowAttributes::default()
             .with_title(title)
             .with_inner_size(size)
@@ -111,6 +108,18 @@ impl Screen {
     /// Returns the minimum interval between redraws.
     pub(super) fn interval(&self) -> Duration {
         self.interval
+    }
+
+    /// Fills the screen with the window, or ends that.
+    pub(super) fn switch_full_screen(&self) {
+        let is_full = self.is_full_screen();
+        self.window
+            .set_fullscreen((!is_full).then_some(Fullscreen::Borderless(None)));
+    }
+
+    /// Returns whether the window fills the screen.
+    pub(super) fn is_full_screen(&self) -> bool {
+        self.window.fullscreen().is_some()
     }
 
     pub(super) fn set_title(&self, title: &str) {
@@ -179,17 +188,13 @@ fn surface_error(error: &SoftBufferError) -> String {
     )
 }
 
-/// Returns the size of a new window without a stored size: one logical pixel per picture pixel, scaled down to fit the
-/// monitor.
-fn initial_size(event_loop: &ActiveEventLoop, (width, height): (u32, u32)) -> LogicalSize<f64> {
-    let (width, height) = (f64::from(width), f64::from(height));
+/// Returns the width and height in logical pixels that a new window may take on the monitor; `None` if no monitor is
+/// known.
+fn monitor_room(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let monitor = event_loop
         .primary_monitor()
-        .or_else(|| event_loop.available_monitors().next());
-    let shrink = monitor.map_or(1.0, |monitor| {
-        let room = monitor.size().to_logical::<f64>(monitor.scale_factor());
-        (MONITOR_SHARE * room.width / width).min(MONITOR_SHARE * room.height / height)
-    });
-    let shrink = if shrink > 0.0 { shrink.min(1.0) } else { 1.0 };
-    LogicalSize::new((width * shrink).round(), (height * shrink).round())
+        .or_else(|| event_loop.available_monitors().next())?;
+    let room = monitor.size().to_logical::<f64>(monitor.scale_factor());
+    let is_known = room.width > 0.0 && room.height > 0.0;
+    is_known.then_some((MONITOR_SHARE * room.width, MONITOR_SHARE * room.height))
 }

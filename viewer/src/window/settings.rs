@@ -9,18 +9,34 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::report, overlay::Detail};
+use super::{layout::Placement, view::TEXT_SCALES};
+use crate::{error::report, overlay::Units};
 use raysieve_scene::atomic_file::write_whole;
 
 /// The settings that the window keeps between runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Settings {
-    /// Amount of statistics displayed.
-    pub(super) statistics: Detail,
+    /// Place and amount of the statistics displayed.
+    pub(super) statistics: Placement,
+    /// Units of the table of bounces.
+    pub(super) units: Units,
+    /// Factor of the text's size.
+    pub(super) text_scale: f32,
     /// Width and height of the window in logical pixels, if the user has ever resized the window; `None` fits the
     /// window to the picture.
     pub(super) size: Option<(f64, f64)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            statistics: Placement::default(),
+            units: Units::default(),
+            text_scale: 1.0,
+            size: None,
+        }
+    }
 }
 
 /// Minimum valid width and height of a stored window size in logical pixels. A size outside the range is ignored.
@@ -62,10 +78,15 @@ impl Settings {
         }
     }
 
-    /// Returns the settings without a window size that is outside the valid range.
+    /// Returns the settings without a window size or text size that is outside the valid range.
     fn checked(self) -> Self {
         let is_side = |side: f64| (MIN_SIDE..=MAX_SIDE).contains(&side);
+        let text_scale = self.text_scale;
         Self {
+            text_scale: match TEXT_SCALES.contains(&text_scale) {
+                true => text_scale,
+                false => 1.0,
+            },
             size: self
                 .size
                 .filter(|&(width, height)| is_side(width) && is_side(height)),

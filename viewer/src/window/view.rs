@@ -7,8 +7,14 @@ use std::{
 
 use rayon::{ThreadPool, prelude::*};
 
-use crate::overlay::{Detail, Overlay, canvas::Area, fitted::Fitted, scale_for};
-use crate::session::{self, DisplayFrame, Frame, InspectedPath, Session};
+use super::layout::{Layout, Placement};
+use crate::overlay::{
+    Detail, Figures, Overlay, Units,
+    canvas::Area,
+    fitted::{Fitted, Zoom},
+    format, pixels, scale_for,
+};
+use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
     inspect::debug_view::DebugImage,
     render::output::{DisplayImage, Look},
@@ -23,7 +29,20 @@ pub(super) struct View {
     /// Inspected path that is drawn over the picture; `None` if there is none.
     path: Option<InspectedPath>,
     overlay: Overlay,
-    detail: Detail,
+    placement: Placement,
+    units: Units,
+    /// Area of the picture when it was last drawn; `None` before the first frame.
+    shown: Option<Fitted>,
+    /// Whether the first hints are displayed.
+    has_hints: bool,
+    /// Displayed part of the picture.
+    zoom: Zoom,
+    /// Factor of the text's size, chosen by the user.
+    text_scale: f32,
+    /// Pixel that is described, by column and row; `None` if none is.
+    pixel: Option<(u32, u32)>,
+    /// Newest answer about a pixel, perhaps another one.
+    pixel_info: Option<PixelInfo>,
     /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
     keys: Option<usize>,
     /// Number of pages of the list of keys when it was last drawn; 1 before that.
@@ -48,10 +67,14 @@ struct Message {
 struct Backdrop {
     /// Width and height of the window in pixels.
     size: (u32, u32),
+    fitted: Fitted,
     /// Display settings with which the picture was tone-mapped.
     look: Look,
     rgba: Vec<u8>,
 }
+
+/// Valid factors of the text's size.
+pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 
 /// Minimum display time of a message.
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
@@ -64,13 +87,25 @@ const CHARACTER_TIME: Duration = Duration::from_millis(60);
 const BORDER: [u8; 4] = [24, 26, 30, 255];
 
 impl View {
-    pub(super) fn new(detail: Detail) -> Result<Self, rayon::ThreadPoolBuildError> {
+    /// Creates a view without a frame, which displays the first hints.
+    pub(super) fn new(
+        placement: Placement,
+        units: Units,
+        text_scale: f32,
+    ) -> Result<Self, rayon::ThreadPoolBuildError> {
         Ok(Self {
             frame: None,
             debug_image: None,
             path: None,
             overlay: Overlay::new(1.0),
-            detail,
+            placement,
+            units,
+            shown: None,
+            has_hints: true,
+            zoom: Zoom::default(),
+            text_scale,
+            pixel: None,
+            pixel_info: None,
             keys: None,
             key_pages: 1,
             message: None,
@@ -120,9 +155,20 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Closes the topmost panel: the list of keys, the inspected path, or the message. Returns whether there was one.
+    /// Closes the topmost panel: the list of keys, the hints, the inspected path, or the message. Returns whether there
+    /// was one.
     pub(super) fn close_panel(&mut self) -> bool {
-        self.keys.take().is_some() || self.hide_path() || self.message.take().is_some()
+        self.keys.take().is_some() || self.hide_hints() || self.close_path_or_message()
+    }
+
+    /// Removes the inspected path or, without one, the message. Returns whether there was one.
+    pub(super) fn close_path_or_message(&mut self) -> bool {
+        self.hide_path() || self.message.take().is_some()
+    }
+
+    /// Removes the first hints. Returns whether they were displayed.
+    pub(super) fn hide_hints(&mut self) -> bool {
+        std::mem::take(&mut self.has_hints)
     }
 
     /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a
@@ -137,13 +183,78 @@ impl View {
         self.frame.as_ref()
     }
 
-    pub(super) fn detail(&self) -> Detail {
-        self.detail
+    /// Returns place and amount of the figures.
+    pub(super) fn placement(&self) -> Placement {
+        self.placement
     }
 
-    /// Displays the next smaller amount of statistics, or all after none.
-    pub(super) fn switch_detail(&mut self) {
-        self.detail = self.detail.next();
+    /// Displays the figures in the next place, and displays a message about it.
+    pub(super) fn switch_placement(&mut self) {
+        self.placement = self.placement.next();
+        self.say(self.placement.message().to_owned(), false);
+    }
+
+    /// Returns the units of the table of bounces.
+    pub(super) fn units(&self) -> Units {
+        self.units
+    }
+
+    /// Displays the table of bounces in the next units, and displays a message about it.
+    pub(super) fn switch_units(&mut self) {
+        self.units = self.units.next();
+        self.say(format!("figures: {}", self.units.label()), false);
+    }
+
+    /// Returns the factor of the text's size that the user has chosen.
+    pub(super) fn text_scale(&self) -> f32 {
+        self.text_scale
+    }
+
+    /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
+    pub(super) fn set_text_scale(&mut self, factor: f32) {
+        self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
+        self.say(format!("text size {:.0} %", 100.0 * self.text_scale), false);
+    }
+
+    /// Magnifies the picture by `factor` about a position in window pixels, or shrinks it, at most to its fitted size.
+    pub(super) fn magnify(&mut self, factor: f64, at: (f64, f64)) {
+        let max_width = self.overlay.max_pixel_width();
+        self.change_zoom(|fitted, zoom| fitted.zoomed(zoom, factor, max_width, at));
+    }
+
+    /// Moves the magnified picture by this many window pixels.
+    pub(super) fn move_picture(&mut self, right: f64, down: f64) {
+        self.change_zoom(|fitted, zoom| fitted.moved(zoom, right, down));
+    }
+
+    /// Displays the part of the picture that `change` returns, given the area of the picture and the present part. Does
+    /// nothing before the first frame.
+    fn change_zoom(&mut self, change: impl FnOnce(&Fitted, Zoom) -> Zoom) {
+        if let (Some(shown), Some(frame)) = (&mut self.shown, &self.frame) {
+            self.zoom = change(shown, self.zoom);
+            // Further changes may follow before the next redraw.
+            *shown = Fitted::new(frame.size, shown.region, self.zoom);
+        }
+    }
+
+    /// Displays the whole picture again.
+    pub(super) fn show_whole_picture(&mut self) {
+        self.zoom = Zoom::default();
+    }
+
+    /// Describes the pixel in this column and row; `None` describes none.
+    pub(super) fn describe_pixel(&mut self, pixel: Option<(u32, u32)>) {
+        self.pixel = pixel;
+    }
+
+    /// Uses the answer about a pixel in its description.
+    pub(super) fn set_pixel_info(&mut self, info: PixelInfo) {
+        self.pixel_info = Some(info);
+    }
+
+    /// Returns the area of the picture when it was last drawn; `None` before the first frame.
+    pub(super) fn shown(&self) -> Option<&Fitted> {
+        self.shown.as_ref()
     }
 
     /// Displays the list of keys from its first page if it is hidden. Otherwise displays its next page, or hides the
@@ -184,58 +295,102 @@ impl View {
         look: Look,
         session: &Session,
     ) {
-        match self.frame.as_ref() {
-            Some(frame) => {
-                let fresh = self
-                    .backdrop
-                    .take()
-                    .filter(|backdrop| backdrop.size == size && backdrop.look == look);
-                let backdrop = fresh.unwrap_or_else(|| {
-                    let debug_image = self.debug_image.as_deref();
-                    let develop = || fit(frame.to_image(look, debug_image), size);
-                    Backdrop {
-                        size,
-                        look,
-                        rgba: self.pool.install(develop),
-                    }
-                });
-                rgba.copy_from_slice(&backdrop.rgba);
-                self.backdrop = Some(backdrop);
-            }
-            None => rgba.as_chunks_mut().0.fill(BORDER),
-        }
-        let scale = scale.max(scale_for(size.0, size.1));
+        let scale = scale.max(scale_for(size.0, size.1)) * self.text_scale;
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        if let Some(frame) = &self.frame {
-            let (stats, DisplayFrame { recent, state, .. }) =
-                (frame.stats_in(look, self.debug_image.is_some()), frame);
-            self.overlay
-                .draw_stats(rgba, size, &stats, recent, *state, self.detail);
-        }
+        let regions = self.draw_frame(rgba, size, look);
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
-        let taken = self.draw_corners(rgba, size);
+        self.pixel_info
+            .take_if(|info| !session.is_at(&info.viewpoint));
+        let taken = self.draw_corners(rgba, size, regions);
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
         let message = self
             .message
             .as_ref()
             .map(|message| (&*message.text, message.is_problem));
         let messages: Vec<_> = scene_error.into_iter().chain(message).collect();
-        self.overlay.draw_messages(rgba, size, &messages, &taken);
+        self.overlay
+            .draw_messages(rgba, size, regions.picture, &messages, &taken);
     }
 
-    /// Draws the path, the legend and the list of keys, and returns the areas of their panels, which messages must
-    /// avoid. The list of keys is drawn over the others; then only its area is returned.
-    fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32)) -> Vec<Area> {
+    /// Draws the picture and the figures. Returns the regions for other panels.
+    fn draw_frame(&mut self, rgba: &mut [u8], size: (u32, u32), look: Look) -> Regions {
+        let Some(frame) = &self.frame else {
+            rgba.as_chunks_mut().0.fill(BORDER);
+            return Regions {
+                picture: Area::of(size),
+                side: Area::of(size),
+            };
+        };
+        let stats = frame.stats_in(look, self.debug_image.is_some());
+        let mut figures = Figures {
+            stats: &stats,
+            recent: &frame.recent,
+            size: frame.size,
+            state: frame.state,
+            detail: Detail::Full,
+            units: self.units,
+            denoises: look.denoise && self.debug_image.is_none(),
+        };
+        let layout = Layout::new(&self.overlay, size, frame.size, self.placement, &figures);
+        let fitted = Fitted::new(frame.size, layout.picture, self.zoom);
+        self.shown = Some(fitted);
+        let fresh = self.backdrop.take().filter(|backdrop| {
+            backdrop.size == size && backdrop.fitted == fitted && backdrop.look == look
+        });
+        let backdrop = fresh.unwrap_or_else(|| {
+            let debug_image = self.debug_image.as_deref();
+            let develop = || fit(frame.to_image(look, debug_image), size, &fitted);
+            Backdrop {
+                size,
+                fitted,
+                look,
+                rgba: self.pool.install(develop),
+            }
+        });
+        rgba.copy_from_slice(&backdrop.rgba);
+        self.backdrop = Some(backdrop);
+        if self.debug_image.is_none() {
+            self.overlay
+                .draw_pixel_values(rgba, size, &frame.picture, &fitted);
+        }
+        let mut side = layout.picture;
+        if let Some((region, detail)) = layout.figures {
+            figures.detail = detail;
+            self.overlay.draw_stats(rgba, size, region, &figures);
+            if detail == Detail::Full {
+                side = region;
+            }
+        }
+        Regions {
+            picture: layout.picture,
+            side,
+        }
+    }
+
+    /// Draws the hints, the path, the legend and the list of keys, and returns the areas of their panels, which messages
+    /// must avoid. The list of keys is drawn over the others; then only its area is returned.
+    fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
+        let Regions { picture, side } = regions;
         let mut taken = Vec::new();
-        if let Some(path) = &self.path {
-            let fitted = Fitted::new(path.viewpoint.size, size);
-            taken.push(self.overlay.draw_path(rgba, size, path, &fitted));
+        if let (Some(path), Some(fitted)) = (&self.path, &self.shown) {
+            taken.push(self.overlay.draw_path(rgba, size, side, path, fitted));
         }
         if let Some(debug_image) = &self.debug_image {
             let legend = &debug_image.legend;
-            taken.extend(self.overlay.draw_legend(rgba, size, legend, &taken));
+            taken.extend(
+                self.overlay
+                    .draw_legend(rgba, size, picture, legend, &taken),
+            );
+        }
+        if self.has_hints {
+            let hints = session::HINTS.map(|hint| (hint, false));
+            taken.extend(self.overlay.draw_messages(rgba, size, side, &hints, &taken));
+        }
+        if let Some(lines) = self.pixel_lines() {
+            let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), false)).collect();
+            taken.extend(self.overlay.draw_messages(rgba, size, side, &lines, &taken));
         }
         if let Some(page) = self.keys {
             let keys: Vec<_> = session::controls().collect();
@@ -247,32 +402,67 @@ impl View {
     }
 }
 
-/// Scales an image to fit a window of this size, centres it, and returns the window's RGBA bytes.
-fn fit(image: DisplayImage, (width, height): (u32, u32)) -> Vec<u8> {
-    let picture = image.size;
-    if picture == (width, height) {
+impl View {
+    /// Returns the description of the pixel under the pointer; `None` if none is to be described.
+    fn pixel_lines(&self) -> Option<Vec<String>> {
+        let (pixel, frame) = (self.pixel?, self.frame.as_ref()?);
+        let picture = &frame.picture;
+        if (picture.width, picture.height) != frame.size {
+            return Some(vec![format!("pixel {},{}", pixel.0, pixel.1)]);
+        }
+        let info = self.pixel_info.as_ref().filter(|info| info.pixel == pixel);
+        let samples = match &frame.stats.noise {
+            None => Some(frame.stats.spp),
+            Some(_) => info.map(|info| info.samples),
+        };
+        let first = pixels::describe(picture, pixel, samples)?;
+        let second = info.map_or(String::new(), |info| match info.error {
+            Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
+            None => info.surface.clone(),
+        });
+        Some(vec![first, second])
+    }
+}
+
+/// Regions of the window in which panels are drawn.
+#[derive(Clone, Copy)]
+struct Regions {
+    /// Region of the picture.
+    picture: Area,
+    /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
+    side: Area,
+}
+
+/// Scales an image to the area of a fitted picture, and returns the RGBA bytes of a window of this size.
+fn fit(image: DisplayImage, (width, height): (u32, u32), fitted: &Fitted) -> Vec<u8> {
+    let Fitted { region, area, .. } = *fitted;
+    if image.size == (width, height) && area == Area::of(image.size) {
         return image.rgba;
     }
-    let fitted = Fitted::new(picture, (width, height));
-    let (fitted_width, fitted_height) = (fitted.width as usize, fitted.height as usize);
-    let (left, top) = (fitted.left as usize, fitted.top as usize);
-    let (width, height) = (width as usize, height as usize);
+    let visible = |begin: i32, length: i32, region_begin: i32, region_length: i32| {
+        let first = begin.max(region_begin).max(0);
+        let last = (begin + length).min(region_begin + region_length);
+        first as usize..last.max(first) as usize
+    };
+    let across = visible(area.x, area.width, region.x, region.width);
+    let down = visible(area.y, area.height, region.y, region.height);
     let (source, _) = image.rgba.as_chunks::<4>();
-    let source_width = picture.0 as usize;
-    let columns: Vec<_> = (0..fitted_width)
-        .map(|x| footprint(x, fitted_width, source_width))
+    let (source_width, source_height) = (image.size.0 as usize, image.size.1 as usize);
+    let columns: Vec<_> = across
+        .clone()
+        .map(|x| footprint(x, area.x, area.width, source_width))
         .collect();
 
-    let mut rgba = BORDER.repeat(width * height);
-    let area = rgba
-        .par_chunks_exact_mut(4 * width)
-        .skip(top)
-        .take(fitted_height)
-        .enumerate();
-    area.for_each(|(y, row)| {
-        let rows = footprint(y, fitted_height, picture.1 as usize);
+    let mut rgba = BORDER.repeat(width as usize * height as usize);
+    let rows = rgba
+        .par_chunks_exact_mut(4 * width as usize)
+        .enumerate()
+        .skip(down.start)
+        .take(down.len());
+    rows.for_each(|(y, row)| {
+        let rows = footprint(y, area.y, area.height, source_height);
         let (pixels, _) = row.as_chunks_mut::<4>();
-        for (pixel, columns) in pixels[left..left + fitted_width].iter_mut().zip(&columns) {
+        for (pixel, columns) in pixels[across.clone()].iter_mut().zip(&columns) {
             *pixel = mean(
                 rows.clone()
                     .flat_map(|row| &source[row * source_width..][columns.clone()]),
@@ -282,12 +472,19 @@ fn fit(image: DisplayImage, (width, height): (u32, u32)) -> Vec<u8> {
     rgba
 }
 
-/// Returns the range of source pixels whose mean is target pixel `index`, along an axis that is scaled from
-/// `source_length` to `target_length` pixels. The range has one pixel when enlarging.
-fn footprint(index: usize, target_length: usize, source_length: usize) -> std::ops::Range<usize> {
-    let begin = index * source_length / target_length;
-    let end = (index + 1) * source_length / target_length;
-    begin..end.max(begin + 1)
+/// Returns the range of source pixels whose mean is the pixel at `position` of the window, along an axis on which
+/// `source_length` pixels are scaled to `length` pixels from `begin`. The range has one pixel when enlarging.
+fn footprint(
+    position: usize,
+    begin: i32,
+    length: i32,
+    source_length: usize,
+) -> std::ops::Range<usize> {
+    let index = (position as i64 - i64::from(begin)) as usize;
+    let length = length as usize;
+    let first = index * source_length / length;
+    let end = (index + 1) * source_length / length;
+    first..end.max(first + 1)
 }
 
 /// Returns the mean of the pixels, rounded down per channel; 0 if there are none.

@@ -1,5 +1,7 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
+mod pixel;
+
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
@@ -16,14 +18,22 @@ use winit::{
     keyboard::ModifiersState,
 };
 
-use super::{Wake, save::save, screen::Screen, settings::Settings, view::View};
+use super::{
+    Wake,
+    layout::{Placement, window_size},
+    save::save,
+    screen::Screen,
+    settings::Settings,
+    title::title,
+    view::View,
+};
 use crate::{
     Error,
     error::report,
-    overlay::{fitted::Fitted, format},
+    overlay,
     session::{
-        self, Action, Change, DisplayFrame, Ended, FlyDirection, InspectedPath, Motion,
-        ScreenAction, Session, SessionEvent, State, ViewOptions,
+        self, Action, Change, Ended, FlyDirection, InspectedPath, Motion, ScreenAction, Session,
+        SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -39,11 +49,6 @@ pub(super) struct Viewer {
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
-    /// Whether the picture is rendered in the window's size; otherwise it has the scene's size.
-    follows_window: bool,
-    /// Time at which the window's new size counts as final and, if `follows_window`, the picture is rendered in it.
-    /// `None` if no change of the size is pending.
-    resize_due: Option<Instant>,
     /// Position of the pointer in physical pixels from the upper left; at first (0, 0). Small movements while a button
     /// press can still become a click are left out.
     cursor: PhysicalPosition<f64>,
@@ -56,31 +61,39 @@ pub(super) struct Viewer {
     modifiers: ModifiersState,
     /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
+    /// Whether the pixel under the pointer is described.
+    asks_pixel: bool,
+    /// Pixel about which the session was asked; `None` if no answer is awaited.
+    asked: Option<(u32, u32)>,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
     /// quit is executed.
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
-    saves: Vec<JoinHandle<Result<PathBuf, Error>>>,
+    saves: Vec<JoinHandle<Result<String, Error>>>,
 }
 
-/// The kind of camera motion that a drag causes.
+/// The kind of motion that a drag causes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Drag {
     Turn,
     Pan,
+    /// Moves the magnified picture instead of the camera.
+    Picture,
 }
-
-/// Time after the last change of the window's size until the picture is rendered in that size, unless the picture keeps
-/// the scene's size.
-const SETTLE_TIME: Duration = Duration::from_millis(200);
 
 /// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Pointer movement in logical pixels from which a press counts as a drag instead of a click.
 const CLICK_PIXELS: f64 = 4.0;
+
+/// Magnification of the picture per notch of the mouse wheel.
+const ZOOM_FACTOR: f64 = 1.25;
+
+/// Change of the text's size per key press, relative to its default.
+const TEXT_STEP: f32 = 0.25;
 
 /// Touchpad scroll distance in physical pixels that equals one notch of the mouse wheel.
 const NOTCH_PIXELS: f64 = 50.0;
@@ -99,12 +112,17 @@ impl Viewer {
         let parts = Screen::open(
             event_loop,
             &format!("{} – raysieve", name(&scene.path)),
-            scene.size,
-            settings.size.filter(|_| !options.keep_size),
+            |monitor| {
+                settings.size.unwrap_or_else(|| {
+                    let panel = overlay::panel_width(1.0);
+                    window_size(scene.size, settings.statistics, panel, monitor)
+                })
+            },
             renderer.gpus().is_empty(),
         )
         .and_then(|screen| {
-            let view = View::new(settings.statistics).map_err(|error| error.to_string())?;
+            let view = View::new(settings.statistics, settings.units, settings.text_scale)
+                .map_err(|error| error.to_string())?;
             Ok((screen, view))
         });
         let (screen, view) = match parts {
@@ -114,36 +132,34 @@ impl Viewer {
         let proxy = wake.clone();
         // Fails only after the event loop has ended.
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
-        let follows_window = !options.keep_size;
         let session = Session::start(renderer, scene, options, screen.interval(), on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
-        let mut viewer = Self {
+        Ok(Self {
             settings,
             opened_size: screen.logical_size(),
             session,
             screen,
             view,
             wake,
-            follows_window,
-            resize_due: None,
             cursor: PhysicalPosition::default(),
             dragging: None,
             pressed: None,
             modifiers: ModifiersState::empty(),
             held_directions: Vec::new(),
+            asks_pixel: false,
+            asked: None,
             title_time: None,
             warned: false,
             saves: Vec::new(),
-        };
-        viewer.follow_window();
-        Ok(viewer)
+        })
     }
 
     /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
+        let hinted = self.view.hide_hints();
         let quits = match action {
             Action::Screen(ScreenAction::Quit) => true,
-            Action::Screen(ScreenAction::Close) => !self.view.close_panel(),
+            Action::Screen(ScreenAction::Close) => !(hinted || self.view.close_panel()),
             _ => false,
         };
         if quits {
@@ -172,7 +188,19 @@ impl Viewer {
                     self.held_directions.push((direction, Instant::now()));
                 }
             }
-            Action::Screen(ScreenAction::Overlay) => self.view.switch_detail(),
+            Action::Screen(ScreenAction::Overlay) => self.view.switch_placement(),
+            Action::Screen(ScreenAction::Units) => self.view.switch_units(),
+            Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
+            Action::Screen(ScreenAction::Pixel) => self.switch_pixel(),
+            Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
+            Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
+            Action::Screen(ScreenAction::LargerText) => {
+                self.view.set_text_scale(self.view.text_scale() + TEXT_STEP);
+            }
+            Action::Screen(ScreenAction::SmallerText) => {
+                self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
+            }
+            Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
             Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
@@ -203,6 +231,11 @@ impl Viewer {
     /// Returns whether a Shift key is held.
     pub(super) fn shift(&self) -> bool {
         self.modifiers.shift_key()
+    }
+
+    /// Returns whether a Ctrl key is held.
+    pub(super) fn ctrl(&self) -> bool {
+        self.modifiers.control_key()
     }
 
     /// Returns the action of a pressed key, named as in the table of controls; `None` if the key has none. Some keys
@@ -238,10 +271,11 @@ impl Viewer {
     }
 
     /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
-    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path.
+    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the message.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
+            MouseButton::Left if self.ctrl() => Drag::Picture,
             MouseButton::Left => Drag::Turn,
             MouseButton::Right | MouseButton::Middle => Drag::Pan,
             _ => return,
@@ -250,9 +284,9 @@ impl Viewer {
         let clicked = self.pressed.take().is_some() && !pressed;
         if pressed {
             self.pressed = Some(self.cursor);
-        } else if clicked && button == MouseButton::Left && drag == Drag::Turn {
+        } else if clicked && button == MouseButton::Left && drag != Drag::Pan {
             self.inspect();
-        } else if clicked && button == MouseButton::Right && self.view.hide_path() {
+        } else if clicked && button == MouseButton::Right && self.view.close_path_or_message() {
             self.screen.refresh();
         }
     }
@@ -268,8 +302,10 @@ impl Viewer {
             self.pressed = None;
         }
         let from = std::mem::replace(&mut self.cursor, to);
-        let (width, height) = self.screen.size();
-        let side = f64::from(width.min(height));
+        let side = match self.view.shown() {
+            Some(fitted) => f64::from(fitted.area.width.min(fitted.area.height)),
+            None => return,
+        };
         let (right, down) = (
             ((to.x - from.x) / side) as f32,
             ((to.y - from.y) / side) as f32,
@@ -277,24 +313,54 @@ impl Viewer {
         match self.dragging {
             Some(Drag::Turn) => self.move_camera(Motion::Turn(right, down)),
             Some(Drag::Pan) => self.move_camera(Motion::Pan(right, down)),
+            Some(Drag::Picture) => {
+                self.view.hide_hints();
+                self.view.move_picture(to.x - from.x, to.y - from.y);
+                self.screen.refresh();
+            }
             None => {}
         }
+        self.ask_pixel();
     }
 
-    /// Handles the mouse wheel or a touchpad scroll, which moves the camera towards the target or away.
+    /// Handles the mouse wheel or a touchpad scroll, which moves the camera towards the target or away. With Ctrl,
+    /// magnifies the picture at the pointer instead.
     pub(super) fn scroll(&mut self, delta: MouseScrollDelta) {
         let notches = match delta {
             MouseScrollDelta::LineDelta(_, lines) => lines,
             MouseScrollDelta::PixelDelta(pixels) => (pixels.y / NOTCH_PIXELS) as f32,
         };
+        if self.ctrl() {
+            let factor = ZOOM_FACTOR.powf(f64::from(notches));
+            self.view.hide_hints();
+            // The middle of the pixel under the pointer stays where it is.
+            let at = (self.cursor.x + 0.5, self.cursor.y + 0.5);
+            self.view.magnify(factor, at);
+            self.ask_pixel();
+            return self.screen.refresh();
+        }
         self.move_camera(Motion::Dolly(notches));
     }
 
-    /// Handles a new size of the window: resizes the surface, unless the size is empty. If the picture follows the
-    /// window, it is rendered in the new size at the latest when the size has not changed for 200 ms.
+    /// Handles a new size of the window: resizes the surface, unless the size is empty. The picture is scaled.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
-        self.resize_due = Some(Instant::now() + SETTLE_TIME);
+    }
+
+    /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's size.
+    fn fit_window(&mut self) {
+        let Some(fitted) = self.view.shown() else {
+            return;
+        };
+        let window = (fitted.region.width as u32, fitted.region.height as u32);
+        let (size, what) = if self.session.size() == window {
+            (self.session.scene().size, "the scene's size")
+        } else {
+            (window, "the window's size; z again: the scene's size")
+        };
+        self.title_time = None;
+        self.session.set_size(size);
+        self.say(format!("rendering {} × {}: {what}", size.0, size.1));
     }
 
     /// Takes the newest frame from the session, and displays it. Does nothing if there is no new frame.
@@ -322,14 +388,11 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Passes an event to the session, and displays the message that the session returns, if any. Then requests the
-    /// window's size for the picture again if the picture follows the window, because a loaded scene may have reset the
-    /// size.
+    /// Passes an event to the session, and displays the message that the session returns, if any.
     pub(super) fn handle_event(&mut self, event: SessionEvent) {
         if let Some(message) = self.session.handle_event(event) {
             self.say(message);
         }
-        self.follow_window();
         self.title_time = None;
         self.screen.refresh();
     }
@@ -339,26 +402,6 @@ impl Viewer {
     pub(super) fn open_file(&mut self, path: PathBuf) {
         let message = self.session.open_file(path);
         self.say(message);
-    }
-
-    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Hides
-    /// the path if it is already that pixel's. Does nothing outside the picture.
-    fn inspect(&mut self) {
-        let size = self.session.size();
-        let at = Fitted::new(size, self.screen.size()).pixel(self.cursor.x, self.cursor.y);
-        let Some(pixel) = at else {
-            return;
-        };
-        if !self.modifiers.control_key() {
-            if self.view.path_pixel(size) == Some(pixel) {
-                self.view.hide_path();
-                self.screen.refresh();
-            } else {
-                self.session.inspect(pixel, size);
-            }
-        } else if let Some(message) = self.session.focus(pixel, size) {
-            self.say(message);
-        }
     }
 
     /// Displays a message in place of the previous one.
@@ -382,18 +425,14 @@ impl Viewer {
         };
         let saved = joined(self.saves.swap_remove(place));
         match saved {
-            Ok(path) => self.say(format!("saved {} next to the scene", name(&path))),
+            Ok(message) => self.say(message),
             Err(error) => self.say_problem(error.to_string()),
         }
     }
 
-    /// Does what is due at `now`: changes the picture's size, moves the flying camera, removes the message and redraws.
+    /// Does what is due at `now`: moves the flying camera, removes the message and redraws.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
-        if self.resize_due.is_some_and(|resize_due| resize_due <= now) {
-            self.resize_due = None;
-            self.follow_window();
-        }
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
         if self.view.update_message(now) {
@@ -401,7 +440,6 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
-            self.resize_due,
             flies_on,
             self.view.message_until(),
         ]
@@ -444,9 +482,11 @@ impl Viewer {
     /// error.
     fn save_settings(&self) {
         let size = self.screen.logical_size();
-        let resized = self.follows_window && size != self.opened_size;
+        let resized = size != self.opened_size && !self.screen.is_full_screen();
         let settings = Settings {
-            statistics: self.view.detail(),
+            statistics: self.view.placement(),
+            units: self.view.units(),
+            text_scale: self.view.text_scale(),
             size: if resized {
                 Some(size)
             } else {
@@ -461,15 +501,8 @@ impl Viewer {
     fn move_camera(&mut self, motion: Motion) {
         self.warned = false;
         self.title_time = None;
+        self.view.hide_hints();
         self.session.move_camera(motion);
-    }
-
-    /// Requests the window's size for the picture if the picture follows the window.
-    fn follow_window(&mut self) {
-        if self.follows_window {
-            self.title_time = None;
-            self.session.set_size(self.screen.size());
-        }
     }
 
     /// Saves the displayed picture on a thread of its own, which sends `Wake::Saved` at its end. Does nothing before
@@ -478,13 +511,14 @@ impl Viewer {
         let Some(frame) = self.view.frame().cloned() else {
             return;
         };
-        let (look, detail) = (self.session.look(), self.view.detail());
+        let look = self.session.look();
+        let units = (self.view.placement() == Placement::Overlay).then_some(self.view.units());
         let debug_image = self.view.debug_image().cloned();
         let (scene, wake) = (self.session.scene().path.clone(), self.wake.clone());
         let save = thread::Builder::new()
             .name("save".to_owned())
             .spawn(move || {
-                let saved = save(&scene, &frame, debug_image.as_deref(), look, detail);
+                let saved = save(&scene, &frame, debug_image.as_deref(), look, units);
                 let _ = wake.send_event(Wake::Saved(thread::current().id()));
                 saved
             });
@@ -497,16 +531,10 @@ impl Viewer {
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
     /// `TITLE_INTERVAL`.
     fn update_title(&mut self) {
-        let Some(DisplayFrame {
-            stats,
-            recent,
-            state,
-            ..
-        }) = self.view.frame()
-        else {
+        let Some(frame) = self.view.frame() else {
             return;
         };
-        let rests = !matches!(state, State::Rendering { .. });
+        let rests = matches!(frame.state, State::Paused { .. } | State::Done);
         if !rests
             && self
                 .title_time
@@ -514,20 +542,10 @@ impl Viewer {
         {
             return;
         }
-        let samples = match state {
-            State::Rendering { samples, .. } => format!("{} of {samples} samples", stats.spp),
-            State::Paused { samples, .. } => format!("{} of {samples} samples, paused", stats.spp),
-            State::Done => format!("{} samples", stats.spp),
-        };
-        let speed = format::millions(match state {
-            State::Done => stats.paths_per_second,
-            _ => recent.paths_per_second,
-        });
-        self.screen.set_title(&format!(
-            "{} – {samples} – {speed} Mpaths/s – raysieve",
-            name(&self.session.scene().path)
-        ));
+        let title = title(&name(&self.session.scene().path), frame);
+        self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
+        self.ask_pixel();
     }
 }
 
@@ -540,7 +558,7 @@ fn name(path: &Path) -> String {
 }
 
 /// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
-fn joined(save: JoinHandle<Result<PathBuf, Error>>) -> Result<PathBuf, Error> {
+fn joined(save: JoinHandle<Result<String, Error>>) -> Result<String, Error> {
     save.join().unwrap_or_else(|panic| {
         Err(Error::Window {
             problem: panic_text(&*panic),

@@ -110,11 +110,20 @@ fn keys_and_buttons_of_the_page_work() {
         browser.press("m").await;
         let listed = "return document.getElementById('material').value";
         browser.until(listed, |name| name == "white").await;
-        let panel = "return document.getElementById('panel').checkVisibility()";
-        browser.press("h").await;
-        assert_eq!(browser.run(panel).await, false);
-        browser.press("h").await;
-        assert_eq!(browser.run(panel).await, true);
+        // The tables are hidden in the short form, and the whole panel is when figures are off.
+        let shown = "return ['counts', 'progress'].map((id) => document.getElementById(id).checkVisibility())";
+        for (text, wanted) in [
+            ("over the picture", [true, true]),
+            ("short form below the picture", [false, true]),
+            ("off", [false, false]),
+            ("panel beside the picture", [true, true]),
+        ] {
+            browser.press("h").await;
+            browser
+                .wait_for_text("#message", &format!("figures: {text}"))
+                .await;
+            assert_eq!(browser.run(shown).await, json!(wanted), "{text}");
+        }
         let keys = "return document.getElementById('keys').open";
         browser.press("?").await;
         assert_eq!(browser.run(keys).await, true);
@@ -188,20 +197,36 @@ fn statistics_on_the_page_equal_stats_json() {
             };
             bounces.map(row).collect()
         };
+        // Displayed counts have three digits and a prefix; they are for one sample at first.
+        let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
+        assert_eq!(browser.run(first).await, "19.2k");
+        let shown = browser.run(&table("times")).await;
+        let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
+        let timed = timed.each_ref().map(String::as_str);
+        assert_eq!(shown, json!(rows(&status["recent"], &timed)));
+        browser.press("U").await;
+        browser
+            .wait_for_text("#message", "figures: total since the start")
+            .await;
         let removed = rows(&status["recent"], &["removed"]);
         let mut counted = rows(&stats, &["rays", "survivors", "ended", "misses"]);
         for (row, removed) in counted.iter_mut().zip(removed) {
             row.extend(removed);
         }
-        let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
+        let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_ms", stage.label()));
         let timed = timed.each_ref().map(String::as_str);
-        for (id, wanted) in [
-            ("counts", counted),
-            ("times", rows(&status["recent"], &timed)),
-        ] {
+        let mut times = rows(&stats, &timed);
+        times.iter_mut().flatten().for_each(|time| *time *= 1000.0);
+        for (id, wanted) in [("counts", counted), ("times", times)] {
             let shown: Vec<Vec<f64>> =
                 serde_json::from_value(browser.run(&table(id)).await).unwrap();
-            assert_eq!(shown, wanted, "{id}");
+            let equal = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-9 * other.abs();
+            let mut rows = shown.iter().zip(&wanted);
+            assert!(
+                shown.len() == wanted.len()
+                    && rows.all(|(one, other)| one.iter().zip(other).all(equal)),
+                "{id}: {shown:?}, not {wanted:?}"
+            );
         }
         let colours = "return [...document.querySelectorAll('#times thead i')].map((swatch) => \
                        getComputedStyle(swatch).backgroundColor)";
@@ -224,8 +249,6 @@ fn statistics_on_the_page_equal_stats_json() {
         }
         browser.wait_for_text("#samples", "7 samples").await;
         browser.wait_for_text("#scene", "scene.ron").await;
-        // Displayed counts have three digits and a prefix.
-        let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
         assert_eq!(browser.run(first).await, "134k");
     });
 }
@@ -305,6 +328,29 @@ fn the_page_works_on_a_phone_with_touch() {
             sizes.iter().all(|height| *height >= 40.0),
             "buttons are too small for a finger: {sizes:?}"
         );
+        // Without keys, the help lists gestures, and buttons do what only keys could do.
+        browser.click("[data-action=keys]").await;
+        let lists = "return ['gestures', 'key-list'].map((id) => document.getElementById(id).checkVisibility())";
+        assert_eq!(browser.run(lists).await, json!([true, false]));
+        browser.click("#keys button").await;
+        browser.click("[data-action=next-camera]").await;
+        browser
+            .wait_for_text("#message", "the file has no cameras to choose from")
+            .await;
+        browser.click("[data-action=save-camera]").await;
+        let message = "return document.getElementById('message').textContent";
+        browser
+            .until(message, |text| {
+                text.as_str().unwrap().starts_with("camera saved to ")
+            })
+            .await;
+        let panel = "return document.getElementById('panel').checkVisibility()";
+        for _ in 0..3 {
+            browser.click("#figures").await;
+        }
+        assert_eq!(browser.run(panel).await, false);
+        browser.click("#figures").await;
+        assert_eq!(browser.run(panel).await, true);
         let [left, top, width, height] = browser.picture().await;
         assert!(
             (width / height - 4.0 / 3.0).abs() < 0.02,

@@ -22,8 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
 }
 
 fn the_mouse_moves_the_camera_and_home_restores_it() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let home = desktop.save();
     let moved = |what: &str| {
         // More pixels than a message covers.
@@ -46,8 +45,7 @@ fn the_mouse_moves_the_camera_and_home_restores_it() {
 }
 
 fn a_camera_flies_while_keys_are_held() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let home = desktop.save();
     desktop.press(&["g"]);
     // The message disappears by itself.
@@ -74,8 +72,7 @@ fn a_camera_flies_while_keys_are_held() {
 }
 
 fn a_click_shows_a_path_until_the_camera_moves() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
 
@@ -107,8 +104,7 @@ fn a_click_shows_a_path_until_the_camera_moves() {
 }
 
 fn a_path_is_hidden_by_a_second_click_a_right_click_and_escape() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
     let hiding: [(&str, &dyn Fn()); 3] = [
@@ -125,8 +121,7 @@ fn a_path_is_hidden_by_a_second_click_a_right_click_and_escape() {
 }
 
 fn the_camera_can_be_printed_saved_and_undone() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let home = desktop.save();
     desktop.drag("1", 60, -20);
     desktop.until_shown("another view", |shot| differing_pixels(shot, &home) > 5_000);

@@ -140,9 +140,39 @@ impl Desktop {
         desktop
     }
 
+    /// Opens a window in the scene's size, without figures and hints, and waits until the render is complete.
+    pub(crate) fn bare() -> Self {
+        let desktop = Self::open_bare(SCENE, &[]);
+        desktop.until_title("scene.ron – 4 samples");
+        desktop
+    }
+
+    /// Opens a window of 480 × 360 pixels with this scene, without figures and hints.
+    pub(crate) fn open_bare(scene: &str, arguments: &[&str]) -> Self {
+        let settings = "(statistics: off, size: Some((480, 360)))";
+        let desktop = Self::open_all(scene, arguments, &[], settings);
+        desktop.press(&["Escape"]);
+        desktop
+    }
+
     /// Opens a window with this scene and additional environment variables.
     pub(crate) fn open_with(scene: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::open_all(scene, arguments, environment, "")
+    }
+
+    /// Opens a window with this scene, additional environment variables, and saved settings unless they are empty.
+    pub(crate) fn open_all(
+        scene: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        settings: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
+        if !settings.is_empty() {
+            let config = folder.path().join("config/raysieve");
+            fs::create_dir_all(&config).expect("a folder for settings");
+            fs::write(config.join("window.ron"), settings).expect("the settings are written");
+        }
         fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
         let (xvfb, display) = screen();
         let manager = manager(&display, folder.path());
@@ -222,6 +252,11 @@ impl Desktop {
         let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
         let window = self.window.parse().expect("the window's number");
         drop_uris(&self.display, window, &uri);
+    }
+
+    /// Returns the folder of the scene file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Returns the current text of the scene file.
@@ -323,6 +358,18 @@ impl Desktop {
         self.xdotool(&["click", button]);
     }
 
+    /// Moves the pointer to a position in pixels from the window's upper left.
+    pub(crate) fn point_at(&self, x: u32, y: u32) {
+        let (x, y) = (x.to_string(), y.to_string());
+        self.xdotool(&["mousemove", "--sync", "--window", &self.window, &x, &y]);
+    }
+
+    /// Turns the mouse wheel away from the user.
+    pub(crate) fn wheel_forward(&self, notches: usize) {
+        let notches = notches.to_string();
+        self.xdotool(&["click", "--repeat", &notches, "--delay", "60", "4"]);
+    }
+
     /// Turns the mouse wheel towards the user.
     pub(crate) fn wheel_back(&self, notches: usize) {
         self.xdotool(&[
@@ -370,10 +417,12 @@ impl Desktop {
     /// Presses `s`, and returns the saved picture once it is complete.
     pub(crate) fn save(&self) -> RgbImage {
         self.saves.set(self.saves.get() + 1);
-        let path = self
-            .folder
-            .path()
-            .join(format!("scene-{:03}.png", self.saves.get()));
+        self.save_as(&format!("scene-{:03}.png", self.saves.get()))
+    }
+
+    /// Presses `s`, and returns the picture that is saved under this name, relative to the scene's folder.
+    pub(crate) fn save_as(&self, name: &str) -> RgbImage {
+        let path = self.folder.path().join(name);
         self.press(&["s"]);
         eventually(&format!("{} is written", path.display()), || {
             Some(image::open(&path).ok()?.to_rgb8())

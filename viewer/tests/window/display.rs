@@ -13,7 +13,13 @@ use crate::{
 pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     add_tests!(
         trials, if possible.clone() =>
-        the_window_shows_the_picture_it_saves,
+        figures_are_beside_the_picture_until_h_moves_them,
+        hints_disappear_with_the_first_key,
+        small_pictures_are_enlarged_by_a_whole_factor,
+        strategies_are_compared_after_the_last_sample,
+        the_table_has_one_unit,
+        pixels_can_be_magnified_and_described,
+        text_has_the_size_that_keys_select,
         keys_change_what_is_shown,
         a_denoised_preview_is_marked_and_not_saved,
         messages_do_not_cover_other_panels,
@@ -22,40 +28,190 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     );
 }
 
-fn the_window_shows_the_picture_it_saves() {
+/// Returns the part of the window that contains the picture of [`SCENE`], whose upper left corner is at `x`.
+fn picture_at(shot: &RgbImage, x: u32) -> RgbImage {
+    image::imageops::crop_imm(shot, x, (shot.height() - 360) / 2, 480, 360).to_image()
+}
+
+/// Returns the part of the window to the right of the picture.
+fn panel(shot: &RgbImage) -> RgbImage {
+    image::imageops::crop_imm(shot, 480, 0, shot.width() - 480, shot.height()).to_image()
+}
+
+fn figures_are_beside_the_picture_until_h_moves_them() {
     let desktop = Desktop::rendered();
-    let full = desktop.save();
-    assert_eq!(full.dimensions(), (480, 360));
-    desktop.until_same(&full, "the picture with the statistics");
+    let bare = desktop.save();
+    assert_eq!(bare.dimensions(), (480, 360));
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the whole picture, with figures beside it", |shot| {
+        picture_at(shot, 0) == bare && brightness(&panel(shot)) > 25.0
+    });
+    let middle = (desktop.shot().width() - 480) / 2;
 
     desktop.press(&["h"]);
-    let short = desktop.save();
-    desktop.until_same(&short, "the picture with a few figures");
+    let covered = desktop.save();
+    let all = differing_pixels(&covered, &bare);
+    assert!(all > 40_000, "the statistics cover only {all} pixels");
+    desktop.press(&["Escape"]);
+    desktop.until_shown("figures over the picture", |shot| {
+        differing_pixels(&picture_at(shot, middle), &bare) > 30_000
+    });
+
     desktop.press(&["h"]);
+    assert_eq!(desktop.save(), bare);
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the picture above the short form", |shot| {
+        let mut rows = 0..shot.height() - 360;
+        rows.any(|y| *image::imageops::crop_imm(shot, middle, y, 480, 360).to_image() == *bare)
+            && picture_at(shot, middle) != bare
+    });
+
+    desktop.press(&["h"]);
+    let below = |shot: &RgbImage| image::imageops::crop_imm(shot, middle, 440, 480, 70).to_image();
+    desktop.until_shown("a message below the picture alone", |shot| {
+        let below = below(shot);
+        picture_at(shot, middle) == bare && below.pixels().any(|pixel| *pixel != below[(0, 0)])
+    });
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the picture alone", |shot| {
+        let border = image::imageops::crop_imm(shot, 0, 0, middle, shot.height()).to_image();
+        let is_border = |area: &RgbImage| area.pixels().all(|pixel| *pixel == border[(0, 0)]);
+        picture_at(shot, middle) == bare && is_border(&border) && is_border(&below(shot))
+    });
+}
+
+fn hints_disappear_with_the_first_key() {
+    let mut desktop = Desktop::rendered();
+    let hinted = desktop.still();
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the window without hints", |shot| {
+        differing_pixels(shot, &hinted) > 1_000
+    });
+    let without = desktop.still();
+    assert_eq!(picture_at(&without, 0), picture_at(&hinted, 0));
+    desktop.press(&["Escape"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+
+    let desktop = Desktop::rendered();
+    desktop.drag("1", 60, 0);
+    desktop.press(&["0"]);
+    desktop.until_shown("the window without hints", |shot| {
+        let lower =
+            |shot: &RgbImage| image::imageops::crop_imm(shot, 480, 400, 540, 112).to_image();
+        lower(shot) == lower(&without)
+    });
+}
+
+fn small_pictures_are_enlarged_by_a_whole_factor() {
+    let desktop = Desktop::open(&SCENE.replace("(480, 360)", "(64, 48)"), &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let small = desktop.save();
+    assert_eq!(small.dimensions(), (64, 48));
+    let large = image::imageops::resize(&small, 512, 384, image::imageops::FilterType::Nearest);
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the picture eight times as large", |shot| {
+        let y = (shot.height() - 384) / 2;
+        *image::imageops::crop_imm(shot, 0, y, 512, 384).to_image() == *large
+    });
+}
+
+fn strategies_are_compared_after_the_last_sample() {
+    let desktop = Desktop::rendered();
+    let before = desktop.save();
+    desktop.press(&["Escape"]);
+    let alone = panel(&desktop.still());
+    desktop.press(&["c"]);
+    desktop.until_title("4 samples, comparing strategies");
+    desktop.until_title("scene.ron – 4 samples – ");
+    assert_eq!(desktop.save(), before, "the film is restored");
+    let compared = panel(&desktop.still());
+    assert!(differing_pixels(&compared, &alone) > 2_000);
+    // A second strategy has been measured as well as the first: the table has no row without a difference.
+    desktop.press(&["c"]);
+    desktop.until_title("4 samples, comparing strategies");
+    desktop.until_title("scene.ron – 4 samples – ");
+    assert_eq!(desktop.save(), before);
+}
+
+fn the_table_has_one_unit() {
+    let desktop = Desktop::rendered();
+    desktop.press(&["Escape"]);
+    let per_sample = panel(&desktop.still());
+    desktop.press(&["U"]);
+    desktop.until_shown("totals", |shot| {
+        differing_pixels(&panel(shot), &per_sample) > 500
+    });
+    desktop.press(&["U"]);
+    desktop.until_shown("figures per sample", |shot| panel(shot) == per_sample);
+}
+
+fn pixels_can_be_magnified_and_described() {
+    let desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
-    let [all, few] = [&full, &short].map(|shown| differing_pixels(shown, &bare));
-    assert!(all > 40_000, "the statistics cover only {all} pixels");
-    assert!(
-        (5_000..all / 2).contains(&few),
-        "a few cover {few} of {all}"
-    );
+    desktop.point_at(150, 200);
+    desktop.key_down("ctrl");
+    desktop.wheel_forward(10);
+    desktop.key_up("ctrl");
+    let at = bare.get_pixel(150, 200);
+    desktop.until_shown("the pixel at the pointer as a square", |shot| {
+        let square = image::imageops::crop_imm(shot, 148, 198, 4, 4).to_image();
+        let even = square.pixels().all(|pixel| pixel == at);
+        even && differing_pixels(shot, &bare) > 50_000
+    });
+    let magnified = desktop.still();
+    assert_eq!(desktop.save(), bare, "the saved picture is not magnified");
+    desktop.press(&["Escape"]);
+    desktop.key_down("ctrl");
+    desktop.wheel_forward(10);
+    desktop.key_up("ctrl");
+    desktop.until_shown("values in the pixels", |shot| {
+        differing_pixels(shot, &magnified) > 20_000
+    });
+    desktop.press(&["Z"]);
+    desktop.until_same(&bare, "the whole picture");
 
-    desktop.press(&["h"]);
-    desktop.until_same(&full, "the statistics again");
+    desktop.press(&["i"]);
+    desktop.until_shown("what is in the pixel", |shot| {
+        (2_000..100_000).contains(&differing_pixels(shot, &bare))
+    });
+    let one = desktop.still();
+    desktop.point_at(300, 100);
+    desktop.until_shown("what is in another", |shot| {
+        differing_pixels(shot, &one) > 200
+    });
+    desktop.press(&["i"]);
+    desktop.until_same(&bare, "the picture alone");
+}
+
+fn text_has_the_size_that_keys_select() {
+    let desktop = Desktop::rendered();
+    desktop.press(&["Escape"]);
+    let normal = desktop.still();
+    let picture = picture_at(&normal, 0);
+    let line =
+        |shot: &RgbImage, x: u32, y: u32| image::imageops::crop_imm(shot, x, y, 480, 1).to_image();
+    desktop.press(&["ctrl+minus", "ctrl+minus"]);
+    desktop.press(&["Escape"]);
+    // The picture has moved towards the panel, which is narrower.
+    desktop.until_shown("smaller text", |shot| {
+        (50..300).any(|x| line(shot, x, 256) == line(&picture, 0, 256 - 76))
+    });
+    desktop.press(&["ctrl+0"]);
+    desktop.press(&["Escape"]);
+    desktop.until_same(&normal, "text of the default size");
+    desktop.press(&["F11"]);
+    desktop.until_shown("a window that fills the screen", |shot| {
+        shot.dimensions() == (1280, 1024)
+    });
+    desktop.press(&["F11"]);
+    desktop.until_same(&normal, "the window before");
 }
 
 fn keys_change_what_is_shown() {
-    let desktop = Desktop::rendered();
-    let full = desktop.save();
-
-    desktop.press(&["c"]);
-    desktop.until_shown("another strategy in the first line", |shot| {
-        first_line(shot) != first_line(&full)
-    });
-
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let bare = desktop.save();
+    desktop.until_same(&bare, "the picture alone");
     desktop.press(&["question"]);
     desktop.until_shown("the list of keys", |shot| {
         differing_pixels(shot, &bare) > 30_000
@@ -71,7 +227,7 @@ fn keys_change_what_is_shown() {
         differing_pixels(shot, &bare) > 5_000 && differing_pixels(shot, &first) > 5_000
     });
     assert!(is_same_above(&desktop.shot(), &bare, 4));
-    desktop.press(&["F1"]);
+    desktop.press(&["Escape"]);
     desktop.until_same(&bare, "the picture alone");
 
     for _ in 0..2 {
@@ -103,10 +259,11 @@ fn keys_change_what_is_shown() {
 }
 
 fn a_denoised_preview_is_marked_and_not_saved() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h"]);
+    let settings = "(statistics: overlay, size: Some((480, 360)))";
+    let desktop = Desktop::open_all(SCENE, &[], &[], settings);
+    desktop.until_title("scene.ron – 4 samples");
     let plain = desktop.save();
-    desktop.until_same(&plain, "the picture with a few figures");
+    desktop.until_same(&plain, "the picture with the figures");
     desktop.press(&["n"]);
     // The message about denoising covers the picture for a while.
     thread::sleep(Duration::from_secs(4));
@@ -128,8 +285,7 @@ fn a_denoised_preview_is_marked_and_not_saved() {
 }
 
 fn messages_do_not_cover_other_panels() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_shown("where it is saved", |shot| *shot != bare);
     desktop.until_same(&bare, "the picture alone");
@@ -169,8 +325,7 @@ fn messages_do_not_cover_other_panels() {
 }
 
 fn scene_errors_are_shown_over_the_picture() {
-    let desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_shown("where it is saved", |shot| *shot != bare);
     desktop.until_same(&bare, "the picture alone");
@@ -199,20 +354,20 @@ fn scene_errors_are_shown_over_the_picture() {
 fn the_overlay_scales_with_the_pixel_density() {
     let covered = |scale: &str| {
         let variable = [("WINIT_X11_SCALE_FACTOR", scale)];
-        let desktop = Desktop::open_with(SCENE, &["--size", "400x300"], &variable);
+        let settings = "(statistics: overlay)";
+        let desktop = Desktop::open_all(SCENE, &["--size", "400x300"], &variable, settings);
         desktop.until_title("scene.ron – 4 samples");
         desktop.resize(1000, 750);
         desktop.until_shown("a window of this size", |shot| {
             shot.dimensions() == (1000, 750)
         });
-        thread::sleep(Duration::from_millis(500));
-        let full = desktop.shot();
-        desktop.press(&["h", "h"]);
+        desktop.press(&["Escape"]);
+        let full = desktop.still();
+        desktop.press(&["h", "h", "Escape"]);
         desktop.until_shown("the picture alone", |shot| {
             differing_pixels(shot, &full) > 10_000
         });
-        thread::sleep(Duration::from_millis(500));
-        differing_pixels(&desktop.shot(), &full)
+        differing_pixels(&desktop.still(), &full)
     };
     let [once, twice] = ["1", "2"].map(covered);
     assert!(2 * twice > 5 * once, "{once} pixels, then {twice}");
@@ -224,13 +379,6 @@ fn is_same_above(one: &RgbImage, other: &RgbImage, rows: u32) -> bool {
         image::imageops::crop_imm(picture, 0, 0, picture.width(), rows).to_image()
     };
     rows(one) == rows(other)
-}
-
-/// Returns the pixels of the first line of the statistics, which shows the scene and the strategy.
-fn first_line(picture: &RgbImage) -> Vec<u8> {
-    image::imageops::crop_imm(picture, 0, 0, picture.width(), 34)
-        .to_image()
-        .into_raw()
 }
 
 /// Returns the mean of all bytes.

@@ -17,7 +17,9 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         pause_stops_and_restart_restarts_the_render,
         a_dropped_file_is_opened,
         a_file_that_cannot_be_opened_is_watched_beside_the_displayed_scene,
-        the_render_follows_the_size_of_the_window,
+        the_picture_keeps_the_size_of_the_scene,
+        a_picture_is_saved_elsewhere_if_the_folder_is_gone,
+        more_samples_continue_the_film,
         a_size_option_keeps_the_size_and_fits_the_picture,
         window_settings_are_saved,
         a_finished_window_uses_no_processor_time,
@@ -148,8 +150,12 @@ fn a_dropped_file_is_opened() {
         .replace("(0, 1, 5)", "(2, 1, 5)")
         .replace("spp: 4", "spp: 5");
     desktop.drop_file("no scene.txt", "nothing");
-    eventually("it is refused in one line", || {
-        desktop.errors().contains("no scene.txt").then_some(())
+    eventually("it is refused with the list of formats", || {
+        let errors = desktop.errors();
+        let refusal = errors.lines().find(|line| line.contains("no scene.txt"));
+        refusal
+            .is_some_and(|line| line.contains(".ron") && line.contains(".glb"))
+            .then_some(())
     });
     desktop.drop_file("the other.ron", &other);
     desktop.until_title("the other.ron – 5 samples");
@@ -191,25 +197,78 @@ fn a_file_that_cannot_be_opened_is_watched_beside_the_displayed_scene() {
     desktop.until_title("the other.ron");
 }
 
-fn the_render_follows_the_size_of_the_window() {
-    let desktop = Desktop::rendered();
+fn the_picture_keeps_the_size_of_the_scene() {
+    let desktop = Desktop::bare();
+    let own = desktop.save();
     for step in 0..40 {
         desktop.resize_on_the_way(300 + step * 7, 500 - step * 5);
     }
-    for size in [(700, 300), (300, 500), (480, 360)] {
+    for size in [(700, 300), (300, 500), (960, 720)] {
         desktop.resize(size.0, size.1);
-        eventually("a picture in the window's size", || {
-            (desktop.save().dimensions() == size).then_some(())
+        desktop.until_shown("the window in its new size", |shot| {
+            shot.dimensions() == size
         });
-        desktop.until_title("scene.ron – 4 samples");
-        desktop.until_same(&desktop.save(), &format!("a picture of {size:?} pixels"));
+        assert_eq!(desktop.save(), own, "the window has {size:?} pixels");
     }
+    let twice = image::imageops::resize(&own, 960, 720, image::imageops::FilterType::Nearest);
+    desktop.until_same(&twice, "the picture twice as large");
+
+    desktop.resize(300, 500);
+    desktop.until_shown("the window in its new size", |shot| {
+        shot.dimensions() == (300, 500)
+    });
+    desktop.press(&["z"]);
+    eventually("a picture in the window's size", || {
+        (desktop.save().dimensions() == (300, 500)).then_some(())
+    });
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.until_same(&desktop.save(), "a picture in its own size");
+    let smaller = SCENE.replace("(480, 360)", "(200, 100)");
+    desktop.drop_file("the other.ron", &smaller);
+    desktop.until_title("the other.ron – 4 samples");
+    assert_eq!(
+        desktop.save_as("the other-001.png").dimensions(),
+        (200, 100)
+    );
+}
+
+fn a_picture_is_saved_elsewhere_if_the_folder_is_gone() {
+    let desktop = Desktop::bare();
+    let folder = desktop.folder().join("elsewhere");
+    fs::create_dir(&folder).unwrap();
+    desktop.drop_file("elsewhere/other.ron", SCENE);
+    desktop.until_title("other.ron – 4 samples");
+    fs::remove_dir_all(&folder).unwrap();
+    let saved = desktop.save_as("other-001.png");
+    assert_eq!(saved.dimensions(), (480, 360));
+    // No unfinished file remains.
+    let names = fs::read_dir(desktop.folder()).unwrap();
+    let names: Vec<String> = names
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert!(
+        !names.iter().any(|name| name.ends_with(".tmp")),
+        "{names:?}"
+    );
+}
+
+fn more_samples_continue_the_film() {
+    let desktop = Desktop::bare();
+    desktop.press(&["b"]);
+    desktop.until_title("scene.ron – 8 samples");
+    let more = desktop.save();
+    let eight = Desktop::open_bare(SCENE, &["--spp", "8"]);
+    eight.until_title("scene.ron – 8 samples");
+    assert_eq!(eight.save(), more);
+    // The samples stay after a change of the camera.
+    desktop.press(&["Right"]);
+    desktop.until_title(" of 8 samples");
+    desktop.until_title("scene.ron – 8 samples");
 }
 
 fn a_size_option_keeps_the_size_and_fits_the_picture() {
-    let desktop = Desktop::open(SCENE, &["--size", "240x160"]);
+    let desktop = Desktop::open_bare(SCENE, &["--size", "240x160"]);
     desktop.until_title("scene.ron – 4 samples");
-    desktop.press(&["h", "h"]);
     desktop.resize(480, 500);
     let saved = desktop.save();
     assert_eq!(saved.dimensions(), (240, 160));
@@ -239,10 +298,10 @@ fn window_settings_are_saved() {
     close(open());
     assert!(!kept.exists());
     let desktop = open();
-    desktop.press(&["h", "h"]);
+    desktop.press(&["h", "h", "h"]);
     desktop.resize(700, 300);
-    eventually("a picture in the window's size", || {
-        (desktop.save().dimensions() == (700, 300)).then_some(())
+    desktop.until_shown("a window of that size", |shot| {
+        shot.dimensions() == (700, 300)
     });
     close(desktop);
     assert!(kept.exists());
@@ -250,8 +309,16 @@ fn window_settings_are_saved() {
     desktop.until_shown("a window of that size", |shot| {
         shot.dimensions() == (700, 300)
     });
-    let bare = desktop.save();
-    desktop.until_same(&bare, "the picture without statistics");
+    assert_eq!(
+        desktop.save().dimensions(),
+        (480, 360),
+        "the window's size does not change the picture's"
+    );
+    desktop.press(&["Escape"]);
+    desktop.until_shown("the picture without statistics", |shot| {
+        let border = image::imageops::crop_imm(shot, 550, 0, 150, 300).to_image();
+        border.pixels().all(|pixel| *pixel == border[(0, 0)])
+    });
     close(desktop);
 
     // Invalid settings produce one line of output.
@@ -289,8 +356,7 @@ fn a_finished_window_uses_no_processor_time() {
 }
 
 fn quitting_with_a_moved_camera_asks_once() {
-    let mut desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let mut desktop = Desktop::bare();
     desktop.press(&["Right"]);
     thread::sleep(Duration::from_secs(1));
     desktop.until_title("scene.ron – 4 samples");
@@ -316,8 +382,7 @@ fn quitting_with_a_moved_camera_asks_once() {
 }
 
 fn escape_closes_the_list_of_keys_before_it_quits() {
-    let mut desktop = Desktop::rendered();
-    desktop.press(&["h", "h"]);
+    let mut desktop = Desktop::bare();
     let bare = desktop.save();
     desktop.until_same(&bare, "the picture alone");
     desktop.press(&["F1"]);
@@ -329,11 +394,12 @@ fn escape_closes_the_list_of_keys_before_it_quits() {
 }
 
 fn quitting_during_a_render_is_no_error() {
-    for key in ["q", "Escape"] {
+    // The first Escape closes the hints.
+    for keys in [&["q"][..], &["Escape", "Escape"]] {
         let mut desktop = Desktop::open(SCENE, &["--spp", "100000"]);
         desktop.until_title("of 100000 samples");
-        desktop.press(&[key]);
+        desktop.press(keys);
         let status = desktop.until_ended();
-        assert_eq!(status.code(), Some(0), "{key}: {}", desktop.errors());
+        assert_eq!(status.code(), Some(0), "{keys:?}: {}", desktop.errors());
     }
 }

@@ -1,5 +1,5 @@
-// Statistics as tables. Counts are those that `--stats` writes; speeds and times are medians over the last seconds. A
-// cell's tooltip shows all digits.
+// Statistics as tables, in one of two units: for one sample of every pixel, or since the start of the film. Speeds, and
+// times for one sample, are medians over the last seconds. A cell's tooltip shows all digits.
 
 // Each column: field, heading, name of the CSS variable with its colour, formatter. Columns with a colour form the bar.
 const COUNTS = [
@@ -130,9 +130,11 @@ class Table {
 const at = (id) => document.getElementById(id);
 const counts = new Table(at("counts"), COUNTS, count);
 let times;
+let stageNames = [];
 
 /** Creates the table of times, with a column for each stage; called once, before `showStatistics`. */
 export function createTimes(stages) {
+  stageNames = stages;
   times = new Table(at("times"), stages.map((stage) => [`${stage}_us`, stage, stage]), microseconds);
 }
 
@@ -188,24 +190,61 @@ function noiseOf({ noise, size }) {
   return `noise ${estimated}, target ${part(noise.target)}, ${done.toFixed(1)}\u00a0% of the pixels done`;
 }
 
+// Whether counts and times are those since the start of the film, and the last status.
+let isTotal = false;
+let last;
+
+/** Switches between the units of the tables, and returns the name of the new ones. */
+export function switchUnits() {
+  isTotal = !isTotal;
+  if (last) showStatistics(last);
+  return unitsName();
+}
+
+const unitsName = () => (isTotal ? "total since the start" : "per sample of every pixel");
+
+/** Returns the figures of a bounce in the present units; `factor` converts counts to those of one sample. */
+function inUnits(bounce, recent, factor) {
+  const values = { ...recent, ...bounce };
+  for (const field of ["rays", "survivors", "ended", "misses"]) {
+    values[field] = isTotal ? bounce[field] : Math.round(bounce[field] * factor);
+  }
+  for (const stage of stageNames) {
+    if (isTotal) values[`${stage}_us`] = 1000 * bounce[`${stage}_ms`];
+  }
+  return values;
+}
+
+/** Estimates the seconds until a running render is complete. */
+function timeLeft({ seconds }, { rendering }) {
+  if (!rendering?.progress || seconds < 0.5) return "";
+  const left = (seconds * (1 - rendering.progress)) / rendering.progress;
+  return `${left < 59.5 ? `${left.toFixed(0)} s` : duration(Math.max(left, 60))} left`;
+}
+
 /** Displays a status message. */
-export function showStatistics({ stats, recent, state, size, viewers }) {
+export function showStatistics(status) {
+  last = status;
+  const { stats, recent, state, size, viewers } = status;
   const scene = stats.scene.split(/[\\/]/).pop();
   write(at("scene"), scene);
   write(at("device"), `${stats.backend}: ${stats.device} · ${size[0]}\u00a0×\u00a0${size[1]}`);
   const going = state.rendering ?? state.paused;
   const has = stats.noise ? stats.noise.mean_samples.toFixed(1) : stats.spp;
-  const samples = going ? `${has} of ${going.samples} samples` : `${has} samples`;
+  const samples = going ? `${has} of ${going.samples} samples` : `${has} ${has === 1 ? "sample" : "samples"}`;
   write(at("samples"), stats.noise ? `${samples}, ${noiseOf(stats)}` : samples);
   const others = viewers > 1 ? ` · ${viewers} viewers` : "";
-  write(at("state"), (state.paused ? "paused" : going ? "rendering" : "done") + others);
+  const doing = state === "comparing" ? "comparing strategies" : "done";
+  write(at("state"), (state.paused ? "paused" : going ? "rendering" : doing) + others);
+  const left = timeLeft(stats, state);
+  write(at("left"), left);
   at("done").value = going ? going.progress : 1;
   const speed = going ? recent : stats;
   write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
   write(at("rays"), millions(speed.rays_per_second), String(speed.rays_per_second));
   write(at("lanes"), percent(recent.lane_use), String(recent.lane_use));
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
-  document.title = `${scene} – ${samples} – raysieve`;
+  document.title = [scene, samples, left, "raysieve"].filter(Boolean).join(" – ");
 
   const devices = stats.devices?.length > 1 ? stats.devices : [];
   at("devices").replaceChildren(...devices.map((device) => element(
@@ -223,15 +262,18 @@ export function showStatistics({ stats, recent, state, size, viewers }) {
   }
   if (stats.denoise_ms !== undefined) {
     warnings.push(`denoised preview (${microseconds(1e3 * stats.denoise_ms)}); saved images are not denoised`);
+  } else if (status.denoise && status.debug_view === "light") {
+    // Keeps the rows below in place.
+    warnings.push("denoised preview, once there are enough samples");
   }
   at("warnings").replaceChildren(...warnings.map((warning) => element("li", {}, warning)));
 
   const sum = (field) => stats.bounces.reduce((all, bounce) => all + bounce[field], 0);
   const removed = sum("rays") > 0 ? 1 - sum("survivors") / sum("rays") : 0;
-  const bounces = stats.bounces.map((bounce, place) => ({ ...recent.bounces[place], ...bounce }));
-  // Omits the empty bounces at the end; with a high bounce limit most are empty.
-  const last = bounces.findLastIndex(({ rays }) => rays > 0);
-  const shown = last < 0 ? bounces : bounces.slice(0, last + 1);
+  const factor = stats.paths > 0 ? (size[0] * size[1]) / stats.paths : 0;
+  const bounces = stats.bounces.map((bounce, place) => inUnits(bounce, recent.bounces[place], factor));
+  const shown = bounces.slice(0, recent.rows);
+  for (const caption of document.querySelectorAll(".units")) write(caption, unitsName());
   counts.update(shown, { removed });
   times.update(shown, {});
   showHistory(recent.rate_history);

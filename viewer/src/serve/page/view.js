@@ -1,6 +1,6 @@
 // The page: its connection to the program, the pictures received over it, and the controls.
 
-import { createTimes, showStatistics } from "./statistics.js";
+import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { follow } from "./input.js";
 import { list, turn } from "./materials.js";
 import { showPath } from "./path.js";
@@ -24,11 +24,23 @@ const send = (message) => {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 };
 
+// Places of the figures, in the order in which `h` selects them, with their descriptions.
+const placements = [
+  ["panel", "panel beside the picture"],
+  ["overlay", "over the picture"],
+  ["short", "short form below the picture"],
+  ["off", "off"],
+];
+
 // Actions of this page alone, by their names in the program's table of controls.
 const own = {
   overlay: () => {
-    at("panel").hidden = !at("panel").hidden;
+    const main = document.querySelector("main");
+    const [place, text] = placements[(placements.findIndex(([name]) => name === main.dataset.figures) + 1) % placements.length];
+    main.dataset.figures = place;
+    showMessage(`figures: ${text}`, 3000);
   },
+  units: () => showMessage(`figures: ${switchUnits()}`, 3000),
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
@@ -103,8 +115,16 @@ function handle(message) {
   }
 }
 
+/** Adds a control to a list of the help. */
+function explain(list, label, description) {
+  const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
+  term.textContent = label;
+  meaning.textContent = description;
+  at(list).append(term, meaning);
+}
+
 /** Creates the controls that the program's tables list. */
-function build({ controls, strategies, tones, debug_views: debugViews, stages, fast }) {
+function build({ controls, gestures, strategies, tones, debug_views: debugViews, stages, fast }) {
   fastFactor = fast;
   createTimes(stages);
   for (const { label, description, button, keys: bound } of controls) {
@@ -112,10 +132,7 @@ function build({ controls, strategies, tones, debug_views: debugViews, stages, f
       if (action.fly) flyKeys.set(key, directions[action.fly]);
       else keys.set(key, action);
     }
-    const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
-    term.textContent = label;
-    meaning.textContent = description;
-    at("keys").querySelector("dl").append(term, meaning);
+    explain("key-list", label, description);
     if (button) {
       const [[, action]] = bound;
       const made = document.createElement("button");
@@ -126,6 +143,7 @@ function build({ controls, strategies, tones, debug_views: debugViews, stages, f
       at("buttons").append(made);
     }
   }
+  for (const [gesture, effect] of gestures) explain("gestures", gesture, effect);
   for (const [name, all] of [["strategy", strategies], ["tone", tones], ["debug-view", debugViews]]) {
     at(name).append(...all.map((one) => new Option(one, one)));
     at(name).addEventListener("change", () => send({ [name]: at(name).value }));
@@ -240,6 +258,7 @@ function pixel({ clientX, clientY }) {
 }
 
 turn(send);
+at("figures").addEventListener("click", own.overlay);
 follow(
   picture,
   send,

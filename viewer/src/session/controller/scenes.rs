@@ -145,9 +145,10 @@ impl Session {
     }
 
     /// Sends a renderer to the render thread, with the selected compaction strategy. A `View` command must follow.
-    fn set_renderer(&self, mut renderer: Box<Renderer>, scene: &Scene) {
+    fn set_renderer(&mut self, mut renderer: Box<Renderer>, scene: &Scene) {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
+        self.samples = scene.spp;
         self.render.send(Command::Renderer(renderer, scene.spp));
     }
 

@@ -1,0 +1,119 @@
+//! The values of single pixels: written into magnified pixels, and those of the pixel under the pointer.
+
+use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
+use raysieve::picture::Picture;
+
+/// Minimum width of a magnified pixel in characters from which its values are written into it.
+const MIN_CELLS: i32 = 7;
+
+/// Maximum width of a magnified pixel in characters.
+const MAX_CELLS: i32 = 16;
+
+impl Overlay {
+    /// Returns the maximum width of a magnified pixel in window pixels.
+    pub(crate) fn max_pixel_width(&self) -> f64 {
+        f64::from(MAX_CELLS * self.type_face.cell_width)
+    }
+
+    /// Writes red, green and blue in linear light into each visible pixel of a picture, if the pixels are large enough.
+    /// Does nothing if the picture has another size than `fitted`, such as a preview.
+    pub(crate) fn draw_pixel_values(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        picture: &Picture,
+        fitted: &Fitted,
+    ) {
+        let (columns, rows) = (picture.width as i32, picture.height as i32);
+        let (cell, line) = (self.type_face.cell_width, self.type_face.line_height);
+        let Fitted { area, region, .. } = *fitted;
+        if !fitted.is_of((picture.width, picture.height))
+            || area.width < MIN_CELLS * cell * columns
+            || area.height < 3 * line * rows
+        {
+            return;
+        }
+        let edge = |index: i32, begin: i32, length: i32, pixels: i32| {
+            begin + (i64::from(index) * i64::from(length) / i64::from(pixels)) as i32
+        };
+        let mut canvas = Canvas::new(rgba, size.0, size.1);
+        for row in 0..rows {
+            let top = edge(row, area.y, area.height, rows);
+            let bottom = edge(row + 1, area.y, area.height, rows);
+            if top < region.y || bottom > region.y + region.height {
+                continue;
+            }
+            for column in 0..columns {
+                let left = edge(column, area.x, area.width, columns);
+                let right = edge(column + 1, area.x, area.width, columns);
+                if left < region.x || right > region.x + region.width {
+                    continue;
+                }
+                let middle = ((left + right) / 2, (top + bottom) / 2);
+                let colour = match canvas.brightness(middle.0, middle.1) {
+                    ..128 => [255; 3],
+                    _ => [0; 3],
+                };
+                let value = picture.pixels[(row * columns + column) as usize];
+                for (number, channel) in (0..).zip(value.to_array()) {
+                    let text = short(channel);
+                    let x = middle.0 - text.chars().count() as i32 * cell / 2;
+                    let y = middle.1 + (2 * number - 3) * line / 2;
+                    canvas.text(&mut self.type_face, x, y, colour, &text);
+                }
+            }
+        }
+    }
+}
+
+/// Formats a value in linear light in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.
+fn short(value: f32) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        ..0.0001 => format!("{value:.0e}"),
+        ..1.0 => format!("{value:.4}"),
+        ..10.0 => format!("{value:.3}"),
+        ..1000.0 => format!("{value:.1}"),
+        ..10_000.0 => format!("{value:.0}"),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+/// Returns the lines that describe the pixel in this column and row of a picture; `None` outside the picture.
+pub(crate) fn describe(
+    picture: &Picture,
+    (column, row): (u32, u32),
+    samples: Option<u32>,
+) -> Option<String> {
+    let value = picture
+        .pixels
+        .get((row * picture.width + column) as usize)?;
+    let [red, green, blue] = value.to_array().map(short);
+    let samples = match samples {
+        Some(samples) => format!(", {samples} {}", format::sample_word(samples)),
+        None => String::new(),
+    };
+    Some(format!(
+        "pixel {column},{row}: {red} {green} {blue} (linear){samples}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn values_have_at_most_six_characters() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.012_34, "0.0123"),
+            (1.0, "1.000"),
+            (12.345, "12.3"),
+            (1234.5, "1234"),
+            (1e-7, "1e-7"),
+            (2.5e12, "2.5e12"),
+        ] {
+            assert_eq!(short(value), text);
+        }
+    }
+}
