@@ -1,6 +1,7 @@
 //! The values of single pixels: written into magnified pixels, and those of the pixel under the pointer.
 
 use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
+use crate::session::{DisplayFrame, PixelInfo};
 use raysieve::picture::Picture;
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.
@@ -79,23 +80,39 @@ fn short(value: f32) -> String {
     }
 }
 
-/// Returns the lines that describe the pixel in this column and row of a picture; `None` outside the picture.
+/// Returns the description of the pixel in this column and row of a frame, in one or two lines: its value in linear
+/// light, its number of samples and, from an answer of the session about this pixel, its error and surface. Returns
+/// `None` outside the picture. The description is short while a smaller preview is displayed.
 pub(crate) fn describe(
-    picture: &Picture,
-    (column, row): (u32, u32),
-    samples: Option<u32>,
-) -> Option<String> {
-    let value = picture
-        .pixels
-        .get((row * picture.width + column) as usize)?;
-    let [red, green, blue] = value.to_array().map(short);
+    frame: &DisplayFrame,
+    pixel: (u32, u32),
+    info: Option<&PixelInfo>,
+) -> Option<Vec<String>> {
+    let (column, row) = pixel;
+    let picture = &frame.picture;
+    if column >= frame.size.0 || row >= frame.size.1 {
+        return None;
+    }
+    if (picture.width, picture.height) != frame.size {
+        return Some(vec![format!("pixel {column},{row}")]);
+    }
+    let info = info.filter(|info| info.pixel == pixel);
+    let place = row as usize * picture.width as usize + column as usize;
+    let [red, green, blue] = picture.pixels.get(place)?.to_array().map(short);
+    let samples = match &frame.stats.noise {
+        None => Some(frame.stats.spp),
+        Some(_) => info.map(|info| info.samples),
+    };
     let samples = match samples {
         Some(samples) => format!(", {samples} {}", format::sample_word(samples)),
         None => String::new(),
     };
-    Some(format!(
-        "pixel {column},{row}: {red} {green} {blue} (linear){samples}"
-    ))
+    let second = info.map_or(String::new(), |info| match info.error {
+        Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
+        None => info.surface.clone(),
+    });
+    let first = format!("pixel {column},{row}: {red} {green} {blue} (linear){samples}");
+    Some(vec![first, second])
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{MaterialList, Path, Status, ViewerRequest},
+    messages::{MaterialList, Path, PixelDescription, Status, ViewerRequest},
     notifier::Notifier,
 };
 use crate::{
-    overlay,
-    session::{DisplayFrame, InspectedPath, Motion, Session, State, Viewpoint, lock},
+    overlay::{self, pixels::describe},
+    session::{DisplayFrame, InspectedPath, Motion, PixelInfo, Session, State, Viewpoint, lock},
 };
 use raysieve::{
     inspect::debug_view::{DebugImage, DebugView, Legend},
@@ -47,6 +47,8 @@ pub(super) struct Broadcaster {
     statuses: watch::Sender<Utf8Bytes>,
     /// Newest path message as JSON; empty before the first.
     paths: watch::Sender<Utf8Bytes>,
+    /// Newest description of a pixel as JSON; empty before the first.
+    pixels: watch::Sender<Utf8Bytes>,
     /// Newest list of materials as JSON; empty before the first.
     materials: watch::Sender<Utf8Bytes>,
     /// Number of connected viewers.
@@ -78,6 +80,7 @@ impl Broadcaster {
             pictures: watch::Sender::default(),
             statuses: watch::Sender::default(),
             paths: watch::Sender::default(),
+            pixels: watch::Sender::default(),
             materials: watch::Sender::default(),
             viewers: watch::Sender::new(0),
             stop,
@@ -107,6 +110,13 @@ impl Broadcaster {
             ViewerRequest::Inspect(column, row) => {
                 session.inspect((column, row), session.size());
                 None
+            }
+            ViewerRequest::Pixel(column, row) => {
+                let (width, height) = session.size();
+                if column < width && row < height {
+                    session.ask_pixel((column, row), (width, height));
+                }
+                return Ok(());
             }
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
@@ -141,6 +151,11 @@ impl Broadcaster {
     /// Returns a receiver of material lists, which yields the current value first; it is empty if there is no list.
     pub(super) fn materials(&self) -> watch::Receiver<Utf8Bytes> {
         subscribe(&self.materials)
+    }
+
+    /// Returns a receiver of descriptions of pixels, which yields the current value first; it is empty if there is none.
+    pub(super) fn pixels(&self) -> watch::Receiver<Utf8Bytes> {
+        subscribe(&self.pixels)
     }
 
     /// Returns a receiver of path messages, which yields the current value first; it is empty if there is no message.
@@ -241,6 +256,9 @@ impl Broadcaster {
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
             }
+            if let Some(info) = pending.pixel {
+                self.send_pixel(&info);
+            }
             let gone = |viewpoint: &mut Viewpoint| !lock(&self.session).is_at(viewpoint);
             if sent.path.take_if(gone).is_some() {
                 self.send_path(None);
@@ -333,6 +351,23 @@ impl Broadcaster {
     fn send_path(&self, inspected: Option<&InspectedPath>) {
         if let Ok(text) = serde_json::to_string(&Path::of(inspected)) {
             self.paths.send_replace(text.into());
+        }
+    }
+
+    /// Sends the description of a pixel to all viewers.
+    fn send_pixel(&self, info: &PixelInfo) {
+        let frame = lock(&self.frame);
+        let lines = frame
+            .as_ref()
+            .and_then(|frame| describe(frame, info.pixel, Some(info)));
+        let text = lines.map(|lines| {
+            serde_json::to_string(&PixelDescription {
+                pixel: info.pixel,
+                lines,
+            })
+        });
+        if let Some(Ok(text)) = text {
+            self.pixels.send_replace(text.into());
         }
     }
 

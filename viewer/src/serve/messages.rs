@@ -46,6 +46,9 @@ pub(super) enum ViewerRequest {
     /// Displays the path of a pixel's last sample to all viewers. The pixel is given by column and row from 0 at the
     /// upper left.
     Inspect(u32, u32),
+    /// Asks for the description of a pixel, given by column and row from 0 at the upper left. A message follows, unless
+    /// the pixel is outside the picture or another viewer asks before.
+    Pixel(u32, u32),
     /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
@@ -127,6 +130,13 @@ pub(super) struct Status<'a> {
 #[derive(Serialize)]
 pub(super) struct Path<'a> {
     path: Option<DisplayedPath<'a>>,
+}
+
+/// The description of a pixel that a viewer asked for. Pages that asked for another pixel ignore it.
+#[derive(Serialize)]
+pub(super) struct PixelDescription {
+    pub(super) pixel: (u32, u32),
+    pub(super) lines: Vec<String>,
 }
 
 /// An inspected path as the page displays it.

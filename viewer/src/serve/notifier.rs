@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use crate::session::{InspectedPath, RenderEvent, SessionEvent, lock};
+use crate::session::{InspectedPath, PixelInfo, RenderEvent, SessionEvent, lock};
 
 /// The pending events of the broadcaster's thread, and a condition variable that wakes the thread.
 #[derive(Default)]
@@ -29,6 +29,8 @@ pub(super) struct PendingEvents {
     pub(super) note: Option<String>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
+    /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
+    pub(super) pixel: Option<Box<PixelInfo>>,
     /// Session events in order of arrival. None may be dropped, because a later scene may rely on an earlier renderer.
     pub(super) session_events: Vec<SessionEvent>,
     /// Whether the render thread has ended or the server is ending.
@@ -45,8 +47,7 @@ pub(super) fn event_sender(
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
             RenderEvent::Message(note) | RenderEvent::Problem(note) => pending.note = Some(note),
-            // The page does not ask about pixels.
-            RenderEvent::Pixel(_) => {}
+            RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,
@@ -66,7 +67,8 @@ impl Notifier {
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
             let has_messages = pending.note.is_some() || pending.inspected.is_some();
-            let has_messages = has_messages || !pending.session_events.is_empty();
+            let has_messages =
+                has_messages || pending.pixel.is_some() || !pending.session_events.is_empty();
             !(pending.frame
                 || pending.debug_image
                 || pending.change

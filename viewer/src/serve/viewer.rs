@@ -66,6 +66,7 @@ async fn send_messages(
     sink.send(Message::Text(greeting.into())).await.ok()?;
     let (mut pictures, mut statuses) = (broadcaster.pictures(), broadcaster.statuses());
     let (mut paths, mut materials) = (broadcaster.paths(), broadcaster.materials());
+    let mut pixels = broadcaster.pixels();
     let mut sent = 0_u64;
     // Time since which an acknowledgement is due, and time of the last message sent.
     let (mut waiting, mut last_sent) = (Instant::now(), Instant::now());
@@ -86,6 +87,10 @@ async fn send_messages(
             changed = paths.changed() => {
                 changed.ok()?;
                 text_message(&mut paths)
+            }
+            changed = pixels.changed() => {
+                changed.ok()?;
+                text_message(&mut pixels)
             }
             changed = materials.changed() => {
                 changed.ok()?;

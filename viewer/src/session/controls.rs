@@ -92,7 +92,7 @@ pub(crate) enum ScreenAction {
     Units,
     /// Renders the picture in the size of the window (window only).
     FitWindow,
-    /// Shows or hides what is in the pixel under the pointer (window only).
+    /// Describes the pixel under the pointer, or no longer.
     Pixel,
     /// Shows the whole picture again after it was magnified (window only).
     WholePicture,
@@ -275,7 +275,7 @@ pub(crate) static CONTROLS: &[Control] = &[
         "the pixel under the pointer: value, samples, error, material",
         &[("i", Screen(ScreenAction::Pixel))],
     )
-    .window_only(),
+    .button("Pixel"),
     control(
         "Ctrl + wheel, Z",
         "magnify down to single pixels (Ctrl + drag: move); Z: whole picture",

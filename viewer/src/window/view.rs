@@ -12,7 +12,7 @@ use crate::overlay::{
     Detail, Figures, Overlay, Units,
     canvas::Area,
     fitted::{Fitted, Zoom},
-    format, pixels, scale_for,
+    pixels, scale_for,
 };
 use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
@@ -406,21 +406,7 @@ impl View {
     /// Returns the description of the pixel under the pointer; `None` if none is to be described.
     fn pixel_lines(&self) -> Option<Vec<String>> {
         let (pixel, frame) = (self.pixel?, self.frame.as_ref()?);
-        let picture = &frame.picture;
-        if (picture.width, picture.height) != frame.size {
-            return Some(vec![format!("pixel {},{}", pixel.0, pixel.1)]);
-        }
-        let info = self.pixel_info.as_ref().filter(|info| info.pixel == pixel);
-        let samples = match &frame.stats.noise {
-            None => Some(frame.stats.spp),
-            Some(_) => info.map(|info| info.samples),
-        };
-        let first = pixels::describe(picture, pixel, samples)?;
-        let second = info.map_or(String::new(), |info| match info.error {
-            Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
-            None => info.surface.clone(),
-        });
-        Some(vec![first, second])
+        pixels::describe(frame, pixel, self.pixel_info.as_ref())
     }
 }
 

@@ -124,6 +124,20 @@ fn keys_and_buttons_of_the_page_work() {
                 .await;
             assert_eq!(browser.run(shown).await, json!(wanted), "{text}");
         }
+        browser.press("i").await;
+        browser.drag((0.5, 0.6), (0.5, 0.6)).await;
+        let described = "return document.getElementById('pixel').textContent";
+        browser
+            .until(described, |text| {
+                let text = text.as_str().unwrap();
+                text.starts_with("pixel 80,72: ")
+                    && text.contains("(linear)")
+                    && text.contains("primitive")
+            })
+            .await;
+        browser.press("i").await;
+        let hidden = "return document.getElementById('pixel').hidden";
+        assert_eq!(browser.run(hidden).await, true);
         let keys = "return document.getElementById('keys').open";
         browser.press("?").await;
         assert_eq!(browser.run(keys).await, true);

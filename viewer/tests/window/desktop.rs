@@ -361,7 +361,7 @@ impl Desktop {
     /// Moves the pointer to a position in pixels from the window's upper left.
     pub(crate) fn point_at(&self, x: u32, y: u32) {
         let (x, y) = (x.to_string(), y.to_string());
-        self.xdotool(&["mousemove", "--sync", "--window", &self.window, &x, &y]);
+        self.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
     }
 
     /// Turns the mouse wheel away from the user.

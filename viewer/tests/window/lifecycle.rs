@@ -107,8 +107,9 @@ fn keys_held_for_another_window_are_ignored() {
     desktop.activate();
     desktop.key_up("q");
     // The window receives later key presses.
-    desktop.press(&["k"]);
     eventually("the camera is printed", || {
+        // On a busy machine, the window may get the focus after a key press.
+        desktop.press(&["k"]);
         desktop.output().contains("camera: ").then_some(())
     });
     desktop.press(&["q"]);

@@ -6,8 +6,11 @@ const NOTCH = [100, 3, 1];
 // A press that moves less than this many pixels counts as a click.
 const CLICK = 4;
 
-/** Calls `send` with camera motion, `act` with a pressed key, and `click` with the event of a click. */
-export function follow(picture, send, act, click) {
+/**
+ * Calls `send` with camera motion, `act` with a pressed key, `click` with the event of a click, and `point` with the event
+ * of a movement over the picture.
+ */
+export function follow(picture, send, act, click, point) {
   const pointers = new Map();
   const motion = { turn: [0, 0], pan: [0, 0], zoom: 1, dolly: 0 };
   let waiting = false;
@@ -49,6 +52,7 @@ export function follow(picture, send, act, click) {
     pressed = pans || pointers.size > 1 ? undefined : { x: event.clientX, y: event.clientY };
   });
   picture.addEventListener("pointermove", (event) => {
+    point(event);
     const from = pointers.get(event.pointerId);
     if (!from) return;
     const to = { x: event.clientX, y: event.clientY };

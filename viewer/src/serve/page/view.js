@@ -41,6 +41,12 @@ const own = {
     showMessage(`figures: ${text}`, 3000);
   },
   units: () => showMessage(`figures: ${switchUnits()}`, 3000),
+  pixel: () => {
+    at("pixel").hidden = !at("pixel").hidden;
+    at("pixel").textContent = "";
+    at("buttons").querySelector("[data-action=pixel]").setAttribute("aria-pressed", String(!at("pixel").hidden));
+    askPixel();
+  },
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
@@ -108,6 +114,8 @@ function handle(message) {
     version = message.version;
   } else if (message.materials) {
     list(message.materials, message.chosen);
+  } else if ("pixel" in message) {
+    showPixel(message);
   } else if ("path" in message) {
     showPath(message.path);
   } else {
@@ -193,6 +201,7 @@ let messageCount = 0;
 let size = [1, 1];
 
 function update(status) {
+  askPixel();
   showStatistics(status);
   size = status.size;
   picture.style.aspectRatio = `${status.size[0]} / ${status.size[1]}`;
@@ -248,6 +257,27 @@ function showMessage(text, milliseconds) {
   if (milliseconds) messageTimer = setTimeout(showMessage, milliseconds, "");
 }
 
+// Pixel under the pointer, and the time at which the program was last asked about a pixel; 0 once it has answered.
+let pointed;
+let asked = 0;
+
+/** Asks about the pixel under the pointer if it is to be described, unless an answer is awaited. */
+function askPixel() {
+  if (at("pixel").hidden || !pointed) return;
+  // Another viewer's request can replace this one, so that no answer comes.
+  if (asked && performance.now() - asked < 500) return;
+  asked = performance.now();
+  send({ pixel: pointed });
+}
+
+/** Displays the description of a pixel, and asks about the one under the pointer if that is another by now. */
+function showPixel({ pixel: described, lines }) {
+  asked = 0;
+  if (!pointed) return;
+  if (String(described) === String(pointed)) at("pixel").textContent = lines.join("\n");
+  else askPixel();
+}
+
 /** Returns column and row of the picture at a pointer position; the picture is centred and scaled to fit. */
 function pixel({ clientX, clientY }) {
   const box = picture.getBoundingClientRect();
@@ -255,6 +285,11 @@ function pixel({ clientX, clientY }) {
   const column = Math.floor((clientX - box.x - box.width / 2) / scale + size[0] / 2);
   const row = Math.floor((clientY - box.y - box.height / 2) / scale + size[1] / 2);
   return column >= 0 && column < size[0] && row >= 0 && row < size[1] ? [column, row] : undefined;
+}
+
+function point(event) {
+  pointed = pixel(event);
+  askPixel();
 }
 
 turn(send);
@@ -265,8 +300,10 @@ follow(
   press,
   (event) => {
     const clicked = pixel(event);
+    point(event);
     if (clicked) send({ [event.ctrlKey || event.metaKey ? "focus" : "inspect"]: clicked });
   },
+  point,
 );
 document.addEventListener("keyup", release);
 addEventListener("blur", () => held.clear());
