@@ -276,10 +276,10 @@ impl Renderer {
         self.elapsed += begun.elapsed();
         self.record_counts(advanced)?;
         if self.done == self.range.end {
-            self.finish_oldest()?;
+            self.finish_waves()?;
         }
         if doubling == Some(self.done) {
-            self.finish_oldest()?;
+            self.finish_waves()?;
             self.keep_film_copy();
         }
         Ok(self.done < self.range.end)
@@ -335,7 +335,7 @@ impl Renderer {
     }
 
     /// Waits for the running waves; the waiting counts as render time.
-    pub fn finish_oldest(&mut self) -> Result<(), Error> {
+    pub fn finish_waves(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let waited = self.backend.finish_waves();
         if let Ok(true) = waited {

@@ -266,9 +266,8 @@ fn vertex_colors_multiply_a_textured_material() {
     let note = "approximated: vertex colors of 1 mesh whose material has textures, by one color per triangle";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     let count = 5000;
-    let many = |of: &dyn Fn(usize) -> [f32; 3]| -> Vec<[f32; 3]> {
-        (0..3 * count).map(of).collect()
-    };
+    let many =
+        |of: &dyn Fn(usize) -> [f32; 3]| -> Vec<[f32; 3]> { (0..3 * count).map(of).collect() };
     let positions = many(&|vertex| corners[vertex % 3]);
     let colors = many(&|vertex| [(vertex / 3) as f32 / count as f32, 1.0, 0.5]);
     let positions = model.floats("VEC3", &positions);

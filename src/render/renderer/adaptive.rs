@@ -75,7 +75,7 @@ impl Renderer {
 
     /// Waits for the running waves, and returns the sample counts of adaptive sampling.
     fn adaptive_sample_counts(&mut self) -> Result<Vec<u32>, Error> {
-        self.finish_oldest()?;
+        self.finish_waves()?;
         let taken = self.backend.sample_counts();
         self.record_counts(taken)
     }
@@ -211,7 +211,7 @@ impl Renderer {
         self.elapsed += begun.elapsed();
         let goes_on = advanced?;
         if !goes_on {
-            self.finish_oldest()?;
+            self.finish_waves()?;
         }
         Ok(goes_on)
     }
@@ -281,7 +281,7 @@ impl Renderer {
 
     /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
-        self.finish_oldest()?;
+        self.finish_waves()?;
         let pixel_stats = self.backend.pixel_stats();
         self.record_counts(pixel_stats)
     }

@@ -39,7 +39,7 @@ impl Renderer {
         if !is_known {
             return Ok(false);
         }
-        self.finish_oldest()?;
+        self.finish_waves()?;
         let made = self.backend.denoise(self.done - self.range.start, preview);
         self.record_counts(made)
     }

@@ -24,7 +24,7 @@ impl Renderer {
     /// Writes the film's picture into `picture`, whose memory is reused because allocating new pages takes longer than
     /// the GPU's work.
     pub fn picture_into(&mut self, picture: &mut Picture) -> Result<(), Error> {
-        self.finish_oldest()?;
+        self.finish_waves()?;
         // The `resolve` stage supports only films that begin at a first pixel.
         if self.rounds.is_some() || self.range.start.is_multiple_of(self.pixel_count().into()) {
             // With adaptive sampling this number is not used.
@@ -103,7 +103,7 @@ impl Renderer {
 
     /// Waits for the running waves, and returns a copy of the film's sums.
     pub(crate) fn film_sums(&mut self) -> Result<FilmSums, Error> {
-        self.finish_oldest()?;
+        self.finish_waves()?;
         let film = self.backend.film_sums();
         let film = self.record_counts(film)?;
         self.stats.rejected_samples = film.rejected;

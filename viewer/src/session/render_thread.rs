@@ -333,7 +333,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Makes a frame of the current film, and publishes it.
     fn publish(&mut self) -> Result<(), Error> {
         // Finish the wave in flight first, so that it does not count as time spent on the frame.
-        self.renderer.finish_oldest()?;
+        self.renderer.finish_waves()?;
         let begun = Instant::now();
         let (picture, counts, preview) = match &self.trial {
             Some(trial) => (
