@@ -210,9 +210,13 @@ impl ApplicationHandler<Wake> for App<'_> {
                 ..
             } => {}
             WindowEvent::KeyboardInput {
-                event: KeyEvent {
-                    logical_key, state, ..
-                },
+                event:
+                    KeyEvent {
+                        logical_key,
+                        state,
+                        repeat,
+                        ..
+                    },
                 ..
             } => {
                 let pressed = state == ElementState::Pressed;
@@ -224,6 +228,8 @@ impl ApplicationHandler<Wake> for App<'_> {
                     viewer.release(&chord);
                 } else if viewer
                     .action(&chord)
+                    // A held key may have been meant for another window, so that its repetition must not quit.
+                    .filter(|action| !(repeat && action.may_quit()))
                     .is_some_and(|action| !viewer.act(action))
                 {
                     event_loop.exit();

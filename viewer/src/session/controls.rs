@@ -15,6 +15,13 @@ pub(crate) enum Action {
     Fly(FlyDirection),
 }
 
+impl Action {
+    /// Returns whether the action can end a viewer.
+    pub(crate) fn may_quit(self) -> bool {
+        matches!(self, Self::Screen(ScreenAction::Quit | ScreenAction::Close))
+    }
+}
+
 /// A direction of movement in fly mode, relative to the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
