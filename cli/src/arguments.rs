@@ -1,7 +1,7 @@
 //! Command-line arguments: clap's definitions of options and subcommands, and the checks that need no scene.
 //!
-//! This module imports nothing of the program but its error type, the check of printed output and, to show progress
-//! while a scene is read and its BVH is built, `headless`.
+//! This module imports little of the program: its error type, the check of printed output, the default address of
+//! `tev`, the image type of `compare`, and the progress lines of `headless`.
 
 mod bench;
 mod farm;
@@ -167,14 +167,14 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; not allowed with an .exr,
-    /// which can contain the preview as a layer (--layers denoised)
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; not allowed with an
+    /// .exr, which can contain the preview as a layer (--layers denoised)
     #[arg(long, help_heading = "Output")]
     denoise: bool,
 
     /// Render only this region, given by the column and the row of its upper left pixel and its size in pixels, such as
-    /// --crop 64,32,256x128. Its pixels equal those of the whole image. A .png contains only the region; an .exr has it as
-    /// data window, and is not a part; implies --headless [default: the whole image]
+    /// --crop 64,32,256x128. Its pixels equal those of the whole image. A .png contains only the region; an .exr has it
+    /// as data window, and is not a part; implies --headless [default: the whole image]
     #[arg(long, value_name = "X,Y,WxH", value_parser = region, allow_hyphen_values = true,
         conflicts_with_all = ["samples", "checkpoint", "serve", "denoise", "debug_view", "overlay", "compare"],
         help_heading = "Rendering")]
@@ -187,8 +187,8 @@ pub(crate) struct Arguments {
         help_heading = "Output")]
     pub(crate) compare: Option<PathBuf>,
 
-    /// Show the growing image and its --layers in the image viewer tev, which listens at this address; implies --headless.
-    /// Without HOST:PORT, the address is that of a tev on this machine, 127.0.0.1:14158 [default: no tev]
+    /// Show the growing image and its --layers in the image viewer tev, which listens at this address; implies
+    /// --headless. Without HOST:PORT, the address is that of a tev on this machine, 127.0.0.1:14158 [default: no tev]
     #[arg(long, value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = DEFAULT_ADDRESS,
         value_parser = host_and_port, conflicts_with_all = ["serve", "frames", "turntable"], help_heading = "Output")]
     pub(crate) tev: Option<String>,
@@ -361,8 +361,8 @@ impl Arguments {
         }
     }
 
-    /// Returns whether the options allow a window: none that needs a render without one, such as `--headless`, `--output` or
-    /// `--frames`, in a build with windows. Ignores `--serve`, which the caller must check.
+    /// Returns whether the options allow a window: none that needs a render without one, such as `--headless`,
+    /// `--output` or `--frames`, in a build with windows. Ignores `--serve`, which the caller must check.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
@@ -444,8 +444,8 @@ impl Arguments {
         Ok(with_reading_line(path, || loader.stage(&options, &times))?)
     }
 
-    /// Loads a frame of the scene at `path` and applies the options of the command line. The camera of a turntable is not
-    /// turned yet.
+    /// Loads a frame of the scene at `path` and applies the options of the command line. The camera of a turntable is
+    /// not turned yet.
     ///
     /// # Errors
     /// If the scene cannot be read, is invalid or has no animation, or if a setting is out of range.
@@ -483,7 +483,7 @@ impl Arguments {
     /// Creates a renderer for the scene with the backend and the options of the command line.
     ///
     /// # Errors
-    /// If the scene's BVH is too deep, the backend cannot be used, or `--noise` is refused.
+    /// If the scene's BVH is too deep, the backend cannot be used, or `--noise` or `--crop` is refused.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let mut renderer = self.machine.renderer_on(scene)?;
         if self.noise.is_some() {

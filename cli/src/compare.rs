@@ -34,8 +34,9 @@ impl Reference {
         })
     }
 
-    /// Compares a render with the image as both look with `look`. Writes the error map beside `picture`, the path of the
-    /// rendered image, and prints the figures and the path of the map.
+    /// Compares a render with the reference, after converting both to 8-bit sRGB with the exposure and the tone curve
+    /// of `look`. Writes the error map beside `picture`, the path of the rendered image. Prints the figures and the
+    /// path of the map.
     ///
     /// # Errors
     /// If the map or the standard output cannot be written.
@@ -85,7 +86,7 @@ fn write_map(path: &Path, (width, height): (u32, u32), errors: &[f32]) -> Result
     })?)
 }
 
-/// Returns the I/O error in an error of the PNG encoder.
+/// Converts an error of the PNG encoder: returns the I/O error in it, or wraps another error in one.
 fn io_error(error: png::EncodingError) -> io::Error {
     match error {
         png::EncodingError::IoError(error) => error,

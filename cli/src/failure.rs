@@ -15,14 +15,15 @@ use raysieve_scene::Scene;
 
 use crate::{arguments::Outputs, error::Error};
 
-/// Saves the safe film in a part next to the image, such as `box.unfinished.exr` for `box.png`. Returns the error with
-/// the command that continues from that part.
+/// Saves the safe film in a part next to the image, such as `box.unfinished.exr` for `box.png`. Returns `error` with
+/// the command that continues from that part, or with the reason why the part could not be written.
 ///
 /// In a window or on a page, `shown` is the scene of the command line; a headless render passes `None`. If users have
 /// changed the view since, the film is saved, but the error names no command, because none continues a changed view.
 ///
-/// If no sample is safe yet, nothing is saved, and the command starts again. Errors other than the failure of all of
-/// several GPUs are returned unchanged, also the failure of a render's only GPU.
+/// If no sample is safe yet, nothing is saved, and the command starts again. Other errors than the failure of all of
+/// several GPUs are returned unchanged, as is the failure of a render's only GPU. Errors of a render with `--crop` are
+/// returned unchanged too, because its film is not a part.
 pub(crate) fn save_part(
     error: Error,
     renderer: &mut Renderer,

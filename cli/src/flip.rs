@@ -19,15 +19,19 @@ const COLOR_KNEE_ERROR: f32 = 0.95;
 const FEATURE_WIDTH: f32 = 0.082;
 /// Exponent of the feature difference.
 const FEATURE_EXPONENT: f32 = 0.5;
-/// Contrast sensitivity of the channels luminance, red-green and blue-yellow, as sums of Gaussians: weight and scale.
+/// Contrast sensitivity of the luminance channel: weight and scale of a Gaussian.
 const LUMINANCE: (f32, f32) = (1.0, 0.0047);
+/// Contrast sensitivity of the red-green channel: weight and scale of a Gaussian.
 const RED_GREEN: (f32, f32) = (1.0, 0.0053);
+/// Contrast sensitivity of the blue-yellow channel: weights and scales of two Gaussians, which are added.
 const BLUE_YELLOW: [(f32, f32); 2] = [(34.1, 0.04), (13.5, 0.025)];
-/// The white point D65 as CIE XYZ, and its reciprocal.
+/// The white point D65 as CIE XYZ.
 const WHITE: Vec3 = Vec3::new(0.950_428_55, 1.0, 1.088_900_4);
+/// The reciprocals of the components of [`WHITE`].
 const INVERSE_WHITE: Vec3 = Vec3::new(1.052_156_9, 1.0, 0.918_357_7);
 
-/// Returns the error of each pixel, 0 to 1, between two images of `width` pixels per row in RGBA, whose alpha is ignored.
+/// Returns the error of each pixel, 0 to 1, between two images of `width` pixels per row in RGBA, whose alpha is
+/// ignored.
 ///
 /// Both images must have the same number of pixels, a multiple of `width`.
 pub(crate) fn errors(reference: &[u8], test: &[u8], width: usize) -> Vec<f32> {
@@ -60,7 +64,7 @@ pub(crate) fn errors(reference: &[u8], test: &[u8], width: usize) -> Vec<f32> {
 struct Seen {
     /// Filtered colours in CIELAB with the Hunt effect.
     colors: Vec<Vec3>,
-    /// Strengths of edges and points.
+    /// Strengths of the edge and of the point at each pixel.
     features: Vec<[f32; 2]>,
 }
 
@@ -132,7 +136,7 @@ fn colors(opponent: &[Vec3], width: usize) -> Vec<Vec3> {
         .collect()
 }
 
-/// Returns the strengths of edges and points of an image in the opponent colour space.
+/// Returns the strengths of the edge and of the point at each pixel of an image in the opponent colour space.
 fn features(opponent: &[Vec3], width: usize) -> Vec<[f32; 2]> {
     let deviation = 0.5 * FEATURE_WIDTH * PIXELS_PER_DEGREE;
     let radius = (3.0 * deviation).ceil() as usize;
@@ -179,8 +183,8 @@ fn features(opponent: &[Vec3], width: usize) -> Vec<[f32; 2]> {
     all.par_iter().map(lengths).collect()
 }
 
-/// Filters an image of `count` pixels along its rows or columns. `term` returns the weighted values of a pixel, given by
-/// its index, for a tap of the filter, 0 to `2 * radius`. Pixels outside the image equal the nearest one inside.
+/// Filters an image of `count` pixels along its rows or columns. `term` returns the weighted values of a pixel, given
+/// by its index, for a tap of the filter, 0 to `2 * radius`. Pixels outside the image equal the nearest one inside.
 fn filtered<const N: usize>(
     count: usize,
     width: usize,

@@ -1,5 +1,5 @@
-//! Headless rendering: progress, checkpoints, Ctrl-C, and the files and the table at the end. Also the progress bars and
-//! progress lines of the other commands.
+//! Headless rendering: progress, checkpoints, Ctrl-C, and the files and the table at the end. Also the progress bars
+//! and progress lines of the other commands.
 
 use std::{
     fmt,
@@ -43,9 +43,9 @@ use crate::{
 
 /// Renders all samples, or stops early at SIGINT, SIGTERM or SIGHUP. Then writes the files and prints the table.
 ///
-/// With `tev`, the image is shown there while it grows. After a signal before the first sample, nothing is written. If image and checkpoint are the same file, an
-/// interrupted render leaves the checkpoint there. A failure to write the checkpoint is printed and does not end the
-/// render.
+/// With `tev`, the image is shown there while it grows. After a signal before the first sample, nothing is written. If
+/// image and checkpoint are the same file, an interrupted render leaves the checkpoint there. A failure to write the
+/// checkpoint is printed and does not end the render.
 ///
 /// # Errors
 /// If the render fails, or if the image or the statistics cannot be written. When all of several GPUs have failed, or
@@ -202,8 +202,8 @@ fn advance_until(
     Ok(renderer.progress() >= 1.0)
 }
 
-/// Passes each pending note of the renderer to `print`, such as the failure of one of several GPUs. The renderer
-/// returns each note only once.
+/// Passes each pending note of the renderer to `print`, such as the failure of one of several GPUs, after the prefix
+/// `raysieve: `. The renderer returns each note only once.
 pub(crate) fn print_notes(renderer: &mut Renderer, print: impl Fn(&str)) {
     for line in renderer.take_notes() {
         print(&format!("raysieve: {line}"));
@@ -285,11 +285,11 @@ pub(crate) fn finish(
     Ok(part.header.stats)
 }
 
-/// Writes the image and the statistics. Prints the table to standard output, even if a file cannot be written, unless
-/// the image is a frame of a sequence.
+/// Writes the image and the statistics, and compares the image with that of `--compare`. Prints the table to standard
+/// output, even if a file cannot be written, unless the image is a frame of a sequence.
 ///
-/// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`. With
-/// `rescue`, the signals of this process, a render whose image cannot be written is kept: see [`rescue::keep`].
+/// If there is a `debug_image`, it is written as a PNG instead of the film, so the image's path must end in `.png`.
+/// With `rescue`, the signals of this process, a render whose image cannot be written is kept: see [`rescue::keep`].
 pub(crate) fn write_files(
     part: &Part,
     outputs: &Outputs,
@@ -368,8 +368,8 @@ pub(crate) fn progress_bar(steps: u64) -> ProgressBar {
 }
 
 /// Runs `read`, which reads the scene at `path`, and returns its result. After half a second, shows "reading PATH" and
-/// the elapsed time on standard error until `read` returns. While an OBJ or PLY file is read, shows its name and how much
-/// of it was read, as in "reading statue.ply: 40 %". Shows nothing if standard error is not a terminal.
+/// the elapsed time on standard error until `read` returns. While an OBJ or PLY file is read, shows its name and how
+/// much of it was read, as in "reading statue.ply: 40 %". Shows nothing if standard error is not a terminal.
 pub(crate) fn with_reading_line<T>(path: &Path, read: impl FnOnce() -> T) -> T {
     let progress = LoadProgress::default();
     let line = || match progress.file() {
@@ -385,7 +385,8 @@ pub(crate) fn with_progress_line<T>(what: String, work: impl FnOnce() -> T) -> T
     with_line(|| what.clone(), work)
 }
 
-/// Runs `work` and returns its result, with a line on standard error whose text `what` returns again and again.
+/// Runs `work` and returns its result. After [`LINE_DELAY`], shows a line on standard error, updated at that interval
+/// until `work` returns. `what` returns the text of the line, to which the elapsed time is added.
 fn with_line<T>(what: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
     let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     if let Ok(style) = ProgressStyle::with_template("{msg}, {elapsed}") {

@@ -80,8 +80,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, or renders the
-/// scene.
+/// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, writes a scene
+/// file with `--write-scene`, or renders the scene or a sequence of frames.
 fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),

@@ -16,13 +16,13 @@ use crate::{arguments::Outputs, error::Error, note, signals::Signals};
 /// Interval between two attempts to write an image to a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Keeps the render `part` after its image could not be written because of `error`. First saves it as an .exr in the
-/// folder for temporary files, unless that fails too. After a full disk, then calls `write` at intervals until it
-/// succeeds or a signal arrives.
+/// Tries to keep the render `part` after its image could not be written because of `error`. First tries to save it as
+/// an .exr in the folder for temporary files. If that fails too and `error` is a full disk, calls `write` every second
+/// until it succeeds or a signal arrives.
 ///
 /// # Errors
-/// [`Error::Rescued`] if the render was saved elsewhere. Otherwise `error`, if it is none of a full disk or a signal
-/// arrived.
+/// [`Error::Rescued`] if the render was saved in the temporary folder. Otherwise `error`, if it is not a full disk or a
+/// signal has arrived.
 pub(crate) fn keep(
     error: Error,
     part: &Part,

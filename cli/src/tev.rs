@@ -13,7 +13,7 @@ use tev_client::{PacketCreateImage, PacketUpdateImage, TevClient};
 
 use crate::{error::Error, note};
 
-/// Address at which tev listens without another choice.
+/// Address at which tev listens by default.
 pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:14158";
 /// Maximum time to connect to tev, and for tev to receive a packet.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum ratio of the time between two updates to the time that an update takes.
 const INTERVAL_FACTOR: u32 = 10;
-/// Number of pixels in a packet, which has at most 64 MiB with 16 channels.
+/// Maximum number of pixels in a packet, unless a single row has more. With 16 channels, these are 64 MiB.
 const PACKET_PIXELS: usize = 1 << 20;
 
 /// A connection to tev.
@@ -72,8 +72,8 @@ impl Tev {
 }
 
 impl TevImage {
-    /// Creates the image in tev under this name, black at first, with a channel for each one of the layers. Without a
-    /// connection, does nothing now and later.
+    /// Creates the image in tev under this name, black at first, with channels for R, G and B and for each of `layers`.
+    /// Without a connection, this and the other functions do nothing.
     pub(crate) fn create(tev: Option<Tev>, name: String, size: (u32, u32), layers: &Aovs) -> Self {
         let mut image = TevImage {
             tev,
@@ -107,8 +107,8 @@ impl TevImage {
         self.tev.is_some() && Instant::now() >= self.next
     }
 
-    /// Sends the film and the layers to tev. Waits for the running waves, and updates the denoised image in `layers` if it
-    /// is one of them. Does nothing without a connection.
+    /// Sends the film and the layers to tev. Waits for the running waves, and updates the denoised image in `layers` if
+    /// it is one of them. Does nothing without a connection.
     ///
     /// # Errors
     /// If the render fails. A failure to send is printed, and ends the connection.

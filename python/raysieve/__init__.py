@@ -20,7 +20,11 @@ __all__ = ["Progress", "RaysieveError", "Result", "Scene", "render"]
 
 
 class Scene:
-    """A scene: camera, lights, materials and geometry, with the settings of its render."""
+    """A scene: camera, lights, materials and geometry, with the settings of its render.
+
+    Create one by `Scene.load` or `Scene.parse`. A setting out of range raises `RaysieveError`, or `OverflowError` if it
+    does not fit into 32 bits without a sign. It then keeps its value.
+    """
 
     def __init__(self, inner):
         self._inner = inner
@@ -29,25 +33,35 @@ class Scene:
     def load(cls, path, *, variant=None, camera=None, time=None):
         """Loads a scene (.ron, Mitsuba's .xml or .pbrt) or a model (.glb, .gltf, .obj or .ply).
 
-        ``variant`` and ``camera`` name a material variant and a camera of a glTF file, and ``time`` is the time in
-        seconds at which its animations are shown.
+        ``variant`` is the name of a material variant of a glTF file; by default, the scene has the default materials.
+        ``camera`` is the name or the number, as text from "1" on, of a camera of a glTF file or a Mitsuba scene. By
+        default, it is the file's first camera, or a view of the whole model. ``time`` is the time in seconds at which
+        the animations of glTF files are shown; by default, models are in their rest pose.
+
+        Raises `RaysieveError` if the file cannot be read or is invalid.
         """
         return cls(_raysieve.Scene.load(os.fspath(path), variant, camera, time))
 
     @classmethod
     def parse(cls, text, *, folder="."):
-        """Reads a scene from the text of a scene file in RON. Paths in the text are relative to ``folder``."""
+        """Reads a scene from the text of a scene file in RON. Paths in the text are relative to ``folder``.
+
+        Raises `RaysieveError` if the text is invalid.
+        """
         return cls(_raysieve.Scene.parse(text, os.path.join(os.fspath(folder), "text.ron")))
 
     def copy(self):
-        """Returns a copy that can be changed apart. Geometry is shared until one of both gets more of it."""
+        """Returns an independent copy. Both share the memory of their geometry until triangles are added to one."""
         return Scene(self._inner.copy())
 
     def add_triangles(self, positions, triangles, material):
         """Adds triangles with flat normals, and returns how many were left out because they have no area.
 
-        ``positions`` has the shape (n, 3): vertices in metres. ``triangles`` has the shape (m, 3): indices of their
-        vertices, counter-clockwise seen from the front. ``material`` is one of ``materials``.
+        ``positions`` has the shape (n, 3): vertices in world space in metres. ``triangles`` has the shape (m, 3):
+        indices into ``positions``, counter-clockwise seen from the front. ``material`` is a name in `Scene.materials`.
+
+        Raises `ValueError` for a wrong shape or an index out of range. Raises `RaysieveError` if the scene has no such
+        material, if a position is not within ±10⁸, or if there are too many triangles. The scene is then unchanged.
         """
         positions = _array(positions, numpy.float32, "positions")
         indices = _array(triangles, numpy.int64, "triangles")
@@ -57,12 +71,12 @@ class Scene:
 
     @property
     def path(self):
-        """Path of the scene's file as it was given."""
+        """Path of the scene's file as it was given; after `Scene.parse`, ``text.ron`` in its ``folder``."""
         return os.fspath(self._inner.path)
 
     @property
     def size(self):
-        """Width and height of the image in pixels."""
+        """Width and height of the image in pixels: 1 to 65,536 each, and at most 2²⁸ pixels in total."""
         return self._inner.size
 
     @size.setter
@@ -80,7 +94,7 @@ class Scene:
 
     @property
     def max_bounces(self):
-        """Maximum number of times that a path may scatter."""
+        """Maximum number of times that a path may scatter, 0 to 4096."""
         return self._inner.max_bounces
 
     @max_bounces.setter
@@ -108,29 +122,29 @@ class Scene:
 
     @property
     def materials(self):
-        """Names of the materials, an empty string for one without a name."""
+        """Names of the materials. A material without a name has an empty string."""
         return self._inner.materials
 
     @property
     def notes(self):
-        """Warnings of loading, one line each: for example, features of a model that are not shown."""
+        """Warnings of loading the scene, one line each: for example, about features of a model that are not shown."""
         return self._inner.notes
 
 
 class Progress:
-    """The state of a render, for the callback of `render`. It is valid only during the call."""
+    """The state of a render, for the callback of `render`. Use it only during the call: it changes with the render."""
 
     def __init__(self, renderer):
         self._renderer = renderer
 
     @property
     def fraction(self):
-        """Part of the samples that is done, 0 to 1."""
+        """Fraction of the samples that are done, 0 to 1."""
         return self._renderer.progress
 
     @property
     def samples(self):
-        """Number of samples that every pixel has."""
+        """Number of samples that every pixel has at least."""
         return self._renderer.samples
 
     def film(self):
@@ -138,7 +152,7 @@ class Progress:
         return _film(self._renderer)
 
     def image(self, *, exposure=None, tone=None):
-        """Returns the film so far as an image, like `Result.image`."""
+        """Returns the film so far as an image, with the arguments of `Result.image`."""
         return _image(self._renderer, exposure, tone)
 
 
@@ -146,9 +160,12 @@ class Result:
     """The results of a render.
 
     ``film`` is the radiance in linear sRGB, W·sr⁻¹·m⁻²: float32 of the shape (height, width, 3), rows from the top.
-    ``layers`` has the requested layers by name, float32 of the shape (height, width, 3) or (height, width).
-    ``stats`` has the statistics that the program writes with ``--stats``. ``film_hash`` is the hash of the film, which is
-    equal for equal films. ``notes`` are messages of the render, such as that a GPU failed.
+    ``layers`` is a dictionary of the requested layers by name, as float32. The shape of "albedo", "normal" and
+    "denoised" is (height, width, 3), and that of "depth" and "samples" is (height, width). "denoised" is missing if
+    there are too few samples to estimate the noise, which takes at least two per pixel.
+
+    ``stats`` is a dictionary of the statistics that the program writes with ``--stats``. ``film_hash`` is the hash of
+    the film, which is equal for equal films. ``notes`` is a list of messages of the render, such as that a GPU failed.
     """
 
     def __init__(self, renderer, notes):
@@ -167,12 +184,17 @@ class Result:
     def image(self, *, exposure=None, tone=None):
         """Returns the film in 8-bit sRGB, uint8 of the shape (height, width, 3).
 
-        ``exposure`` is in stops and ``tone`` the name of a tone curve. By default both are those of the scene.
+        ``exposure`` is in stops, and ``tone`` is the name of a tone curve: see `Scene.tone`. By default both are those
+        of the scene.
         """
         return _image(self._renderer, exposure, tone)
 
     def save(self, path):
-        """Writes a PNG, or an EXR with the film and the layers."""
+        """Writes a PNG with the scene's exposure and tone curve, or an EXR with the film and the layers.
+
+        The extension of ``path`` selects the format, and an existing file is replaced. Raises `RaysieveError` if the
+        file cannot be written, has another extension, or is one from which the scene was read.
+        """
         self._renderer.save(os.fspath(path))
 
 
@@ -192,11 +214,15 @@ def render(
     """Renders a scene and returns a `Result`. The film is the same on each backend and for each strategy.
 
     ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``backend`` is
-    "auto", "cpu", "cuda", "cuda:1", "cuda:0,2" or "cuda:all". ``layers`` are any of "albedo", "normal", "depth",
-    "samples" and "denoised".
+    "auto", "cpu", "cuda", "cuda:1", "cuda:0,2" or "cuda:all". ``threads`` is the number of threads that render on the
+    CPU; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy, which
+    affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
 
     ``callback`` is called with a `Progress` about twenty times per second. If it returns False, the render stops, and
-    the result has the samples so far. Ctrl-C raises KeyboardInterrupt.
+    the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
+
+    Raises `ValueError` for an unknown backend, strategy or layer. Raises `RaysieveError` if the backend cannot be used
+    or the render fails. For a setting out of range, raises the same errors as `Scene`.
     """
     scene = scene.copy()
     for name, value in [("size", size), ("samples", samples), ("max_bounces", max_bounces), ("seed", seed)]:

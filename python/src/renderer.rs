@@ -24,7 +24,7 @@ use crate::{scene::Scene, without_lock};
 pub(crate) struct Renderer {
     inner: renderer::Renderer,
     scene: scene::Scene,
-    /// The layers that were asked for, in that order.
+    /// The requested layers, in the order of the request.
     layers: Vec<Aov>,
 }
 
@@ -97,8 +97,8 @@ impl Renderer {
         ))
     }
 
-    /// Returns the film so far as an image: three `u8` per pixel in sRGB, after `exposure` stops and a tone curve.
-    /// `None` are those of the scene.
+    /// Returns the film so far as an image: three `u8` per pixel in sRGB, after an exposure in stops and a tone curve.
+    /// If one is `None`, it is that of the scene.
     fn image<'py>(
         &mut self,
         py: Python<'py>,
@@ -117,7 +117,8 @@ impl Renderer {
         Ok(PyByteArray::new(py, &rgb))
     }
 
-    /// Returns the layers that were asked for, by name: one or three `f32` per pixel.
+    /// Returns the requested layers by name: one or three `f32` per pixel. Omits the denoised image while its noise is
+    /// unknown.
     fn layers<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let aovs = self.trace_aovs(py)?;
         let (width, height) = self.scene.size;
@@ -149,7 +150,7 @@ impl Renderer {
         serde_json::to_string(&stats).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Writes the film as a PNG or an EXR with the layers.
+    /// Writes the film as a PNG or an EXR with the layers, according to the extension of `path`.
     fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let aovs = self.trace_aovs(py)?;
         let look = Look {
@@ -166,7 +167,7 @@ impl Renderer {
 }
 
 impl Renderer {
-    /// Computes the layers that were asked for.
+    /// Computes the requested layers, except the sample counts.
     fn trace_aovs(&mut self, py: Python<'_>) -> PyResult<Aovs> {
         without_lock(py, || {
             let mut aovs = Aovs::trace(&self.scene, self.inner.trees(), &self.layers)?;

@@ -43,7 +43,7 @@ impl Scene {
         Ok(Scene { inner })
     }
 
-    /// Returns a copy, which shares the geometry until one of both changes it.
+    /// Returns a copy, which shares the memory of the geometry until triangles are added to one of both.
     fn copy(&self) -> Scene {
         Scene {
             inner: self.inner.clone(),

@@ -368,8 +368,8 @@ impl Overlay {
         }
     }
 
-    /// Draws the line above the table: its title, which names the units, at the left, and the stages' names and colours at the right. If both
-    /// do not fit, omits the title; if the stages alone do not fit, omits them instead.
+    /// Draws the line above the table: its title, which names the units, at the left, and the stages' names and colours
+    /// at the right. If both do not fit, omits the title; if the stages alone do not fit, omits them instead.
     fn legend(&mut self, canvas: &mut Canvas<'_>, area: Area, title: &str) {
         let cell = self.type_face.cell_width;
         let words: i32 = STAGES

@@ -252,7 +252,8 @@ impl ApplicationHandler<Wake> for App<'_> {
 }
 
 /// Returns a key by its name in the table of controls, with the prefix `Shift+` for a named key if `shift`, and `Ctrl+`
-/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a named key that the table does not use.
+/// for a key of text if `ctrl`. A key of text, such as a letter or Space, is named by its text. Returns `None` for a
+/// named key that the table does not use.
 fn chord(key: &Key, shift: bool, ctrl: bool) -> Option<String> {
     let name = match key {
         Key::Character(letter) if ctrl => return Some(format!("Ctrl+{letter}")),

@@ -195,8 +195,8 @@ impl Farm {
     /// Returns [`Error::Usage`] for options that do not apply.
     ///
     /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`],
-    /// [`ModelArguments`] and [`Machine`] are errors. Options for Slurm are errors with `--engine kubernetes`, and options for Kubernetes are errors
-    /// without it.
+    /// [`ModelArguments`] and [`Machine`] are errors. Options for Slurm are errors with `--engine kubernetes`, and
+    /// options for Kubernetes are errors without it.
     pub(super) fn check(&self) -> Result<(), Error> {
         let given = self
             .scene_options

@@ -13,8 +13,8 @@ pub(super) struct FramingArguments {
     up: Option<UpAxis>,
 
     /// Direction from which the camera looks at the model or at the target of the scene, in degrees: azimuth from 0 in
-    /// front (+z) to 90 on the right (+x), and elevation, such as --camera-from 35,20. The camera shows the whole model,
-    /// or stands at this distance in metres [default: the file's camera, otherwise 35,20]
+    /// front (+z) to 90 on the right (+x), and elevation, such as --camera-from 35,20. The camera shows the whole
+    /// model, or stands at this distance in metres [default: the file's camera, otherwise 35,20]
     #[arg(long, value_name = "AZIMUTH,ELEVATION[,DISTANCE]", value_parser = camera_from, allow_hyphen_values = true,
         conflicts_with = "camera", help_heading = "Camera and light")]
     camera_from: Option<CameraFrom>,
@@ -35,8 +35,8 @@ pub(super) struct FramingArguments {
         help_heading = "Camera and light")]
     env: Option<EnvironmentFile>,
 
-    /// Show this where camera rays hit nothing: a color (#rrggbb in sRGB, white, gray or black), env (the environment), or
-    /// transparent (images with alpha). It does not light the scene [default: the scene's, otherwise env]
+    /// Show this where camera rays hit nothing: a color (#rrggbb in sRGB, white, gray or black), env (the environment),
+    /// or transparent (images with alpha). It does not light the scene [default: the scene's, otherwise env]
     #[arg(long, value_name = "COLOR|env|transparent", value_parser = background, help_heading = "Camera and light")]
     background: Option<Background>,
 

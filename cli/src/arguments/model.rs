@@ -8,8 +8,8 @@ use super::{
     values::{frame_range, frame_rate, line_width, seconds},
 };
 
-/// Options that choose among what a glTF file offers (a material variant, a camera, and the time of its animations), and
-/// those of camera and light.
+/// Options that choose among what a glTF file offers (a material variant, a camera, and the time of its animations),
+/// and those of camera and light.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ModelArguments {
     /// Material variant of a glTF file (KHR_materials_variants) to show, such as --variant "street"; a wrong name lists
@@ -27,8 +27,8 @@ pub(super) struct ModelArguments {
     #[arg(long, value_name = "NAME|N", help_heading = "Model")]
     animation: Option<String>,
 
-    /// Time in seconds at which the animations of a glTF file are shown, such as --time 1.5; in a .ron scene, also those
-    /// of its models [default: the rest pose]
+    /// Time in seconds at which the animations of a glTF file are shown, such as --time 1.5; in a .ron scene, also
+    /// those of its models [default: the rest pose]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = "Model")]
     time: Option<f64>,
 
@@ -95,7 +95,8 @@ pub(crate) struct Frame {
 pub(crate) enum FrameView {
     /// The animations of the scene at this time in seconds.
     Time(f64),
-    /// The scene from a camera that has circled its target counter-clockwise, seen from above, by this angle in degrees.
+    /// The scene from a camera that has circled its target counter-clockwise, seen from above, by this angle in
+    /// degrees.
     Turn(f64),
 }
 

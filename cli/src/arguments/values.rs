@@ -163,8 +163,8 @@ pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
     })
 }
 
-/// Parses a region of an image: column and row of its upper left pixel, and its size, such as `16,0,64x48`. Does not check
-/// that it is inside the image.
+/// Parses a region of an image: column and row of its upper left pixel, and its size, such as `16,0,64x48`. Does not
+/// check that it is inside the image.
 pub(super) fn region(text: &str) -> Result<Region, String> {
     let mut parts = text.splitn(3, ',').map(str::trim);
     let parts = (parts.next(), parts.next(), parts.next());
@@ -270,7 +270,7 @@ fn duration(text: &str) -> Option<Duration> {
 pub(super) const MIN_INTERVAL: Duration = Duration::from_millis(1);
 /// Minimum value of `--timeout`. A busy machine can delay a working GPU by this much.
 pub(super) const MIN_TIMEOUT: Duration = Duration::from_millis(100);
-/// Minimum value of `--time`, because Slurm's limits are whole seconds.
+/// Minimum value of `--time-limit`, because Slurm's limits are whole seconds.
 pub(super) const MIN_TIME_LIMIT: Duration = Duration::from_secs(1);
 /// Maximum of all durations on the command line: 365 days.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -310,9 +310,9 @@ pub(super) fn exposure(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Maximum of `--time`, and of the time of a frame, in seconds.
+/// Maximum of `--time` in seconds.
 const MAX_SECONDS: f64 = 1e6;
-/// Maximum end of `--frames`.
+/// Maximum end of `--frames`, which is exclusive.
 const MAX_FRAME: u32 = 1_000_000;
 
 /// Parses a time in seconds, from 0 to 10⁶, such as `1.5` or `1.5s`.
@@ -445,8 +445,8 @@ pub(super) fn host_and_port(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a background: `env`, `transparent`, or a color as `#rrggbb`, `white`, `gray`, `grey` or `black`, whose radiance is
-/// returned in linear sRGB.
+/// Parses a background: `env`, `transparent`, or a color as `#rrggbb`, `white`, `gray`, `grey` or `black`, whose
+/// radiance is returned in linear sRGB.
 pub(super) fn background(text: &str) -> Result<Background, String> {
     let gray = |code: u32| [code; 3];
     let codes = match text {

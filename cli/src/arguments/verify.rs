@@ -53,8 +53,8 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
-    /// Returns the choices among what the scene's file offers, such as a material variant. They must be those with which
-    /// the image was rendered.
+    /// Returns the choices among what the scene's file offers, such as a material variant. They must be those with
+    /// which the image was rendered.
     pub(crate) fn load_options(&self) -> LoadOptions {
         self.model.options()
     }

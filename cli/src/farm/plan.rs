@@ -18,8 +18,8 @@ use crate::{
     headless::with_reading_line,
 };
 
-/// The plan of a farm. The fields up to and including `parts`, except `scene` and `model`, define the render and must not
-/// change while the farm continues. Later fields may change.
+/// The plan of a farm. The fields up to and including `parts`, except `scene` and `model`, define the render and must
+/// not change while the farm continues. Later fields may change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Plan {

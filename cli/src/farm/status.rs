@@ -105,7 +105,7 @@ fn queue(plan: &Plan, jobs: Option<&Jobs>) -> Option<Queue> {
 }
 
 /// Returns the text beside the progress bar, such as "3 running, 61 waiting ": the numbers of running and waiting
-/// parts. Empty if they are not known, or if the submission contained no part.
+/// parts. Returns an empty text if they are not known, or if the submission contained no part.
 fn message(queue: &Option<Queue>, jobs: Option<&Jobs>) -> String {
     let (Some(queue), Some(Jobs { parts, .. })) = (queue, jobs) else {
         return String::new();
@@ -298,7 +298,7 @@ fn log_end(log: &Path) -> String {
 }
 
 /// Returns the last line that is not blank among the last 4096 bytes of the file `log`, without white space at its
-/// ends. Returns `None` if there is no such line.
+/// ends. Spaces replace its control characters. Returns `None` if there is no such line.
 fn last_line(log: &Path) -> io::Result<Option<String>> {
     /// Number of bytes at the end of the file that are searched.
     const TAIL: u64 = 4096;

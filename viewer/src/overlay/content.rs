@@ -194,8 +194,9 @@ fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
     ))
 }
 
-/// Returns the warnings. If the picture is to be denoised, there is a row about it even while no denoised picture is
-/// displayed, so that the rows below do not move.
+/// Returns one row for each warning about the picture: rejected samples, clamped indirect light, and denoising. If
+/// `denoises`, there is a row about denoising even while no denoised picture is displayed, so that the rows below do
+/// not move.
 fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
     let mut warnings = Vec::new();
     if stats.rejected_samples > 0 {

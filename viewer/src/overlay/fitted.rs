@@ -32,12 +32,13 @@ impl Default for Zoom {
     }
 }
 
-/// Length of the longer side in pixels below which a picture is enlarged by whole factors only.
+/// Length of the longer side in pixels below which a picture is fitted by whole factors only, if it is enlarged.
 pub(crate) const SMALL: u32 = 512;
 
 impl Fitted {
-    /// Fits a picture, given by its width and height in pixels, into a region of a window. A picture whose sides are
-    /// below 512 pixels is enlarged by a whole factor. Neither picture nor region is empty.
+    /// Fits a picture, given by its width and height in pixels, into a region of a window, and then magnifies it by
+    /// `zoom`. A picture whose sides are below 512 pixels is fitted with a whole factor if it is enlarged. Neither
+    /// picture nor region may be empty.
     pub(crate) fn new(picture: (u32, u32), region: Area, zoom: Zoom) -> Self {
         let (width, height) = (f64::from(picture.0), f64::from(picture.1));
         let fit = (f64::from(region.width) / width).min(f64::from(region.height) / height);

@@ -13,8 +13,9 @@ const CELLS: i32 = 44;
 const BAR_HEIGHT: f32 = 12.0;
 
 impl Overlay {
-    /// Draws the legend into the lower left corner of a region, or higher if it would overlap the `taken` areas and there is room.
-    /// Returns the area of its panel. If the region is too narrow for a character, draws nothing and returns `None`.
+    /// Draws the legend into the lower left corner of a region, or higher if it would overlap the `taken` areas and
+    /// there is room. Returns the area of its panel. If the region is too narrow for a character, draws nothing and
+    /// returns `None`.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],

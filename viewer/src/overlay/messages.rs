@@ -65,9 +65,9 @@ impl Overlay {
         KeyPage { page, pages, panel }
     }
 
-    /// Draws messages on one panel at the lower edge of a region, or higher if the panel would overlap the `taken` areas
-    /// and there is room. Each message has a flag that marks it as an error. Wraps long lines. Returns the panel's area;
-    /// `None` if there are no messages.
+    /// Draws messages on one panel at the lower edge of a region, or higher if the panel would overlap the `taken`
+    /// areas and there is room. Each message has a flag that marks it as an error. Wraps long lines. Returns the
+    /// panel's area; `None` if there are no messages.
     pub(crate) fn draw_messages(
         &mut self,
         rgba: &mut [u8],

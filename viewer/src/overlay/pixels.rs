@@ -16,8 +16,9 @@ impl Overlay {
         f64::from(MAX_CELLS * self.type_face.cell_width)
     }
 
-    /// Writes red, green and blue in linear light into each visible pixel of a picture, if the pixels are large enough.
-    /// Does nothing if the picture has another size than `fitted`, such as a preview.
+    /// Writes red, green and blue in linear light into each pixel of a picture that lies completely in the region of
+    /// `fitted`. Does nothing if pixels are too small for the text, or if the picture has another size than `fitted`,
+    /// such as a preview.
     pub(crate) fn draw_pixel_values(
         &mut self,
         rgba: &mut [u8],
@@ -67,7 +68,7 @@ impl Overlay {
     }
 }
 
-/// Formats a value in linear light in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.
+/// Formats a value in linear light, 0 or more, in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.
 fn short(value: f32) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
@@ -80,9 +81,12 @@ fn short(value: f32) -> String {
     }
 }
 
-/// Returns the description of the pixel in this column and row of a frame, in one or two lines: its value in linear
-/// light, its number of samples and, from an answer of the session about this pixel, its error and surface. Returns
-/// `None` outside the picture. The description is short while a smaller preview is displayed.
+/// Returns the description of the pixel in this column and row of a frame, in two lines. The first has its value in
+/// linear light and its number of samples. The second has its error and surface from `info`, and is empty unless `info`
+/// is about this pixel.
+///
+/// With adaptive sampling, the number of samples also comes from `info`. While a smaller preview is displayed, the
+/// description is one line with column and row. Returns `None` outside the picture.
 pub(crate) fn describe(
     frame: &DisplayFrame,
     pixel: (u32, u32),

@@ -153,7 +153,8 @@ impl Broadcaster {
         subscribe(&self.materials)
     }
 
-    /// Returns a receiver of descriptions of pixels, which yields the current value first; it is empty if there is none.
+    /// Returns a receiver of descriptions of pixels, which yields the current value first; it is empty if there is
+    /// none.
     pub(super) fn pixels(&self) -> watch::Receiver<Utf8Bytes> {
         subscribe(&self.pixels)
     }
@@ -228,9 +229,9 @@ impl Broadcaster {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths and
-    /// materials. Without viewers, encodes no pictures and sends no status messages, but still handles events and keeps
-    /// the newest frame.
+    /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths,
+    /// descriptions of pixels, and materials. Without viewers, encodes no pictures and sends no status messages, but
+    /// still handles events and keeps the newest frame.
     ///
     /// Stops the server and returns once the render thread has ended or [`end`](Self::end) is called. A complete render
     /// does not end the render thread.

@@ -46,8 +46,8 @@ pub(super) enum ViewerRequest {
     /// Displays the path of a pixel's last sample to all viewers. The pixel is given by column and row from 0 at the
     /// upper left.
     Inspect(u32, u32),
-    /// Asks for the description of a pixel, given by column and row from 0 at the upper left. A message follows, unless
-    /// the pixel is outside the picture or another viewer asks before.
+    /// Asks for the description of a pixel, given by column and row from 0 at the upper left. The description follows,
+    /// unless the pixel is outside the picture, or another viewer asks for a description at the same time.
     Pixel(u32, u32),
     /// Selects the compaction strategy of this name.
     Strategy(String),

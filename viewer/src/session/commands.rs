@@ -25,6 +25,7 @@ pub(super) enum Command {
     /// size, and starts the render.
     Renderer(Box<Renderer>, u32),
     /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
+    /// After a complete render, measures strategies that lack intervals for a comparison, and then restores the film.
     Strategy(Strategy),
     /// Pauses the render (`true`) or continues it (`false`).
     Pause(bool),
@@ -36,7 +37,7 @@ pub(super) enum Command {
     Restart,
     /// Continues the render up to this number of samples per pixel, which is larger than before.
     Samples(u32),
-    /// Asks for the number of the last sample of the query's pixel, to inspect that sample's path.
+    /// Asks for the number of the last sample of the query's pixel, to inspect a path or to describe the pixel.
     /// `SessionEvent::Query` follows.
     LastSample(PathQuery),
 }
@@ -53,8 +54,9 @@ pub(super) struct PendingCommands {
     pub(super) denoises: Option<bool>,
     pub(super) restart: bool,
     pub(super) samples: Option<u32>,
+    /// A `LastSample` command that asks for a path.
     pub(super) last_sample: Option<PathQuery>,
-    /// A `LastSample` command about what is in a pixel. It does not replace one that asks for a path.
+    /// A `LastSample` command that asks for the description of a pixel. It does not replace one that asks for a path.
     pub(super) pixel: Option<PathQuery>,
     /// Whether any command is pending.
     any: bool,

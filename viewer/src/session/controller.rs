@@ -119,7 +119,7 @@ pub(crate) enum SessionEvent {
     SceneError(String),
     /// The camera is to focus on this point in world space.
     Focus(Vec3),
-    /// A path is to be traced; the render thread has filled in the number of the sample.
+    /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
     Query(PathQuery),
 }
 
@@ -323,8 +323,9 @@ impl Session {
         self.ask(pixel, size, QueryKind::Path);
     }
 
-    /// Requests what is in a pixel, given by column and row, of a picture of `size`. `RenderEvent::Pixel` follows,
-    /// unless another request replaces this one first.
+    /// Requests the description of a pixel, given by column and row, of a picture of `size`. `RenderEvent::Pixel`
+    /// follows, or a message after a failure. Nothing follows if a later request replaces this one, or if another pixel
+    /// is being described.
     pub(crate) fn ask_pixel(&self, pixel: (u32, u32), size: (u32, u32)) {
         self.ask(pixel, size, QueryKind::Pixel);
     }
@@ -360,8 +361,8 @@ impl Session {
         })
     }
 
-    /// Starts a thread that traces the requested path. Returns a message if the path cannot be traced now, and `None`
-    /// otherwise.
+    /// Starts a thread that executes a request. Returns a message if it cannot be executed now, and `None` otherwise.
+    /// Requests for the description of a pixel are then dropped without a message.
     fn start_query(&self, query: PathQuery) -> Option<String> {
         let wanted = query.wanted;
         match self.inspection.start(query) {
@@ -422,7 +423,8 @@ impl Session {
     }
 
     /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
-    /// message follows and the render keeps the previous one.
+    /// message follows and the render keeps the previous one. After a complete render, the strategy is measured unless
+    /// it has been already.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
         self.strategy = strategy;
         self.render.send(Command::Strategy(strategy));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Action {
     /// Changes the render or its display for all viewers.
     Render(Change),
-    /// Changes the display of one viewer only, such as its overlay.
+    /// Affects one viewer only: changes its display, saves the picture, or ends the viewer.
     Screen(ScreenAction),
     /// Moves the camera in this direction while the key is held, in fly mode only.
     Fly(FlyDirection),
@@ -90,16 +90,17 @@ pub(crate) enum Change {
     Denoise,
 }
 
-/// An action that affects one viewer only: changes where and in which units the statistics are shown, saves the picture, shows or
-/// hides the list of keys (the window turns its pages first), or ends the viewer (window only).
+/// An action that affects one viewer only. It changes what the viewer displays, such as the statistics, a pixel's
+/// description or the list of keys. It can also save the picture, or end the viewer (window only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ScreenAction {
     Overlay,
     Units,
-    /// Renders the picture in the size of the window (window only).
+    /// Renders the picture in the size of its region of the window or, if it has that size, in the scene's size (window
+    /// only).
     FitWindow,
-    /// Describes the pixel under the pointer, or no longer.
+    /// Describes the pixel under the pointer from now on, or ends that.
     Pixel,
     /// Shows the whole picture again after it was magnified (window only).
     WholePicture,
@@ -406,8 +407,8 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ("tap", "show one path of the pixel; again: hide it"),
 ];
 
-/// The first hints, which a window displays until the first input: how to move, what the figures are, and where the help
-/// is. They fit into a window of 320 pixels.
+/// The first hints, which a window displays until the first input: how to move, what the figures are, and where the
+/// help is. They fit into a window of 320 pixels.
 pub(crate) const HINTS: [&str; 3] = [
     "drag orbits, wheel zooms, Shift+drag pans",
     "figures: rays per bounce, time per stage",

@@ -1,4 +1,5 @@
-//! Traces single paths for inspection and for focusing, each on a thread of its own.
+//! Traces paths of single pixels, each request on a thread of its own: to inspect a path, to focus, or to describe the
+//! pixel.
 
 use std::{
     io,
@@ -25,19 +26,19 @@ pub(crate) struct InspectedPath {
     pub(crate) viewpoint: Viewpoint,
 }
 
-/// The scene, camera and picture size for which a path was traced. The path is displayed while the session has the same
-/// scene and camera; see `Session::is_at`.
+/// The scene, camera and picture size for which a path or pixel was traced. The result is displayed while the session
+/// has the same scene and camera; see `Session::is_at`.
 #[derive(Clone)]
 pub(crate) struct Viewpoint {
     /// Width and height of the picture in pixels.
     pub(crate) size: (u32, u32),
     pub(super) camera: Camera,
-    /// Scene in which the path was traced. The reference is weak, so that a displayed path does not keep a replaced
-    /// scene in memory.
+    /// Scene that was traced. The reference is weak, so that a displayed result does not keep a replaced scene in
+    /// memory.
     pub(super) inspection_scene: Weak<InspectionScene>,
 }
 
-/// A request to trace one path of one pixel of a picture.
+/// A request to trace one path of a pixel of a picture or, for [`QueryKind::Pixel`], several of its first paths.
 pub(crate) struct PathQuery {
     /// Camera of the picture.
     pub(super) camera: Camera,
@@ -45,13 +46,14 @@ pub(crate) struct PathQuery {
     pub(super) size: (u32, u32),
     /// Column and row of the pixel, from 0 at the upper left.
     pub(super) pixel: (u32, u32),
-    /// Number of the sample to trace, from 0. In a `Command::LastSample` it is ignored, and the render thread sets it.
+    /// Number of the sample to trace, from 0; for [`QueryKind::Pixel`], the number of the pixel's last sample. In a
+    /// `Command::LastSample` it is ignored, and the render thread sets it.
     pub(super) sample: u32,
-    /// Part of the path that is reported.
+    /// Kind of information that is reported.
     pub(super) wanted: QueryKind,
 }
 
-/// The part of a traced path that a request asks for.
+/// The information that a request asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryKind {
     /// The whole path.
@@ -68,10 +70,10 @@ pub(crate) struct PixelInfo {
     pub(crate) pixel: (u32, u32),
     /// Number of samples of the pixel in the film when it was asked for.
     pub(crate) samples: u32,
-    /// Estimated relative error of the pixel's brightness with that number of samples; `None` if the traced samples
-    /// were black or too few.
+    /// Estimated relative standard error of the pixel's mean brightness with that number of samples; `None` if the
+    /// traced samples were black or too few. Rejected samples count as black.
     pub(crate) error: Option<f64>,
-    /// Object and material, as text.
+    /// Material, instance and primitive that the first sample hits first, as text; or that it hits only the background.
     pub(crate) surface: String,
     /// Scene, camera and picture size of the pixel.
     pub(crate) viewpoint: Viewpoint,
@@ -80,12 +82,13 @@ pub(crate) struct PixelInfo {
 /// Maximum number of a pixel's samples that are traced again to estimate its error.
 const MAX_TRACED: u32 = 64;
 
-/// A tracer of requested paths on background threads, at most one path at a time.
+/// A tracer of requests on background threads. It traces at most one path at a time, to inspect it or to focus, and
+/// describes at most one pixel at a time.
 pub(super) struct Inspection {
     inspection_scene: Arc<InspectionScene>,
-    /// Whether a path is being traced.
+    /// Whether a path is being traced, to inspect it or to focus.
     busy: Arc<AtomicBool>,
-    /// Whether a pixel's samples are being traced.
+    /// Whether a pixel is being described.
     pixel_busy: Arc<AtomicBool>,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
 }
@@ -108,8 +111,11 @@ impl Inspection {
         self.inspection_scene = inspection_scene;
     }
 
-    /// Starts a thread that traces the path and reports the result by `RenderEvent::Path`, `SessionEvent::Focus` or a
-    /// message. Returns `false` if an earlier request is still running; then the new one is dropped.
+    /// Starts a thread that traces the request. It reports the result by `RenderEvent::Path`, `RenderEvent::Pixel` or
+    /// `SessionEvent::Focus`, or a message if there is none.
+    ///
+    /// Returns `false` and drops the request if an earlier one is still running. Descriptions of pixels and other
+    /// requests do not block each other.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
@@ -142,13 +148,17 @@ impl Drop for Busy {
     }
 }
 
-/// Traces the requested path. Returns the event to report; an error becomes a problem to display.
+/// Executes a request. Returns the event to report; an error becomes a problem to display.
 fn trace(inspection_scene: &Arc<InspectionScene>, query: &PathQuery) -> RenderEvent {
     try_trace(inspection_scene, query)
         .unwrap_or_else(|error| RenderEvent::Problem(error.to_string()))
 }
 
-/// Traces the requested path, and returns the event to report.
+/// Executes a request: traces a path, or the samples that describe a pixel. Returns the event to report, which is a
+/// message if there is nothing to focus on.
+///
+/// # Errors
+/// If the scene cannot be prepared for tracing, or the pixel lies outside the picture.
 fn try_trace(
     inspection_scene: &Arc<InspectionScene>,
     query: &PathQuery,
@@ -196,7 +206,8 @@ impl PathQuery {
     }
 }
 
-/// Traces the first samples of a pixel again, at most [`MAX_TRACED`], and returns what they show.
+/// Traces the first samples of a pixel again, at most [`MAX_TRACED`]. Returns the surface that the first one hits, and
+/// the error that their spread implies for all samples of the pixel.
 fn pixel_info(
     inspector: &Inspector,
     inspection_scene: &Arc<InspectionScene>,

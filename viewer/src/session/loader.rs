@@ -133,8 +133,8 @@ impl Loader {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
 
-    /// Tells the loader that `scene`, which is `read` with edited materials, has been saved to the scene file. From then on its
-    /// materials count as unedited.
+    /// Tells the loader that `scene`, which is `read` with edited materials, has been saved to the scene file. From
+    /// then on its materials count as unedited.
     pub(super) fn saved(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Saved(scene, read));
     }

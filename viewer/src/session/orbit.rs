@@ -155,8 +155,8 @@ impl Orbit {
     }
 
     /// Turns the camera in place, so that the content of a picture of this size moves by `right` and `down`. Both are
-    /// multiples of the angle of view along the picture's shorter side, or of 90 degrees for an orthographic camera. The
-    /// elevation is clamped as in [`Self::turn`].
+    /// multiples of the angle of view along the picture's shorter side, or of 90 degrees for an orthographic camera.
+    /// The elevation is clamped as in [`Self::turn`].
     pub(super) fn look_around(&mut self, right: f32, down: f32, (width, height): (u32, u32)) {
         let seen = match self.camera((width, height)).projection {
             Projection::Perspective { fov_degrees } => {

@@ -189,7 +189,7 @@ const SETTLING_SECONDS: f64 = 0.3;
 /// A recorder of a render's statistics, which computes recent performance figures.
 #[derive(Default)]
 pub(super) struct Recorder {
-    /// Statistics of the film at the last call of `add`; `None` if the film is new.
+    /// Statistics of the film that `add` has counted or `skip` has excluded; `None` if the film is new.
     before: Option<Stats>,
     /// Statistics collected for the interval in progress.
     filling: Interval,
@@ -236,7 +236,7 @@ impl Recorder {
         self.before = None;
     }
 
-    /// Leaves out what `stats`, the statistics of a film that was restored, contains.
+    /// Excludes the samples of a restored film from the figures. `stats` are the statistics of that film.
     pub(super) fn skip(&mut self, stats: &Stats) {
         self.before = Some(stats.clone());
     }

@@ -8,7 +8,7 @@ use crate::overlay::{Detail, Figures, Overlay, canvas::Area, fitted::SMALL};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Placement {
-    /// All figures beside or below the picture.
+    /// All figures beside or below the picture, or only a few below it if the window is too small.
     #[default]
     #[serde(alias = "full")]
     Panel,
@@ -56,8 +56,8 @@ pub(super) struct Layout {
 /// figures are in a strip below the picture.
 const MIN_SCALE: f64 = 0.5;
 
-/// Maximum height of the strip below the picture, as a fraction of the window's height, unless two lines of text are
-/// higher.
+/// Ratio of the window's height to the maximum height of a strip with a few figures. The strip has room for two lines
+/// of text even if they are higher than this maximum.
 const STRIP_SHARE: i32 = 4;
 
 /// Minimum number of lines below the picture with which all figures are displayed there instead of the short form.
@@ -68,12 +68,12 @@ const FULL_LINES: i32 = 16;
 struct Room {
     /// Width of the panel.
     panel: i32,
-    /// Height of the strip.
+    /// Height of a strip with a few figures.
     strip: i32,
 }
 
 impl Room {
-    /// Returns the largest scale of a picture beside the panel and above the strip, in a window of this size.
+    /// Returns the largest scales of a picture in a window of this size: beside the panel, and above the strip.
     fn scales(self, picture: (u32, u32), (width, height): (i32, i32)) -> (f64, f64) {
         let scale = |width: i32, height: i32| {
             let across = f64::from(width) / f64::from(picture.0);
@@ -171,9 +171,9 @@ const PANEL_HEIGHT: f64 = 512.0;
 /// Height in logical pixels of a new window's strip.
 const STRIP_HEIGHT: f64 = 128.0;
 
-/// Returns the size of a new window in logical pixels, for a picture of this size and a placement of figures. `panel` is
-/// the width of the panel at scale 1. `monitor` is the room on the monitor, which the size does not exceed; `None` if it
-/// is unknown.
+/// Returns the size of a new window in logical pixels, for a picture of this size and a placement of figures. `panel`
+/// is the width of the panel at scale 1. `monitor` is the room on the monitor, which the size does not exceed; `None`
+/// if it is unknown.
 pub(super) fn window_size(
     picture: (u32, u32),
     placement: Placement,

@@ -26,7 +26,7 @@ use raysieve_scene::atomic_file::folder_of;
 /// is drawn too, but no other panel. If writing fails, no file remains.
 ///
 /// # Errors
-/// [`Error::Write`] if no folder can be written.
+/// [`Error::Write`] if the picture cannot be encoded, or if none of the folders can be written.
 pub(super) fn save(
     scene: &Path,
     frame: &DisplayFrame,

@@ -45,8 +45,8 @@ const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
     /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
-    /// monitor in logical pixels, if it is known. The window is redrawn less often if `renders_on_cpu`. The error is the
-    /// reason on one line.
+    /// monitor in logical pixels, if it is known. The window is redrawn less often if `renders_on_cpu`. The error is
+    /// the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
@@ -126,8 +126,8 @@ impl Screen {
         self.window.set_title(title);
     }
 
-    /// Resizes the buffer to the window's new size, and requests a redraw. Ignores the empty size of a minimised window.
-    /// If the display refuses the size, the buffer keeps its old one.
+    /// Resizes the buffer to the window's new size, and requests a redraw. Ignores the empty size of a minimised
+    /// window. If the display refuses the size, the buffer keeps its old one.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         if size.width > 0 && size.height > 0 {
             // A lost display also ends the event loop, which reports it.

@@ -41,7 +41,7 @@ pub(super) struct View {
     text_scale: f32,
     /// Pixel that is described, by column and row; `None` if none is.
     pixel: Option<(u32, u32)>,
-    /// Newest answer about a pixel, perhaps another one.
+    /// Newest answer about a pixel, which may be another one than `pixel`.
     pixel_info: Option<PixelInfo>,
     /// Displayed page of the list of keys, from 0; `None` if the list is hidden.
     keys: Option<usize>,
@@ -369,8 +369,9 @@ impl View {
         }
     }
 
-    /// Draws the hints, the path, the legend and the list of keys, and returns the areas of their panels, which messages
-    /// must avoid. The list of keys is drawn over the others; then only its area is returned.
+    /// Draws the path, the legend, the hints, the description of a pixel, and the list of keys. Returns the areas of
+    /// their panels, which messages must avoid. The list of keys is drawn over the others; then only its area is
+    /// returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
         let Regions { picture, side } = regions;
         let mut taken = Vec::new();

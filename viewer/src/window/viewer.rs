@@ -271,7 +271,8 @@ impl Viewer {
     }
 
     /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
-    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the message.
+    /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the
+    /// message.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
@@ -291,7 +292,8 @@ impl Viewer {
         }
     }
 
-    /// Handles a movement of the pointer to a position in physical pixels, which moves the camera during a drag.
+    /// Handles a movement of the pointer to a position in physical pixels. During a drag, it moves the camera or the
+    /// magnified picture.
     pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
         if let Some(pressed) = self.pressed {
             if (to.x - pressed.x).hypot(to.y - pressed.y)
@@ -347,7 +349,8 @@ impl Viewer {
         self.screen.resize(size);
     }
 
-    /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's size.
+    /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's
+    /// size.
     fn fit_window(&mut self) {
         let Some(fitted) = self.view.shown() else {
             return;

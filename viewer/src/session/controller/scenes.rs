@@ -46,8 +46,8 @@ impl Session {
         }
     }
 
-    /// Shows the scene from the next camera of its file, which `Home` then returns to. Always returns a message, also if
-    /// the file has no cameras.
+    /// Shows the scene from the next camera of its file, which `Home` then returns to. Always returns a message, also
+    /// if the file has no cameras.
     pub(super) fn next_camera(&mut self) -> Option<String> {
         let cameras = &self.scene.cameras;
         if cameras.is_empty() {

@@ -17,18 +17,25 @@ use raysieve::{
 pub(super) struct Trial {
     /// The complete film.
     film: Part,
-    /// Strategies that are still to be measured, the one in use first; never empty.
+    /// Strategies to measure, beginning with the one that is being measured. Empty only once all are measured.
     strategies: VecDeque<Strategy>,
-    /// The complete picture, its sample counts, and its denoised version, which are displayed meanwhile.
+    /// Picture of the complete film, which is displayed meanwhile.
     pub(super) picture: Arc<Picture>,
+    /// Sample count of each pixel of the complete film; `None` unless frames contain sample counts.
     pub(super) counts: Option<Vec<u32>>,
+    /// Denoised version of `picture`; `None` without denoising.
     pub(super) preview: Option<Arc<Preview>>,
 }
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
-    /// Measures `strategy` from now on, after those that are being measured. Before the first, also measures
-    /// `previous`, the strategy in use, if it has too few intervals for a comparison. Does nothing if `strategy` has
-    /// enough.
+    /// Measures those of `previous`, the strategy in use before, and `strategy` that have too few intervals for a
+    /// comparison. Does nothing if both have enough. If a measurement is in progress, adds `strategy` to its end
+    /// instead.
+    ///
+    /// If the film cannot be copied, displays a problem and measures nothing.
+    ///
+    /// # Errors
+    /// If the render fails, for example because all GPUs have failed.
     pub(super) fn begin_trial(
         &mut self,
         previous: Strategy,
@@ -73,8 +80,9 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         Ok(())
     }
 
-    /// Continues the measurement after some waves, which may have completed the film again. Ends it once all strategies
-    /// have enough intervals.
+    /// Continues the measurement, if one is in progress, after some waves. Starts the film again if they have completed
+    /// it (`is_complete`). Measures the next strategy once this one has enough intervals, and ends the measurement
+    /// after the last.
     pub(super) fn continue_trial(&mut self, is_complete: bool) -> Result<(), Error> {
         let Some(trial) = &mut self.trial else {
             return Ok(());
@@ -93,8 +101,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
     }
 
-    /// Ends the measurement, if one is in progress: restores the complete film, and selects the strategy that was
-    /// requested last.
+    /// Ends the measurement, if one is in progress, and restores the complete film. Before that, selects the last of
+    /// the strategies that are not measured yet. If all are measured, the last measured one stays selected.
     pub(super) fn end_trial(&mut self) -> Result<(), Error> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
@@ -110,7 +118,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         Ok(())
     }
 
-    /// Returns the statistics to display: those of the film, and those of the complete film during a measurement.
+    /// Returns the statistics to display: those of the film. During a measurement, returns those of the complete film,
+    /// but with the compaction strategy that is being measured.
     pub(super) fn displayed_stats(&self) -> Stats {
         match &self.trial {
             Some(trial) => Stats {
