@@ -415,6 +415,8 @@ impl Viewer {
 
     /// Displays a problem, marked as an error, in place of the previous message.
     pub(super) fn say_problem(&mut self, problem: String) {
+        // The problem may be the answer about a pixel.
+        self.asked = None;
         self.view.say(problem, true);
         self.screen.refresh();
     }

@@ -19,6 +19,8 @@ pub(super) struct Trial {
     film: Part,
     /// Strategies to measure, beginning with the one that is being measured. Empty only once all are measured.
     strategies: VecDeque<Strategy>,
+    /// Strategy that was chosen last, which stays selected after the measurement.
+    chosen: Strategy,
     /// Picture of the complete film, which is displayed meanwhile.
     pub(super) picture: Arc<Picture>,
     /// Sample count of each pixel of the complete film; `None` unless frames contain sample counts.
@@ -43,6 +45,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     ) -> Result<(), Error> {
         if let Some(trial) = &mut self.trial {
             trial.strategies.push_back(strategy);
+            trial.chosen = strategy;
             return Ok(());
         }
         let wanted: VecDeque<_> = [previous, strategy]
@@ -68,6 +71,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             preview: self.denoised(),
             film,
             strategies: wanted,
+            chosen: strategy,
         });
         self.measure(first)
     }
@@ -101,15 +105,13 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
     }
 
-    /// Ends the measurement, if one is in progress, and restores the complete film. Before that, selects the last of
-    /// the strategies that are not measured yet. If all are measured, the last measured one stays selected.
+    /// Ends the measurement, if one is in progress. Selects the strategy that was chosen last, and restores the complete
+    /// film.
     pub(super) fn end_trial(&mut self) -> Result<(), Error> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
         };
-        if let Some(&last) = trial.strategies.back() {
-            self.select_strategy(last);
-        }
+        self.select_strategy(trial.chosen);
         self.renderer.restart()?;
         self.renderer.resume(&trial.film)?;
         self.stats = self.renderer.stats();
