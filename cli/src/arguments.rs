@@ -40,7 +40,9 @@ use raysieve::{
     },
 };
 use raysieve_scene::{Background, EnvironmentFile, LoadOptions, Scene, SceneLoader, memory};
-use raysieve_viewer::{Address, session::ViewOptions};
+use raysieve_viewer::Address;
+#[cfg(any(feature = "window", feature = "serve"))]
+use raysieve_viewer::session::ViewOptions;
 
 pub(crate) use self::{
     bench::{Bench, Method},
@@ -534,6 +536,7 @@ impl Arguments {
     }
 
     /// Returns the options with which the window or the page starts. `look` is the look of the first image.
+    #[cfg(any(feature = "window", feature = "serve"))]
     pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
         ViewOptions {
             look,
