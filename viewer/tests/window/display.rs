@@ -53,8 +53,9 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
     let all = differing_pixels(&covered, &bare);
     assert!(all > 40_000, "the statistics cover only {all} pixels");
     desktop.press(&["Escape"]);
+    // A render that ends soon has no graph of its speed, and covers less.
     desktop.until_shown("figures over the picture", |shot| {
-        differing_pixels(&picture_at(shot, middle), &bare) > 30_000
+        differing_pixels(&picture_at(shot, middle), &bare) > 15_000
     });
 
     desktop.press(&["h"]);
