@@ -24,7 +24,7 @@ pub enum Error {
         column: usize,
         /// Name of the faulty object, such as `material "glass"` or `object 3 (Sphere)`, counted from 1.
         object: String,
-        /// What was found and what was expected, on one line.
+        /// Cause on one line: the value in the file and the expected one.
         problem: String,
     },
     /// A render setting that is out of range, such as an image size of 0.

@@ -116,10 +116,15 @@ pub fn write_picture(
             }
         },
         Some(PictureFormat::Exr) => part.write_with(path, Packing::Small, aovs),
-        None => Err(Error::File {
-            file: path.display().to_string(),
-            problem: "unknown file type; expected a name that ends in .png or .exr".to_owned(),
-        }),
+        None => Err(unknown_format(path)),
+    }
+}
+
+/// Returns the error for a path whose extension names no format of pictures.
+fn unknown_format(path: &Path) -> Error {
+    Error::File {
+        file: path.display().to_string(),
+        problem: "unknown file type; expected a name that ends in .png or .exr".to_owned(),
     }
 }
 

@@ -17,6 +17,9 @@ use crate::{
     scene, signal, stderr, stdout, without_gpu_and_display,
 };
 
+/// Options of a render that takes a moment.
+const SMALL_RENDER: [&str; 6] = ["--backend", "cpu", "--size", "128x128", "--spp", "2"];
+
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
@@ -250,16 +253,8 @@ fn full_disk_keeps_the_old_file_and_the_render() {
     command.arg(program()).arg(scene("spheres.ron"));
     command.env("TMPDIR", folder.path());
     let output = command
-        .args([
-            "--backend",
-            "cpu",
-            "--size",
-            "128x128",
-            "--spp",
-            "2",
-            "-o",
-            "a.exr",
-        ])
+        .args(SMALL_RENDER)
+        .args(["-o", "a.exr"])
         .output()
         .expect("unshare");
     assert_refused(
@@ -283,21 +278,10 @@ fn full_disk_keeps_the_old_file_and_the_render() {
         let header = PartHeader::read(&folder.path().join(name)).expect("an image");
         header.stats.film_hash
     };
-    let expected = [
-        "--backend",
-        "cpu",
-        "--size",
-        "128x128",
-        "--spp",
-        "2",
-        "-o",
-        "b.exr",
-    ];
     let spheres = scene("spheres.ron");
-    assert_done(&run(
-        folder.path(),
-        [spheres.to_str().expect("a path")].iter().chain(&expected),
-    ));
+    let spheres = spheres.to_str().expect("a path");
+    let expected = [&[spheres, "-o", "b.exr"][..], &SMALL_RENDER].concat();
+    assert_done(&run(folder.path(), &expected));
     assert_eq!(hash("a.exr"), hash("b.exr"));
 }
 
@@ -314,16 +298,8 @@ fn render_waits_in_memory_for_space() {
     };
     let render = |then: &str| {
         let mut command = disk(folder.path(), "512k", &script(then));
-        command.arg(program()).arg(scene("spheres.ron")).args([
-            "--backend",
-            "cpu",
-            "--size",
-            "128x128",
-            "--spp",
-            "2",
-            "-o",
-            "a.exr",
-        ]);
+        command.arg(program()).arg(scene("spheres.ron"));
+        command.args(SMALL_RENDER).args(["-o", "a.exr"]);
         command.output().expect("unshare")
     };
     let output = render("rm filler");

@@ -17,6 +17,16 @@ use crate::{
     stdout,
 };
 
+/// Options of `farm` for a cluster with Kubernetes.
+pub(crate) const KUBERNETES: [&str; 6] = [
+    "--engine",
+    "kubernetes",
+    "--image",
+    "image",
+    "--claim",
+    "claim",
+];
+
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
@@ -194,14 +204,7 @@ fn containers_run_the_same_commands_as_slurm() {
         stdout(&output)
     };
     let slurm = printed(&[]);
-    let jobs = jobs(&printed(&[
-        "--engine",
-        "kubernetes",
-        "--image",
-        "image",
-        "--claim",
-        "claim",
-    ]));
+    let jobs = jobs(&printed(&KUBERNETES));
     assert_eq!(render_lines(&script(&jobs[0])), render_lines(&slurm));
     // The merges are identical too, except for `--wait`.
     let merge = |script: &str| {

@@ -5,7 +5,9 @@ use std::fs;
 use libtest_mimic::Trial;
 
 use crate::{
-    add_tests, assert_done, assert_refused, folder, run,
+    add_tests, assert_done, assert_refused, folder,
+    kubernetes::KUBERNETES,
+    run,
     scripts::{assert_bits, farm, printed, scene_folder, task, write_by_hand},
     stdout,
 };
@@ -56,15 +58,7 @@ fn film_is_identical_with_options_of_camera_and_light() {
     // The stored options also tell whether the scene has changed.
     fs::remove_file(folder.join("out.exr")).unwrap();
     fs::remove_dir_all(&farm_folder).unwrap();
-    let kubernetes = [
-        "--engine",
-        "kubernetes",
-        "--image",
-        "image",
-        "--claim",
-        "claim",
-    ];
-    let begun = [&arguments[..], framed, &kubernetes].concat();
+    let begun = [&arguments[..], framed, &KUBERNETES].concat();
     assert_done(&farm(folder, &begun));
     let again = farm(folder, &["-o", "out.exr"]);
     assert_done(&again);
@@ -73,7 +67,7 @@ fn film_is_identical_with_options_of_camera_and_light() {
         "{}",
         stdout(&again)
     );
-    let other = farm(folder, &[&arguments[..], &kubernetes].concat());
+    let other = farm(folder, &[&arguments[..], &KUBERNETES].concat());
     assert_refused(&other, 2, &["out.farm", "shows another scene"]);
     // Containers see only the volume.
     let elsewhere = crate::folder();
@@ -81,7 +75,7 @@ fn film_is_identical_with_options_of_camera_and_light() {
     sky.save(&outside).unwrap();
     let outside = ["--env", outside.to_str().unwrap()];
     fs::remove_dir_all(&farm_folder).unwrap();
-    let refused = farm(folder, &[&arguments[..], &kubernetes, &outside].concat());
+    let refused = farm(folder, &[&arguments[..], &KUBERNETES, &outside].concat());
     assert_refused(&refused, 2, &["--mount", "does not contain", "sky.hdr"]);
     let outside = ["--env", "/elsewhere.hdr"];
     let refused = farm(folder, &[&arguments[..], &outside].concat());

@@ -11,7 +11,7 @@ use exr::{
     },
 };
 
-use super::{Look, PictureFormat, write_rows};
+use super::{Look, PictureFormat, unknown_format, write_rows};
 use crate::{
     Error,
     inspect::aovs::{Aov, Aovs},
@@ -40,10 +40,7 @@ pub fn write_region(
     match PictureFormat::of(path) {
         Some(PictureFormat::Png) => write_png(path, part, region, look, aovs),
         Some(PictureFormat::Exr) => write_exr(path, part, region, aovs),
-        None => Err(Error::File {
-            file: path.display().to_string(),
-            problem: "unknown file type; expected a name that ends in .png or .exr".to_owned(),
-        }),
+        None => Err(unknown_format(path)),
     }
 }
 
