@@ -152,11 +152,8 @@ fn every_kernel_compiles_within_its_register_limit(nvrtc: &Arc<Nvrtc>, share: Sh
         );
     }
     let shipped = shipped();
-    let is_ptx = |target: &Target| matches!(target, Target::Ptx(_));
-    let (ptx, cubins): (Vec<Target>, Vec<Target>) = Archive::TARGETS.into_iter().partition(is_ptx);
     for (number, source) in share.of(sources().iter().enumerate()) {
-        let cubins = targets_of_file(number, &cubins);
-        for target in cubins.chain(ptx.iter().copied()) {
+        for target in targets_of_file(number, &Archive::TARGETS) {
             let compiled = nvrtc
                 .compile(source, target)
                 .unwrap_or_else(|error| panic!("{error}"));

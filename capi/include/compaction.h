@@ -93,7 +93,7 @@ typedef uint64_t compaction_address;
 
 // A column of compaction_select_columns: its items, and the buffer for its selected items.
 typedef struct compaction_column {
-    // The address of the items.
+    // The address of the input items, which the call only reads.
     compaction_address values;
     // The address of the output, which must have room for as many items.
     compaction_address out;
@@ -224,8 +224,11 @@ void compaction_workspace_destroy(struct compaction_workspace *workspace);
 // Plans selections of flagged items, or of their indices: compaction_select_indices and compaction_select_items.
 //
 // `strategy` is look-back, count-scan-scatter, sequences, scan-scatter, hole-filling, atomic or off. Null stands for
-// look-back, the fastest that keeps the order. `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices
-// alone. Indices and counts are unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+// look-back, the fastest that keeps the order. The strategies hole-filling and atomic do not keep it. The strategy off
+// removes nothing: it writes all-one bits instead of each item that is not selected.
+//
+// `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices alone. Indices and counts are unsigned words of
+// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 //
 // The library contains the kernels of look-back for items of 4, 8 and 16 bytes. Others need NVRTC on the first use.
 //

@@ -25,15 +25,15 @@ use crate::{
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
-    /// The address of the items.
+    /// The address of the input items, which the call only reads.
     pub values: Address,
     /// The address of the output, which must have room for as many items.
     pub out: Address,
 }
 
-/// A selection from columns with items of fixed sizes.
+/// The operation of a plan of [`compaction_plan_select_columns`]: selections from columns with items of fixed sizes.
 struct ColumnsPlan {
-    /// The size in bytes of the items of each column.
+    /// The size in bytes of one item of each column, 1 to 64.
     bytes: Vec<usize>,
     word: Word,
     /// The loaded kernels. `None` on the CPU.
@@ -109,7 +109,8 @@ fn check_columns(columns: usize) -> Result<(), Failure> {
     )))
 }
 
-/// The checked arguments of a call.
+/// The arguments of [`compaction_select_columns`], with as many columns as the plan has. `count` is the address of a
+/// word with the number of items, or 0 for all `items`.
 struct Call<'a> {
     plan: &'a ColumnsPlan,
     flags: Address,
@@ -174,7 +175,7 @@ pub unsafe extern "C" fn compaction_select_columns(
 }
 
 impl Call<'_> {
-    /// Returns the ranges that the call reads and writes.
+    /// Returns the ranges of the flags, the counts and the columns. Returns a failure if one exceeds the address space.
     fn ranges<W>(&self) -> Result<Ranges, Failure> {
         let mut ranges = Ranges::default()
             .reads::<u8>("flags", self.flags, self.items)?
@@ -189,7 +190,7 @@ impl Call<'_> {
         Ok(ranges)
     }
 
-    /// Enqueues the selection on a GPU.
+    /// Enqueues the selection on a GPU. Returns a failure if the workspace is null, in use or too small.
     ///
     /// # Safety
     ///
@@ -249,7 +250,7 @@ impl Call<'_> {
         }
     }
 
-    /// Selects on the CPU.
+    /// Runs the selection on the CPU. Returns a failure if the word at `count` is larger than `items`.
     ///
     /// # Safety
     ///

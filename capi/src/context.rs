@@ -41,7 +41,7 @@ impl Gpu {
         }
     }
 
-    /// Wraps a stream of the caller.
+    /// Wraps a stream of the caller without owning it: dropping the result does not destroy the stream.
     ///
     /// # Safety
     ///
@@ -168,8 +168,8 @@ pub unsafe extern "C" fn compaction_close(context: *mut Context) {
 }
 
 impl Backend {
-    /// Makes the CUDA context current, for a scope that uses or drops parts of this backend. Returns a guard that
-    /// restores the one before.
+    /// Makes the CUDA context current, for a scope that uses or drops parts of this backend. Returns a guard that makes
+    /// the context before it current again, or `None` on the CPU.
     pub(crate) fn enter(&self) -> Option<KeepCurrent> {
         let Self::Cuda(gpu) = self else {
             return None;

@@ -69,7 +69,8 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str
     })
 }
 
-/// Parses a name, or returns the default if the pointer is null. Returns a failure for an unknown name.
+/// Parses a name, or returns the default if the pointer is null. Returns a failure for an unknown name. `what` names
+/// the parameter.
 ///
 /// # Safety
 ///
@@ -111,12 +112,13 @@ fn bytes<T>(what: &str, address: Address, len: usize) -> Result<Range<Address>, 
     Ok(address..end)
 }
 
-/// Converts a number of items of the caller to a length.
+/// Converts a number of items or bytes of the caller to a length. Returns a failure if it does not fit in a `usize`.
 pub(crate) fn to_len(items: u64) -> Result<usize, Failure> {
     usize::try_from(items).map_err(|_| Failure::invalid(format!("{items} items are too many")))
 }
 
-/// Borrows `len` items of device memory, for reading or writing on a stream.
+/// Borrows `len` items of device memory, for reading or writing on a stream. Returns a failure if the address is
+/// misaligned, or 0 although `len` is not, or if the items exceed the address space. `what` names the parameter.
 ///
 /// # Safety
 ///
@@ -132,7 +134,7 @@ pub(crate) unsafe fn device<T: Shared>(
     Ok(unsafe { Buffer::borrow(stream, address, len) }?)
 }
 
-/// Borrows a count in device memory. Returns `None` if its address is 0.
+/// Borrows a count in device memory. Returns `None` if its address is 0, and a failure if it is misaligned.
 ///
 /// # Safety
 ///
@@ -156,7 +158,8 @@ pub(crate) fn count_of<W: CountWord>(count: &Option<Buffer<W>>) -> Count<'_, W> 
     }
 }
 
-/// Borrows `len` items of host memory for reading.
+/// Borrows `len` items of host memory for reading. Returns a failure if the address is misaligned, or 0 although `len`
+/// is not, or if the items exceed the address space. `what` names the parameter.
 ///
 /// # Safety
 ///
@@ -174,7 +177,8 @@ pub(crate) unsafe fn host<'a, T: Pod>(
     Ok(unsafe { slice::from_raw_parts(address as *const T, len) })
 }
 
-/// Borrows `len` items of host memory for writing.
+/// Borrows `len` items of host memory for writing. Returns a failure if the address is misaligned, or 0 although `len`
+/// is not, or if the items exceed the address space. `what` names the parameter.
 ///
 /// # Safety
 ///

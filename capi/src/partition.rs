@@ -22,7 +22,7 @@ use crate::{
     workspace::{Scratch, Workspace},
 };
 
-/// A partition by flags, of indices and of items of one size.
+/// The operation of a plan of [`compaction_plan_partition`]: partitions by flags, of indices and of items of one size.
 struct PartitionPlan {
     word: Word,
     /// The size of the items. `None` for indices alone.
@@ -31,9 +31,10 @@ struct PartitionPlan {
     partition: Option<Partition>,
 }
 
-/// A partition into classes.
+/// The operation of a plan of [`compaction_plan_partition_classes`]: partitions of indices by keys of one byte.
 struct ClassesPlan {
     word: Word,
+    /// The number of classes, 1 to 256.
     classes: u32,
     /// The loaded kernels. `None` on the CPU.
     partition: Option<Classes>,
@@ -142,7 +143,8 @@ pub unsafe extern "C" fn compaction_plan_partition_classes(
     unsafe { make_plan(context, plan, make) }
 }
 
-/// The flags or keys of a call, and its counts.
+/// The arguments that all partitions have. `flags` is the address of the flags, or of the keys of a partition into
+/// classes. `count` is the address of a word with the number of items, or 0 for all `items`.
 #[derive(Clone, Copy)]
 struct Call {
     flags: Address,
@@ -154,8 +156,8 @@ struct Call {
 }
 
 impl Call {
-    /// Returns the ranges of all buffers except the input items. There are `counts` words of type `W` at `selected`,
-    /// and items of type `T` at `out`.
+    /// Returns the ranges of all buffers except the input items: `counts` words of type `W` at `selected`, items of
+    /// type `T` at `out`, and one word at `count` unless that is 0. Returns a failure if one exceeds the address space.
     fn ranges<T, W>(&self, counts: usize) -> Result<Ranges, Failure> {
         Ranges::default()
             .reads::<u8>("flags", self.flags, self.items)?
@@ -209,7 +211,7 @@ pub unsafe extern "C" fn compaction_partition_indices(
     })
 }
 
-/// Enqueues a partition of indices on a GPU.
+/// Enqueues [`compaction_partition_indices`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -243,7 +245,7 @@ unsafe fn indices_on_gpu<W: CountWord>(
     }
 }
 
-/// Partitions indices on the CPU.
+/// Runs [`compaction_partition_indices`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
 ///
 /// # Safety
 ///
@@ -307,7 +309,7 @@ pub unsafe extern "C" fn compaction_partition_items(
     })
 }
 
-/// Enqueues a partition of items on a GPU.
+/// Enqueues [`compaction_partition_items`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -344,7 +346,7 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
-/// Partitions items on the CPU.
+/// Runs [`compaction_partition_items`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
 ///
 /// # Safety
 ///
@@ -411,7 +413,7 @@ pub unsafe extern "C" fn compaction_partition_classes(
     })
 }
 
-/// Enqueues a partition of indices into classes on a GPU.
+/// Enqueues [`compaction_partition_classes`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -446,7 +448,7 @@ unsafe fn classes_on_gpu<W: CountWord>(
     }
 }
 
-/// Partitions indices into classes on the CPU.
+/// Runs [`compaction_partition_classes`] on the CPU. Returns a failure if the word at `count` is larger than `items`.
 ///
 /// # Safety
 ///

@@ -54,16 +54,18 @@ pub(crate) trait Operation: Any + Send + Sync {
     /// Returns the name of the operation in messages, such as `select`.
     fn name(&self) -> &'static str;
 
-    /// Returns the size in bytes of the scratch memory for this many items on a GPU.
+    /// Returns the size in bytes of the scratch memory on the GPU of `context`, for calls on up to `extent` items.
+    /// Returns a failure if `extent` is a table and the operation takes a length, or the reverse.
     fn scratch_bytes(&self, context: &Arc<CudaContext>, extent: Extent) -> Result<usize, Failure>;
 
-    /// Creates the scratch memory for this many items on a GPU.
+    /// Creates the scratch memory in `arena`, for calls on up to `extent` items. Returns a failure if `extent` is of
+    /// the wrong kind, as for [`scratch_bytes`](Self::scratch_bytes), or if there is too little memory.
     fn scratch(&self, arena: &mut Arena, extent: Extent) -> Result<Box<dyn Scratch>, Failure>;
 }
 
 impl Plan {
-    /// Returns the operation of a plan as the type `T` of the call, whose name is `called`. Returns a failure if the
-    /// plan is for another operation.
+    /// Returns the operation of a plan as the type `T` that the call `called` needs. Returns a failure if the plan is
+    /// for another operation.
     pub(crate) fn operation<T: Operation>(&self, called: &str) -> Result<&T, Failure> {
         let operation: &dyn Any = self.operation.as_ref();
         operation.downcast_ref().ok_or_else(|| {

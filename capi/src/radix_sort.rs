@@ -22,7 +22,8 @@ use crate::{
     workspace::{Scratch, Workspace},
 };
 
-/// A sort of keys of one type, alone or with values of one size.
+/// The operation of a plan of [`compaction_plan_radix_sort`]: sorts of keys of one type. A plan for values of 4 or 8
+/// bytes also sorts keys alone.
 struct SortPlan {
     sort: Box<dyn TypedSort>,
 }
@@ -33,10 +34,12 @@ trait TypedSort: Send + Sync {
 
     fn scratch(&self, arena: &mut Arena, items: usize) -> compaction::Result<Box<dyn Scratch>>;
 
-    /// Checks the buffers of a call: they do not overlap, and there are values if the plan has any.
+    /// Returns a failure if an output of a call overlaps another buffer, or if the call has values and the plan is for
+    /// keys alone.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
-    /// Enqueues a sort on a GPU.
+    /// Enqueues a sort of keys, or of keys with values, on a GPU. Returns a failure if the workspace is null, in use or
+    /// too small.
     ///
     /// # Safety
     ///
@@ -48,7 +51,7 @@ trait TypedSort: Send + Sync {
         call: &Call,
     ) -> Result<(), Failure>;
 
-    /// Sorts on the CPU.
+    /// Sorts keys, or keys with values, on the CPU. Returns a failure if the word at `count` is larger than `items`.
     ///
     /// # Safety
     ///
@@ -56,7 +59,8 @@ trait TypedSort: Send + Sync {
     unsafe fn on_cpu(&self, call: &Call) -> Result<(), Failure>;
 }
 
-/// The arguments of a call.
+/// The arguments of [`compaction_radix_sort_keys`] or [`compaction_radix_sort_pairs`]. `count` is the address of a word
+/// with the number of items, or 0 for all `items`.
 struct Call {
     keys: Address,
     items: usize,
@@ -201,11 +205,11 @@ impl Operation for SortPlan {
     }
 }
 
-/// The parameters of a plan, apart from its types.
+/// The strategy, the order and the bits of a plan of [`compaction_plan_radix_sort`].
 struct Parameters {
     strategy: Strategy,
     order: Order,
-    /// The bits to sort by. An empty range that ends at 0 stands for all.
+    /// The bits to sort by, counted from the lowest. The range `0..0` stands for all.
     bits: Range<u32>,
 }
 

@@ -21,7 +21,7 @@ use crate::{
     workspace::{Scratch, Workspace},
 };
 
-/// A scan of items of one type.
+/// The operation of a plan of [`compaction_plan_scan`]: scans of items of one type.
 struct ScanPlan {
     strategy: Strategy,
     scan: Box<dyn TypedScan>,
@@ -43,10 +43,11 @@ trait TypedScan: Send + Sync {
         items: usize,
     ) -> compaction::Result<Box<dyn Scratch>>;
 
-    /// Returns a failure if the output of a call overlaps another buffer. It may be the input itself.
+    /// Returns a failure if the output of a call overlaps another buffer. The output may be the input itself.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
-    /// Enqueues a scan on a GPU.
+    /// Enqueues an inclusive or exclusive scan on a GPU. Returns a failure if the workspace is null, in use or too
+    /// small.
     ///
     /// # Safety
     ///
@@ -58,7 +59,7 @@ trait TypedScan: Send + Sync {
         call: &Call,
     ) -> Result<(), Failure>;
 
-    /// Scans on the CPU.
+    /// Runs an inclusive or exclusive scan on the CPU. Returns a failure if the word at `count` is larger than `items`.
     ///
     /// # Safety
     ///
@@ -66,7 +67,8 @@ trait TypedScan: Send + Sync {
     unsafe fn on_cpu(&self, call: &Call) -> Result<(), Failure>;
 }
 
-/// The arguments of a call.
+/// The arguments of [`compaction_scan_inclusive`] if `inclusive`, and of [`compaction_scan_exclusive`] otherwise.
+/// `count` is the address of a word with the number of items, or 0 for all `items`.
 struct Call {
     values: Address,
     items: usize,

@@ -22,7 +22,7 @@ use crate::{
     workspace::{Scratch, Workspace},
 };
 
-/// A selection by flags: of indices and of items of one size, or in place.
+/// The operation of a plan of [`compaction_plan_select`] or, if `is_in_place`, of [`compaction_plan_select_in_place`].
 struct SelectPlan {
     strategy: Strategy,
     word: Word,
@@ -74,7 +74,8 @@ impl Operation for SelectPlan {
     }
 }
 
-/// Loads the kernels of a plan, so that its calls load none.
+/// Loads the kernels of a plan of [`compaction_plan_select`], so that its calls load none. `item` is `None` for indices
+/// alone.
 fn load(
     gpu: &Gpu,
     strategy: Strategy,
@@ -92,8 +93,11 @@ fn load(
 /// Plans selections of flagged items, or of their indices: compaction_select_indices and compaction_select_items.
 ///
 /// `strategy` is look-back, count-scan-scatter, sequences, scan-scatter, hole-filling, atomic or off. Null stands for
-/// look-back, the fastest that keeps the order. `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices
-/// alone. Indices and counts are unsigned words of `word_bits` bits: 32, for fewer than 2^32 items, or 64.
+/// look-back, the fastest that keeps the order. The strategies hole-filling and atomic do not keep it. The strategy off
+/// removes nothing: it writes all-one bits instead of each item that is not selected.
+///
+/// `item_bytes` is 1, 2 or a multiple of 4 up to 64, or 0 for indices alone. Indices and counts are unsigned words of
+/// `word_bits` bits: 32, for fewer than 2^32 items, or 64.
 ///
 /// The library contains the kernels of look-back for items of 4, 8 and 16 bytes. Others need NVRTC on the first use.
 ///
@@ -170,7 +174,8 @@ pub unsafe extern "C" fn compaction_plan_select_in_place(
     unsafe { make_plan(context, plan, make) }
 }
 
-/// The flags and counts of a selection.
+/// The arguments that all selections have. `count` is the address of a word with the number of items, or 0 for all
+/// `items`.
 #[derive(Clone, Copy)]
 struct Flags {
     flags: Address,
@@ -241,7 +246,7 @@ pub unsafe extern "C" fn compaction_select_indices(
     })
 }
 
-/// Enqueues a selection of indices on a GPU.
+/// Enqueues [`compaction_select_indices`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -281,7 +286,8 @@ unsafe fn indices_on_gpu<W: CountWord>(
     }
 }
 
-/// Selects indices on the CPU.
+/// Runs [`compaction_select_indices`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
+/// strategy of the plan determines the order.
 ///
 /// # Safety
 ///
@@ -304,7 +310,8 @@ unsafe fn indices_on_cpu<W: CountWord>(
 }
 
 impl Flags {
-    /// Returns the ranges of the flags, of the word at `count` if there is one, and of the word at `selected`.
+    /// Returns the ranges of the flags, of the word at `selected`, and of the word at `count` unless that is 0. Returns
+    /// a failure if one exceeds the address space.
     fn ranges<W>(&self) -> Result<Ranges, Failure> {
         Ranges::default()
             .reads::<u8>("flags", self.flags, self.items)?
@@ -359,7 +366,7 @@ pub unsafe extern "C" fn compaction_select_items(
     })
 }
 
-/// Enqueues a selection of items on a GPU.
+/// Enqueues [`compaction_select_items`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -401,7 +408,8 @@ unsafe fn items_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
-/// Selects items on the CPU.
+/// Runs [`compaction_select_items`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
+/// strategy of the plan determines the order.
 ///
 /// # Safety
 ///
@@ -464,7 +472,7 @@ pub unsafe extern "C" fn compaction_select_in_place(
     })
 }
 
-/// Enqueues a selection in place on a GPU.
+/// Enqueues [`compaction_select_in_place`] on a GPU. Returns a failure if the workspace is null, in use or too small.
 ///
 /// # Safety
 ///
@@ -504,7 +512,8 @@ unsafe fn in_place_on_gpu<T: Shared, W: CountWord>(
     }
 }
 
-/// Selects in place on the CPU.
+/// Runs [`compaction_select_in_place`] on the CPU. Returns a failure if the word at `count` is larger than `items`. The
+/// strategy of the plan determines the order.
 ///
 /// # Safety
 ///

@@ -16,7 +16,8 @@ use crate::types::{Item8, Item16};
 /// The archive of compiled kernels, written by `cargo run -p compaction-capi --example ship_kernels`.
 pub const ARCHIVE: &[u8] = include_bytes!("../kernels/shipped.bin");
 
-/// The numbers of classes whose kernels are compiled into [`ARCHIVE`].
+/// The numbers of classes for which kernels of partitions are compiled into [`ARCHIVE`]. Other numbers, up to 256, need
+/// NVRTC.
 const CLASSES: [u32; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 
 /// Returns the kernel files that are compiled into [`ARCHIVE`]: those of the default strategies for common types.
@@ -44,7 +45,8 @@ pub fn sources() -> compaction::Result<Vec<Source>> {
     Ok(sources)
 }
 
-/// Adds the kernel files that select and partition items with the size and alignment of `T`.
+/// Adds the kernel files that select and partition items with the size and alignment of `T`, or their indices.
+/// Selections use the default strategy.
 fn of_items<T: Shared>(sources: &mut Vec<Source>) -> compaction::Result<()> {
     counted_by::<T, u32>(sources)?;
     counted_by::<T, u64>(sources)?;
@@ -52,7 +54,8 @@ fn of_items<T: Shared>(sources: &mut Vec<Source>) -> compaction::Result<()> {
     Ok(())
 }
 
-/// Adds the kernel files that select items with the size and alignment of `T`, with counts of type `W`.
+/// Adds the kernel files of the default strategy that select items with the size and alignment of `T`, to another
+/// buffer and in place, with counts of type `W`.
 fn counted_by<T: Shared, W: CountWord>(sources: &mut Vec<Source>) -> compaction::Result<()> {
     let strategy = select::Strategy::default();
     sources.extend(Select::sources::<T, W>(strategy));
@@ -60,13 +63,15 @@ fn counted_by<T: Shared, W: CountWord>(sources: &mut Vec<Source>) -> compaction:
     Ok(())
 }
 
-/// Adds the kernel files of sums and summed-area tables.
+/// Adds the kernel files of sums and summed-area tables of items of type `T`, for all strategies. Sums have counts of
+/// 32 bits.
 fn of_numbers<T: Item>(sources: &mut Vec<Source>) {
     sources.extend(Scan::<T>::sources(Operator::Sum));
     sources.extend(SummedArea::<T>::sources());
 }
 
-/// Adds the kernel files that sort keys in ascending order, alone and with values of 4 bytes.
+/// Adds the kernel files of the default strategy that sort keys of type `K` in ascending order, alone and with values
+/// of 4 bytes. Counts have 32 bits.
 fn of_keys<K: Key>(sources: &mut Vec<Source>) {
     let strategy = compaction::radix_sort::Strategy::default();
     sources.extend(RadixSort::<K>::sources(Order::Ascending, strategy));

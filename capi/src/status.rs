@@ -56,7 +56,7 @@ impl Failure {
         }
     }
 
-    /// Returns a failure for an argument that is not possible.
+    /// Returns a failure with [`Status::CompactionInvalidArgument`] and a message of one line.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(Status::CompactionInvalidArgument, message)
     }

@@ -18,7 +18,7 @@ use crate::{
     workspace::{Scratch, Workspace},
 };
 
-/// Summed-area tables of items of one type.
+/// The operation of a plan of [`compaction_plan_summed_area`]: tables of items of one type.
 struct TablePlan {
     strategy: Strategy,
     table: Box<dyn TypedTable>,
@@ -43,7 +43,7 @@ trait TypedTable: Send + Sync {
     /// Returns a failure if the input and the output of a call overlap.
     fn check(&self, call: &Call) -> Result<(), Failure>;
 
-    /// Enqueues the computation of a table on a GPU.
+    /// Enqueues the computation of a table on a GPU. Returns a failure if the workspace is null, in use or too small.
     ///
     /// # Safety
     ///
@@ -63,9 +63,10 @@ trait TypedTable: Send + Sync {
     unsafe fn on_cpu(&self, call: &Call) -> Result<(), Failure>;
 }
 
-/// The arguments of a call.
+/// The arguments of [`compaction_summed_area`].
 struct Call {
     values: Address,
+    /// The (width, height) of the table.
     size: (u32, u32),
     /// The number of items, which is width times height.
     items: usize,

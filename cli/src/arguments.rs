@@ -363,8 +363,8 @@ impl Arguments {
         }
     }
 
-    /// Returns whether the options allow a window: none that needs a render without one, such as `--headless`,
-    /// `--output` or `--frames`, in a build with windows. Ignores `--serve`, which the caller must check.
+    /// Returns whether this build has windows and no option rules one out, as `--headless`, `--output` and `--frames`
+    /// do. Ignores `--serve`, which the caller must check.
     pub(crate) fn wants_window(&self) -> bool {
         cfg!(feature = "window")
             && !self.headless
@@ -426,11 +426,11 @@ impl Arguments {
         Ok(loader.scene_text(&scene, &options, target)?)
     }
 
-    /// Fixes camera and light of the loader of the scene at `path` for all `frames` of an animation; see
-    /// [`SceneLoader::stage`].
+    /// Fixes camera and light of the loader of the model at `path` for all `frames` of an animation; see
+    /// [`SceneLoader::stage`]. Does nothing for a turntable or a scene file.
     ///
     /// # Errors
-    /// If the scene cannot be read, is invalid, or has no animation.
+    /// If the model cannot be read, is invalid, or has no animation.
     pub(crate) fn stage(
         &self,
         loader: &mut SceneLoader,
@@ -450,7 +450,8 @@ impl Arguments {
     /// not turned yet.
     ///
     /// # Errors
-    /// If the scene cannot be read, is invalid or has no animation, or if a setting is out of range.
+    /// If the scene cannot be read or is invalid, or if a setting is out of range. Also if `frame` has a time, and the
+    /// scene has no animation.
     pub(crate) fn load_frame(
         &self,
         loader: &mut SceneLoader,
@@ -570,7 +571,7 @@ impl Arguments {
     /// current folder with the scene's name.
     ///
     /// The look lacks `--denoise` and the scene's exposure and tone curve, because the scene is not loaded yet. The
-    /// caller must replace the look by that of [`Arguments::look`].
+    /// caller must replace the look by that of [`Arguments::look`], and read the reference of `--compare`.
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");

@@ -87,10 +87,11 @@ pub(crate) enum Error {
     /// file cannot be written or has an unusable path.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
-    /// The render failed.
+    /// The render failed, a file such as a part or checkpoint cannot be read or is damaged, or a render setting is out
+    /// of range.
     #[error(transparent)]
     Render(#[from] raysieve::Error),
-    /// The window or the page failed.
+    /// The window, or the web page of `--serve`, failed or could not be opened.
     #[error(transparent)]
     Viewer(raysieve_viewer::Error),
 }

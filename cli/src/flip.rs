@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// Pixels per degree of the visual field: 0.7 m before a display that is 0.7 m wide and has 3840 pixels in a row.
 const PIXELS_PER_DEGREE: f32 = 67.020_64;
-/// Exponent of the colour difference.
+/// Exponent that is applied to the distance HyAB of two colours. The result is their colour difference.
 const COLOR_EXPONENT: f32 = 0.7;
 /// Share of the largest colour difference that maps to [`COLOR_KNEE_ERROR`].
 const COLOR_KNEE: f32 = 0.4;
@@ -19,11 +19,13 @@ const COLOR_KNEE_ERROR: f32 = 0.95;
 const FEATURE_WIDTH: f32 = 0.082;
 /// Exponent of the feature difference.
 const FEATURE_EXPONENT: f32 = 0.5;
-/// Contrast sensitivity of the luminance channel: weight and scale of a Gaussian.
+/// Contrast sensitivity of the luminance channel: weight of a Gaussian, and its scale in square degrees. At a distance
+/// of x degrees, a Gaussian of scale b is proportional to exp(−π²x²/b).
 const LUMINANCE: (f32, f32) = (1.0, 0.0047);
-/// Contrast sensitivity of the red-green channel: weight and scale of a Gaussian.
+/// Contrast sensitivity of the red-green channel: weight and scale of a Gaussian, as for [`LUMINANCE`].
 const RED_GREEN: (f32, f32) = (1.0, 0.0053);
-/// Contrast sensitivity of the blue-yellow channel: weights and scales of two Gaussians, which are added.
+/// Contrast sensitivity of the blue-yellow channel: weights and scales of two Gaussians, which are added. They are
+/// defined as for [`LUMINANCE`].
 const BLUE_YELLOW: [(f32, f32); 2] = [(34.1, 0.04), (13.5, 0.025)];
 /// The white point D65 as CIE XYZ.
 const WHITE: Vec3 = Vec3::new(0.950_428_55, 1.0, 1.088_900_4);
@@ -279,7 +281,8 @@ fn hyab(one: Vec3, other: Vec3) -> f32 {
     difference.x.abs() + libm::hypotf(difference.y, difference.z)
 }
 
-/// Returns the colour difference of the two displayable colours that differ most, green and blue.
+/// Returns the colour difference of the two displayable colours that differ most, green and blue: their distance HyAB
+/// to the power of [`COLOR_EXPONENT`].
 fn largest_color_difference() -> f32 {
     let [green, blue] = [Vec3::Y, Vec3::Z].map(|rgb| hunt(xyz_to_lab(rgb_to_xyz(rgb))));
     libm::powf(hyab(green, blue), COLOR_EXPONENT)

@@ -18,8 +18,8 @@ use crate::{
 /// [`headless::render`] does. The file and its images are read once.
 ///
 /// # Errors
-/// If the scene has no animation, or a frame cannot be loaded, rendered or written. The error names the frame; earlier
-/// frames remain.
+/// If no file can be written at a path, if the scene of `--frames` has no animation, or if a frame cannot be loaded,
+/// rendered or written. An error in a frame is an [`Error::Frame`]; the files of earlier frames remain.
 pub(crate) fn render(
     arguments: &Arguments,
     path: &Path,

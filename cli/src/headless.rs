@@ -163,7 +163,7 @@ pub(crate) fn render(
 }
 
 /// Returns text about the samples of an interrupted render, such as `12 of 64 samples per pixel`. `spp` is the
-/// requested number of samples per pixel.
+/// requested number. With `--noise`, the text gives the mean number and how many pixels have not converged.
 fn samples_so_far(stats: &Stats, spp: u32) -> String {
     match &stats.noise {
         Some(noise) => format!(
@@ -346,7 +346,7 @@ pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats
     Ok(stats)
 }
 
-/// Writes the statistics to the file of `--stats`. Does nothing without that option.
+/// Writes the statistics as JSON to the file of `--stats`. Does nothing without that option.
 fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
     outputs
         .stats

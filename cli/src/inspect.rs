@@ -102,8 +102,8 @@ fn direct_light(sample: &DirectLightSample) -> String {
     }
 }
 
-/// Returns the two lines below the table: the bounce after which the path ended with the reason, and the radiance of
-/// the path.
+/// Returns the two lines below the table: the number of the last bounce, from 0, with the reason why the path ended,
+/// and the radiance of the path. If the film rejects that radiance, the second line says so.
 fn ending(record: &PathRecord) -> String {
     let rejected = if record.rejected {
         "; rejected by the film: not finite, or too bright"
@@ -118,7 +118,7 @@ fn ending(record: &PathRecord) -> String {
     )
 }
 
-/// Formats an RGB radiance with four decimals, or as "-" if all three channels are 0.
+/// Formats a radiance in linear sRGB with four decimals, or as "-" if all three channels are 0.
 fn light(rgb: [f32; 3]) -> String {
     if rgb == [0.0; 3] {
         "-".to_owned()

@@ -92,7 +92,7 @@ pub(crate) fn merge(arguments: &Merge) -> Result<(), Error> {
 ///
 /// # Errors
 /// If waiting does not help: the parts belong to other renders, overlap, contain samples outside `--samples`, or have
-/// gaps without `--samples` and `--allow-gaps`.
+/// gaps without `--samples` and `--allow-gaps`. Also if `--samples` is empty or does not fit the image.
 fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<Error>, Error> {
     let [(_, first), ..] = headers else {
         return Ok(None);
@@ -122,8 +122,10 @@ fn check(arguments: &Merge, headers: &[(PathBuf, PartHeader)]) -> Result<Option<
 /// headers repeatedly, without a time limit. A signal such as Ctrl-C ends the process.
 ///
 /// # Errors
-/// If a part belongs to another render, overlaps another part, or contains samples outside `--samples`. A damaged file
-/// is only reported, because the job of that part replaces it.
+/// If a part belongs to another render, overlaps another part, or contains samples outside `--samples`. Also if a file
+/// exists but is not a part or cannot be read, or if `--samples` does not fit the image.
+///
+/// A damaged file is only reported, because the job of that part replaces it.
 fn wait(arguments: &Merge) -> Result<Vec<(PathBuf, PartHeader)>, Error> {
     let mut reported: Vec<PathBuf> = Vec::new();
     loop {

@@ -47,7 +47,7 @@ pub(crate) struct Signals {
 type Callback = Box<dyn Fn() + Send>;
 
 impl Signals {
-    /// Installs the handler. Must be called at most once per process.
+    /// Installs the handler for SIGINT, SIGTERM and SIGHUP. Must be called at most once per process.
     ///
     /// # Errors
     /// [`Error::Signals`] at a second call, or if the operating system refuses the handler.

@@ -129,7 +129,7 @@ pub enum Error {
         bytes: usize,
         /// Device address at which the buffer begins.
         address: u64,
-        /// Name of the requested item type.
+        /// Name of the item type as which the buffer was to be viewed: `u32`.
         item: &'static str,
     },
     /// A device address is not a multiple of the alignment of what is there.

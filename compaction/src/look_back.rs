@@ -74,7 +74,9 @@ impl States {
         self.words.len() - CONTROL_WORDS
     }
 
-    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. That number is
+    /// clamped to the range from 1 to the number of epochs. Also clears the rest of the header, such as the error
+    /// report. For tests.
     pub(crate) fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         let left = epochs_left.clamp(1, self.last_epoch);
         self.set_epoch(stream, self.last_epoch + 1 - left)

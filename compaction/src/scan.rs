@@ -53,9 +53,9 @@ const BLOCK_THREADS: u32 = 256;
 /// Bytes of consecutive items that a thread loads at once: one 16-byte vector. The vectors of a warp's 32 threads are a
 /// row of a tile.
 const LANE_BYTES: u32 = 16;
-/// Rows of a tile that each warp processes in `block-sums` and `raking`.
+/// Rows of a tile, of 32 vectors each, that each warp processes in `block-sums` and `raking`.
 const LEVEL_ROWS: u32 = 4;
-/// Rows of a tile that each warp processes in `look-back`.
+/// Rows of a tile, of 32 vectors each, that each warp processes in `look-back`.
 const LOOK_BACK_ROWS: u32 = 8;
 
 /// Returns the number of `look-back` blocks per multiprocessor to compile for. Several blocks hide the time in which

@@ -129,7 +129,8 @@ fn check_items(flags: usize, items: usize) -> Result<()> {
 pub(crate) struct KernelsByLayout(Mutex<Vec<(Layout, Arc<dyn Any + Send + Sync>)>>);
 
 impl KernelsByLayout {
-    /// Returns the kernels of type `M` for items of a size and alignment. At the first use, `load` compiles them.
+    /// Returns the kernels of type `M` for items of a size and alignment. At the first use, `load` compiles them. Its
+    /// error is returned but not kept, so that the next call tries again.
     pub(crate) fn get<M: Send + Sync + 'static>(
         &self,
         layout: Layout,

@@ -22,13 +22,13 @@ pyo3::create_exception!(
     "An error of loading, rendering or writing. Its text is one line: the object, the cause and the remedy."
 );
 
-/// Converts an error of the renderer into a Python exception.
+/// Converts an error of the renderer into a `RaysieveError` whose text is one line.
 fn exception(error: impl Into<raysieve::Error>) -> PyErr {
     RaysieveError::new_err(raysieve::scene::escaped(&error.into().to_string()))
 }
 
 /// Runs work of the renderer without the interpreter's lock, so that other Python threads continue. An error becomes a
-/// Python exception.
+/// `RaysieveError`.
 fn without_lock<T: Send, E: Into<raysieve::Error> + Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, E> + Send,

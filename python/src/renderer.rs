@@ -30,7 +30,9 @@ pub(crate) struct Renderer {
 
 #[pymethods]
 impl Renderer {
-    /// Creates a renderer of the scene as it is now.
+    /// Creates a renderer of the scene as it is now. `threads` is the number of threads on the CPU; `None` stands for
+    /// all hardware threads. Fails with `ValueError` for an unknown backend, strategy or layer, and with
+    /// `RaysieveError` if the backend cannot be used.
     #[new]
     fn new(
         py: Python<'_>,
@@ -65,19 +67,19 @@ impl Renderer {
         without_lock(py, || self.inner.advance())
     }
 
-    /// Fraction of the samples that is done, 0 to 1.
+    /// Returns the fraction of the samples that is done, 0 to 1.
     #[getter]
     fn progress(&self) -> f64 {
         self.inner.progress()
     }
 
-    /// Number of samples that every pixel has.
+    /// Returns the minimum number of samples of any pixel.
     #[getter]
     fn samples(&self) -> u32 {
         self.inner.samples_done().min_samples()
     }
 
-    /// Width and height of the film in pixels.
+    /// Returns the (width, height) of the film in pixels.
     #[getter]
     fn size(&self) -> (u32, u32) {
         self.scene.size
@@ -88,7 +90,7 @@ impl Renderer {
         self.inner.take_notes()
     }
 
-    /// Returns the film so far: three `f32` per pixel.
+    /// Returns the film so far, radiance in linear sRGB in W·sr⁻¹·m⁻²: three `f32` per pixel, rows from the top.
     fn film<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyByteArray>> {
         let picture = without_lock(py, || self.inner.picture())?;
         Ok(floats(
@@ -98,7 +100,7 @@ impl Renderer {
     }
 
     /// Returns the film so far as an image: three `u8` per pixel in sRGB, after an exposure in stops and a tone curve.
-    /// If one is `None`, it is that of the scene.
+    /// If one is `None`, it is that of the scene. Fails with `ValueError` for an unknown tone curve.
     fn image<'py>(
         &mut self,
         py: Python<'py>,
@@ -117,8 +119,8 @@ impl Renderer {
         Ok(PyByteArray::new(py, &rgb))
     }
 
-    /// Returns the requested layers by name: one or three `f32` per pixel. Omits the denoised image while its noise is
-    /// unknown.
+    /// Returns the requested layers by name: one or three `f32` per pixel, rows from the top. Omits the denoised image
+    /// while its noise is unknown, such as with fewer than two samples per pixel.
     fn layers<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let aovs = self.trace_aovs(py)?;
         let (width, height) = self.scene.size;
@@ -150,7 +152,9 @@ impl Renderer {
         serde_json::to_string(&stats).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// Writes the film as a PNG or an EXR with the layers, according to the extension of `path`.
+    /// Writes the film to `path`: as a PNG with the scene's exposure and tone curve, or as an EXR with the requested
+    /// layers. The extension selects the format. Fails with `RaysieveError` for another extension or a file of the
+    /// scene.
     fn save(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let aovs = self.trace_aovs(py)?;
         let look = Look {
@@ -179,7 +183,7 @@ impl Renderer {
     }
 }
 
-/// Parses the value of an argument; the exception names the argument.
+/// Parses the value of an argument. Fails with a `ValueError` that names the argument and the value.
 fn parse<T: FromStr<Err: ToString>>(argument: &str, value: &str) -> PyResult<T> {
     let wrong = |error: T::Err| {
         PyValueError::new_err(format!("{argument} {value:?}: {}", error.to_string()))
@@ -187,7 +191,7 @@ fn parse<T: FromStr<Err: ToString>>(argument: &str, value: &str) -> PyResult<T> 
     value.parse().map_err(wrong)
 }
 
-/// Returns the tone curve with this name.
+/// Returns the tone curve with this name. Fails with a `ValueError` that lists all names if there is none.
 fn tone_named(name: &str) -> PyResult<Tone> {
     let named = Tone::ALL.into_iter().find(|tone| tone.name() == name);
     named.ok_or_else(|| {
@@ -196,7 +200,7 @@ fn tone_named(name: &str) -> PyResult<Tone> {
     })
 }
 
-/// Returns numbers as bytes in the machine's order.
+/// Returns the bytes of numbers, each in the byte order of the machine.
 fn floats<'py>(py: Python<'py>, values: impl Iterator<Item = f32>) -> Bound<'py, PyByteArray> {
     let bytes: Vec<u8> = values.flat_map(f32::to_ne_bytes).collect();
     PyByteArray::new(py, &bytes)

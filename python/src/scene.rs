@@ -16,7 +16,9 @@ pub(crate) struct Scene {
 
 #[pymethods]
 impl Scene {
-    /// Loads a scene file or a model.
+    /// Loads a scene file or a model. `variant` is the name of a material variant, `camera` the name or number of a
+    /// camera, and `time` that of the animations in seconds. `None` stands for the file's default. Fails with
+    /// `RaysieveError` if the file cannot be read or is invalid.
     #[staticmethod]
     #[pyo3(signature = (path, variant, camera, time))]
     fn load(
@@ -36,7 +38,8 @@ impl Scene {
         Ok(Scene { inner })
     }
 
-    /// Reads a scene from the text of a scene file in RON.
+    /// Reads a scene from the text of a scene file in RON. `path` names the text in errors, and paths in the text are
+    /// relative to its folder; the file need not exist. Fails with `RaysieveError` if the text is invalid.
     #[staticmethod]
     fn parse(py: Python<'_>, text: &str, path: PathBuf) -> PyResult<Scene> {
         let inner = without_lock(py, || scene::Scene::parse(&path, text))?;
@@ -50,8 +53,11 @@ impl Scene {
         }
     }
 
-    /// Adds triangles: `positions` are the bytes of three `f32` per vertex, and `triangles` those of three `u32` per
-    /// triangle. Returns the number of triangles without an area, which are left out.
+    /// Adds triangles: `positions` are the bytes of three `f32` per vertex in metres, and `triangles` those of three
+    /// `u32` indices per triangle. Returns the number of triangles without an area, which are left out.
+    ///
+    /// Fails with `RaysieveError`, and adds nothing, if no material is named `material` or if an index or a position is
+    /// out of range.
     fn add_triangles(
         &mut self,
         positions: &[u8],
@@ -142,7 +148,7 @@ impl Scene {
 }
 
 impl Scene {
-    /// Changes settings, or none of them if one is out of range.
+    /// Changes settings. If one is out of range, changes none and fails with `RaysieveError`.
     fn change(&mut self, changes: SettingOverrides) -> PyResult<()> {
         let mut changed = self.inner.clone();
         changed.apply_overrides(&changes).map_err(exception)?;

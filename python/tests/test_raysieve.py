@@ -124,6 +124,8 @@ def test_a_callback_sees_progress_and_can_stop():
 
 
 def test_control_c_interrupts_a_render():
+    # Python leaves the signal ignored where the test was started in the background.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     timer.start()
     began = time.monotonic()

@@ -9,6 +9,8 @@
 mod anisotropic_table;
 mod sheen_table;
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use glam::{DVec2, DVec3, Vec3};
 use rayon::prelude::*;
 
@@ -223,7 +225,7 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
         let number = known.unwrap_or_else(|| {
             kinds.push(facets);
             starts.push(values.len() as u32);
-            values.extend(table(facets));
+            values.extend(cached_table(facets).iter());
             kinds.len() - 1
         });
         starts[number]
@@ -264,6 +266,33 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
         (metal || layered).then_some(Facets::Mirrors { correlated }),
         glass.then_some(Facets::Glass { correlated, ior }),
     )
+}
+
+/// Number of tables that the process keeps. A table has up to 93 kB.
+const MAX_CACHED: usize = 32;
+
+/// Returns a table, computed only if it is not among the [`MAX_CACHED`] last ones of the process: edits of a material
+/// and the frames of an animation need the same tables again.
+fn cached_table(facets: Facets) -> Arc<[f32]> {
+    static CACHE: Mutex<Vec<(Facets, Arc<[f32]>)>> = Mutex::new(Vec::new());
+    let lock = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = |cache: &[(Facets, Arc<[f32]>)]| {
+        let found = cache.iter().find(|(kind, _)| *kind == facets);
+        found.map(|(_, table)| table.clone())
+    };
+    if let Some(table) = known(&lock()) {
+        return table;
+    }
+    // Without the lock, because a thread that waits for rows may begin to load another scene.
+    let computed: Arc<[f32]> = table(facets).into();
+    let mut cache = lock();
+    if known(&cache).is_none() {
+        if cache.len() == MAX_CACHED {
+            cache.remove(0);
+        }
+        cache.push((facets, computed.clone()));
+    }
+    computed
 }
 
 /// Computes one table, its rows in parallel.

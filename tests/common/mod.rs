@@ -5,7 +5,12 @@ pub(crate) mod blocks;
 #[path = "paths.rs"]
 mod paths;
 
-use std::{fs, mem::discriminant, path::PathBuf, sync::Arc};
+use std::{
+    fs,
+    mem::discriminant,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use glam::{Vec2, Vec3};
 use raysieve::{
@@ -26,8 +31,14 @@ pub(crate) fn file(path: &str) -> PathBuf {
     paths::root().join(path)
 }
 
-/// Returns every scene that ships or has a golden image, sorted by path.
+/// Returns every scene that ships or has a golden image, sorted by path. Each is loaded once per test program.
 pub(crate) fn scenes() -> Vec<Scene> {
+    static LOADED: OnceLock<Vec<Scene>> = OnceLock::new();
+    LOADED.get_or_init(load_scenes).clone()
+}
+
+/// Loads the scenes of [`scenes`].
+fn load_scenes() -> Vec<Scene> {
     let entries = ["scenes", "tests/scenes"]
         .into_iter()
         .filter_map(|folder| fs::read_dir(file(folder)).ok())

@@ -7,8 +7,11 @@ use crate::{Seen, Shelf, common::Random, glass, gold, metal, rough};
 
 /// Numbers of bins of equal area on the sphere, along an axis and around it.
 const BINS: (usize, usize) = (20, 24);
-/// Number of quadrature steps per bin, along the axis and around it.
-const STEPS: usize = 32;
+/// Numbers of quadrature steps per bin, along the axis and around it: a finer one is used while the integral differs
+/// from that of the one before by more than [`MAX_QUADRATURE_ERROR`].
+const STEPS: [usize; 3] = [8, 16, 32];
+/// Largest accepted difference of a bin's integral between two numbers of quadrature steps, in samples.
+const MAX_QUADRATURE_ERROR: f64 = 0.1;
 /// Number of sampled directions per test.
 const SAMPLES: u32 = 1 << 17;
 /// Smallest expected number of samples of a bin of its own; bins that expect fewer are merged.
@@ -163,12 +166,26 @@ fn bin(seen: &Seen, direction: Vec3) -> usize {
 
 /// Returns the integral of the density over a bin.
 fn mass(seen: &Seen, bin: usize) -> f64 {
+    let mut mass = f64::INFINITY;
+    for steps in STEPS {
+        let finer = mass_of_steps(seen, bin, steps);
+        let difference = f64::from(SAMPLES) * (finer - mass).abs();
+        mass = finer;
+        if difference <= MAX_QUADRATURE_ERROR {
+            break;
+        }
+    }
+    mass
+}
+
+/// Returns the integral of the density over a bin by a midpoint rule with this number of steps per dimension.
+fn mass_of_steps(seen: &Seen, bin: usize, steps: usize) -> f64 {
     let frame = frame(seen).map(Vec3::as_dvec3);
     let (along, around) = ((bin / BINS.1) as f64, (bin % BINS.1) as f64);
     let mut sum = 0.0;
-    for i in 0..STEPS {
-        for j in 0..STEPS {
-            let inside = |step: usize| (step as f64 + 0.5) / STEPS as f64;
+    for i in 0..steps {
+        for j in 0..steps {
+            let inside = |step: usize| (step as f64 + 0.5) / steps as f64;
             let height = (along + inside(i)) / BINS.0 as f64 * 2.0 - 1.0;
             let angle = ((around + inside(j)) / BINS.1 as f64 - 0.5) * std::f64::consts::TAU;
             let radius = (1.0 - height * height).sqrt();
@@ -178,5 +195,5 @@ fn mass(seen: &Seen, bin: usize) -> f64 {
         }
     }
     let area = 4.0 * std::f64::consts::PI / (BINS.0 * BINS.1) as f64;
-    sum / (STEPS * STEPS) as f64 * area
+    sum / (steps * steps) as f64 * area
 }

@@ -180,11 +180,14 @@ pub(crate) enum Engine {
 
 impl Farm {
     /// Loads the scene at `path` with the options of the command line.
+    ///
+    /// # Errors
+    /// If the scene cannot be read or is invalid, or if a setting is out of range.
     pub(crate) fn load_scene(&self, path: &Path) -> Result<Scene, Error> {
         self.settings.load(path, &self.model.options(), self.spp)
     }
 
-    /// Returns the files that the options name, besides the scene.
+    /// Returns the paths of the files that the options add to the scene: the environment map of `--env`, if any.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.model
             .options()

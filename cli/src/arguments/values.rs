@@ -268,7 +268,7 @@ fn duration(text: &str) -> Option<Duration> {
 
 /// Minimum value of `--every` and `--keep-every`.
 pub(super) const MIN_INTERVAL: Duration = Duration::from_millis(1);
-/// Minimum value of `--timeout`. A busy machine can delay a working GPU by this much.
+/// Minimum value of `--timeout`, after which a GPU counts as hung. A busy machine can delay a working GPU by this much.
 pub(super) const MIN_TIMEOUT: Duration = Duration::from_millis(100);
 /// Minimum value of `--time-limit`, because Slurm's limits are whole seconds.
 pub(super) const MIN_TIME_LIMIT: Duration = Duration::from_secs(1);

@@ -175,7 +175,8 @@ impl Comparison {
             .push(format!("{file} does not contain {what}: not compared"));
     }
 
-    /// Returns the comparison as a Markdown table with a heading that names the baseline's file.
+    /// Returns the comparison as Markdown: a heading that names the baseline's file `path`, a table with times in
+    /// milliseconds, and the remarks.
     pub(super) fn table(&self, path: &Path) -> String {
         let head = [
             ("scene", Align::Left),

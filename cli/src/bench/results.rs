@@ -174,7 +174,7 @@ impl SceneResults {
     }
 
     /// Returns an error message if a text has control characters, if there is no strategy, or if [`Timing::check`]
-    /// rejects one.
+    /// rejects one. Also if the squared error is negative, not a number, or at least 10³⁰.
     fn check(&self) -> Result<(), String> {
         let names = self.strategies.iter().map(|timing| &timing.strategy);
         let words = [

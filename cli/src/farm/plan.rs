@@ -100,8 +100,9 @@ impl Plan {
     /// Creates the plan that the command line describes, for the scene at `path`. Reads the scene, but writes no files.
     ///
     /// # Errors
-    /// If the scene is invalid, the image would overwrite it, or there are more parts than samples per pixel. Also if a
-    /// path cannot be used in scripts or containers.
+    /// If the scene cannot be loaded, the image would overwrite one of its files, or there are more parts than samples
+    /// per pixel. Also if a path or option cannot be used in scripts or containers, or if Kubernetes lacks `--image` or
+    /// `--claim`.
     pub(super) fn new(arguments: &Farm, path: &Path) -> Result<Plan, Error> {
         let scene = arguments.load_scene(path)?;
         output::check_apart(&arguments.output, &scene)?;

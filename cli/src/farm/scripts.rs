@@ -311,6 +311,9 @@ exit \"$code\"
 const MAX_RESTARTS: u32 = 5;
 
 /// Returns the script for the jobs of one level of merging.
+///
+/// # Errors
+/// Those of [`set_merge`].
 fn merge_script(plan: &Plan, folder: &Folder, level: Level) -> Result<Script, Error> {
     let stem = level.stem();
     let (options, job, what) = if level.is_last() {
@@ -348,8 +351,8 @@ exec \"$@\"
     })
 }
 
-/// Returns the `#SBATCH` lines of a script: common options, `options`, and those of `--sbatch`, `--partition` and
-/// `--account`. `suffix` is appended to the name of the job.
+/// Returns the `#SBATCH` lines of a script, one per option: common ones, then `options`, such as `--array=0-9`, then
+/// those of `--partition`, `--account` and `--sbatch`. `suffix` is appended to the name of the job. Never fails.
 fn sbatch_lines(
     plan: &Plan,
     folder: &Folder,

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::signals::Signals;
 
-/// Submits jobs that render the parts `missing`, and jobs that merge all parts afterwards. Returns the submitted jobs,
-/// or `None` if SIGINT, SIGTERM or SIGHUP arrived.
+/// Submits jobs that render the parts `missing`, and jobs that merge all parts afterwards. The numbers in `missing` are
+/// ascending and counted from 0. Returns the submitted jobs, or `None` if SIGINT, SIGTERM or SIGHUP arrived.
 ///
 /// After a signal or an error, the jobs submitted so far are cancelled. If that fails too, the error contains the
 /// scancel command to run by hand.
@@ -68,7 +68,7 @@ struct Submission<'a> {
 
 impl Submission<'_> {
     /// Submits jobs for the parts `missing` and for all merges. Returns `false` if a signal interrupted the submission.
-    /// The caller must then cancel the jobs submitted so far.
+    /// After that or an error, the caller must cancel the jobs submitted so far.
     fn submit_all(&mut self, plan: &Plan, missing: &[u32]) -> Result<bool, Error> {
         if !self.submit_arrays("part.sh", "", missing, &[])? {
             return Ok(false);

@@ -40,7 +40,8 @@ pub struct PeerCopy<T: Shared> {
     /// The buffer on the destination GPU. It is not allocated from a memory pool, so that the source GPU gets access to
     /// this buffer alone.
     items: ManuallyDrop<CudaSlice<T>>,
-    /// The number of items of the last [`post`](PeerCopy::post), whose copy may still be running; 0 before the first one.
+    /// The number of items of the last [`post`](PeerCopy::post), whose copy may still be running; 0 before the first
+    /// one.
     posted: usize,
     /// The event that completes when the last post's copy has finished.
     arrived: CudaEvent,
@@ -165,8 +166,8 @@ impl<T: Shared> PeerCopy<T> {
         Ok(())
     }
 
-    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does not
-    /// wait.
+    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does
+    /// not wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, PeerCopy};
@@ -244,8 +245,8 @@ impl<T: Shared> Drop for PeerCopy<T> {
     }
 }
 
-/// Enables direct writes from one GPU into another's memory, if the hardware supports them. Otherwise the driver copies
-/// through the host.
+/// Enables direct writes from the GPU of `from` into memory of the GPU of `to`, if the hardware supports them.
+/// Otherwise the driver copies through the host.
 fn enable_peer_access(from: &Arc<CudaContext>, to: &Arc<CudaContext>) {
     if from == to || from.bind_to_thread().is_err() {
         return;

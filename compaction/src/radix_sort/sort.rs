@@ -185,8 +185,8 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
 
     /// Enqueues a sort that writes the sorted keys to `out`. Equal keys keep their order.
     ///
-    /// A device count larger than `keys` is clamped, and [`Workspace::check`] reports it. Entries of `out` behind the
-    /// result keep their values.
+    /// `out` must have room for `count` keys, or for as many as `keys` if the count is in device memory. Entries behind
+    /// the result keep their values. A device count larger than `keys` is clamped, and [`Workspace::check`] reports it.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, radix_sort::{Order, RadixSort, Strategy, Workspace}};
@@ -234,7 +234,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     }
 
     /// Enqueues a sort that writes the sorted keys to `keys_out`, and each key's value to the same index of
-    /// `values_out`. A value has 4 or 8 bytes; another size does not compile.
+    /// `values_out`. Otherwise like [`keys`](Self::keys). A value has 4 or 8 bytes; another size does not compile.
     ///
     /// ```no_run
     /// use compaction::{Count, cuda, radix_sort::{Order, RadixSort, Strategy, Workspace}};

@@ -182,7 +182,8 @@ impl<K: Key, V> Workspace<K, V> {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of keys; the
-    /// sort then processed all keys of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
+    /// sort then processed all keys of the buffer. Otherwise returns the errors of
+    /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         let tables = &mut self.memory.tables;
         tables.onesweep.check_overrun(stream, "radix_sort")?;
@@ -234,7 +235,8 @@ impl<K: Key, V> Workspace<K, V> {
         self.memory.hand_over(handover)
     }
 
-    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. For tests.
+    /// Sets the launch counters (epochs) so that they wrap around after `epochs_left` more launches. That number is
+    /// clamped to the range from 1 to the number of epochs. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         let tables = &mut self.memory.tables;

@@ -20,12 +20,13 @@ pub(super) fn declare<T: Item>(source: Source) -> Source {
     source.kernel::<LookBack<T>>("scan_look_ahead")
 }
 
-/// The loaded kernel `scan_look_ahead`, launched with one persistent block per multiprocessor.
+/// The loaded kernel `scan_look_ahead` for long inputs aligned to 16 bytes, launched with one persistent block per
+/// multiprocessor.
 #[derive(Debug)]
 pub(super) struct LookAhead<T: Item> {
     kernel: Kernel<LookBack<T>>,
     blocks: u32,
-    /// Number of tiles of an input from which this kernel is used instead of `scan_look_back`.
+    /// Number of tiles from which an input aligned to 16 bytes uses this kernel instead of `scan_look_back`.
     pub(super) from_tiles: usize,
 }
 

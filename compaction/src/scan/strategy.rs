@@ -53,9 +53,9 @@ pub enum Strategy {
     /// Decoupled Look-back", 2016.) Floating-point sums use a tree that depends on the length alone, not on the
     /// progress of other blocks.
     ///
-    /// On GPUs of compute capability 9.0 or later, inputs of 32 MiB or more use persistent blocks instead. Each has
-    /// separate warps for the steps of a tile ("decoupled look-ahead" in NVIDIA's CCCL, 2025). The result has the same
-    /// bits.
+    /// On GPUs of compute capability 9.0 or later, inputs of 32 MiB or more that are aligned to 16 bytes use persistent
+    /// blocks instead. Each has separate warps for the steps of a tile ("decoupled look-ahead" in NVIDIA's CCCL, 2025).
+    /// The result has the same bits.
     #[default]
     LookBack,
 }

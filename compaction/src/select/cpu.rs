@@ -23,7 +23,7 @@ const CHUNK_ITEMS: usize = 2 * TILE_ITEMS as usize;
 /// wait for each other.
 const ORDERED_CHUNK_ITEMS: usize = 8 * TILE_ITEMS as usize;
 
-/// Defines the operation: yields the items whose flag is nonzero, in order.
+/// Defines the operation: yields the items whose flag is nonzero, in order, until the items or the flags end.
 ///
 /// ```
 /// use compaction::select::cpu::specification;
@@ -248,8 +248,8 @@ fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     end
 }
 
-/// Selects by hole filling and returns the number k of survivors. Survivors among the first k indices keep their index;
-/// each hole between them gets the last survivor that is left.
+/// Selects by hole filling: writes the survivors to `out`, which must have room for them, and returns their number k.
+/// Survivors among the first k indices keep their index; each hole between them gets the last survivor that is left.
 fn fill_holes<T: Copy>(flags: &[u8], values: &impl Values<T>, out: &mut [T]) -> usize {
     let kept = count(flags);
     let fillers = (kept..flags.len()).rev().filter(|&place| flags[place] != 0);

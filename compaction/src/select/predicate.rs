@@ -96,7 +96,8 @@ impl Predicate {
         }
     }
 
-    /// Returns whether the text contains the word `keep`.
+    /// Returns whether the text contains the word `keep`. If not, it cannot define the predicate's function, and is not
+    /// compiled.
     fn names_keep(&self) -> bool {
         let is_in_word = |c: char| c.is_alphanumeric() || c == '_';
         self.text

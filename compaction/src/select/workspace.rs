@@ -160,7 +160,8 @@ impl Workspace {
         self.dummy_count.hand_over(handover)
     }
 
-    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. That number is
+    /// clamped to the range from 1 to the number of epochs. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)
@@ -197,7 +198,8 @@ impl Workspace {
     /// # Errors
     ///
     /// Returns [`Error::CountTooLarge`](crate::Error::CountTooLarge) if a device count exceeded the number of items;
-    /// the call then processed all items of the buffer. Otherwise returns the errors of [`cuda::download`](crate::cuda::download).
+    /// the call then processed all items of the buffer. Otherwise returns the errors of
+    /// [`cuda::download`](crate::cuda::download).
     pub fn check(&mut self, stream: &Arc<CudaStream>) -> Result<()> {
         self.states.check_overrun(stream, "select")
     }
@@ -251,8 +253,8 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with
-    /// counts of type `W` can process with this workspace.
+    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy`
+    /// with counts of type `W` can process with this workspace.
     pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> usize {
         let whole = scratch_words(strategy, self.capacity);
         let room = if self.scratch.len() >= whole {

@@ -73,7 +73,8 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Defines the operation: returns, for each column, the items whose flag is nonzero, in order.
+/// Defines the operation: returns, for each column, the items whose flag is nonzero, in order, until the column's items
+/// or the flags end.
 ///
 /// ```
 /// use compaction::select_columns::cpu::specification;

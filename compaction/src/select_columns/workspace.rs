@@ -179,7 +179,8 @@ impl Workspace {
         self.dummy_count.hand_over(handover)
     }
 
-    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. For tests.
+    /// Sets the launch counter (epoch) so that it wraps around after `epochs_left` more launches. That number is
+    /// clamped to the range from 1 to the number of epochs. For tests.
     #[doc(hidden)]
     pub fn age(&mut self, stream: &Arc<CudaStream>, epochs_left: u32) -> Result<()> {
         self.states.age(stream, epochs_left)

@@ -76,9 +76,9 @@ impl Overlay {
         );
     }
 
-    /// Draws a graph of `rate_history` (rays per second, the newest last), scaled from 0 to its peak, below a heading
-    /// with the peak. A point stands for at least a tenth of a second of rendering. Fewer than 100 points are
-    /// right-aligned.
+    /// Draws a graph of `rate_history` (rays per second, at most 100 values, the newest last), scaled from 0 to its
+    /// peak, below a heading with the peak. A point stands for at least a tenth of a second of rendering. Fewer than
+    /// 100 points are right-aligned.
     pub(super) fn graph(&mut self, canvas: &mut Canvas<'_>, area: Area, rate_history: &[f32]) {
         let heading = Area {
             height: self.line_height(),

@@ -123,7 +123,8 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    /// Blends a colour over an area whose corners are rounded with this radius in pixels; `opacity` is in 0..=1.
+    /// Blends a colour over an area with rounded corners; `opacity` is in 0..=1. The radius is in pixels, at most half
+    /// the area's shorter side.
     pub(super) fn panel(&mut self, area: Area, radius: i32, colour: Colour, opacity: f32) {
         let flat = Area {
             y: area.y + radius,
@@ -303,8 +304,8 @@ struct Glyph {
 static FONT: &[u8] = include_bytes!("../../assets/DejaVuSansMono.ttf");
 
 impl TypeFace {
-    /// Loads the font at this scale. Chooses its size so that a character is a whole number of pixels wide, which keeps
-    /// text crisp and aligned.
+    /// Loads the font at this scale; at scale 1, a character cell has 7 × 15 pixels. Chooses its size so that a
+    /// character is a whole number of pixels wide, which keeps text crisp and aligned.
     pub(super) fn new(scale: f32) -> Self {
         let font = FontRef::try_from_slice(FONT).expect("the font in the program is a font");
         let cell_width = (7.0 * scale).round().max(1.0);

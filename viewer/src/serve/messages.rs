@@ -41,10 +41,11 @@ pub(super) enum ViewerRequest {
     /// Moves camera and target to the right, up and forward, in seconds of flight; see
     /// [`Motion::Fly`](crate::session::Motion::Fly).
     Fly(f32, f32, f32),
-    /// Focuses a camera with a lens on the surface in a pixel, given by column and row from 0 at the upper left.
+    /// Focuses a camera with a lens on the surface in a pixel, given by column and row from 0 at the upper left. If
+    /// that is not possible, a message to all viewers says why.
     Focus(u32, u32),
-    /// Displays the path of a pixel's last sample to all viewers. The pixel is given by column and row from 0 at the
-    /// upper left.
+    /// Displays the path of a pixel's last sample to all viewers, or a message if the pixel is outside the picture. The
+    /// pixel is given by column and row from 0 at the upper left.
     Inspect(u32, u32),
     /// Asks for the description of a pixel, given by column and row from 0 at the upper left. The description follows,
     /// unless the pixel is outside the picture, or another viewer asks for a description at the same time.

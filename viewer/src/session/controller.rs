@@ -386,7 +386,8 @@ impl Session {
         self.gesture = None;
     }
 
-    /// Records an undo step, unless `gesture` continues the last one.
+    /// Records `before`, the state before a change, as an undo step, unless the change continues the last gesture.
+    /// Drops the oldest step if there are `MAX_UNDO_STEPS` already.
     fn record_step(&mut self, gesture: Gesture, before: Step) {
         let now = Instant::now();
         let goes_on =

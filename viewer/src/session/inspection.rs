@@ -241,7 +241,7 @@ fn pixel_info(
     })
 }
 
-/// Returns the object and the material that a path hits first, as text.
+/// Returns, as text, the material, instance and primitive that a path hits first, or that it hits only the background.
 fn surface_text(record: &PathRecord) -> String {
     let Some(hit) = record
         .vertices

@@ -357,7 +357,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         Ok(())
     }
 
-    /// Returns the sample count of each pixel if frames contain them, and `None` otherwise.
+    /// Returns the sample count of each pixel, row by row from the top; `None` unless the samples debug view is
+    /// displayed.
     fn sample_counts(&mut self) -> Result<Option<Vec<u32>>, Error> {
         let counts = self.counts.then(|| self.renderer.sample_counts());
         Ok(counts.transpose()?)

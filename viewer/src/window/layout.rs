@@ -66,9 +66,9 @@ const FULL_LINES: i32 = 16;
 /// The space that figures take, in pixels.
 #[derive(Clone, Copy)]
 struct Room {
-    /// Width of the panel.
+    /// Width of the panel beside the picture.
     panel: i32,
-    /// Height of a strip with a few figures.
+    /// Height of the strip with a few figures below the picture.
     strip: i32,
 }
 
@@ -87,7 +87,8 @@ impl Room {
 }
 
 impl Layout {
-    /// Divides a window between a picture and its figures. Window and picture are given by width and height in pixels.
+    /// Divides a window between a picture and its figures as `placement` describes. The window's width and height are
+    /// in physical pixels, the picture's in its own. `overlay` measures `figures`, whose `detail` is ignored.
     pub(super) fn new(
         overlay: &Overlay,
         window: (u32, u32),

@@ -146,7 +146,8 @@ impl View {
         self.path.take().is_some()
     }
 
-    /// Returns column and row of the pixel whose path is displayed, if the picture still has the size `size`.
+    /// Returns column and row of the pixel whose path is displayed; `None` if there is none, or if `size` is not the
+    /// size of the picture in which the path was requested.
     pub(super) fn path_pixel(&self, size: (u32, u32)) -> Option<(u32, u32)> {
         let path = self
             .path
@@ -216,7 +217,8 @@ impl View {
         self.say(format!("text size {:.0} %", 100.0 * self.text_scale), false);
     }
 
-    /// Magnifies the picture by `factor` about a position in window pixels, or shrinks it, at most to its fitted size.
+    /// Magnifies the picture by `factor` about a position in window pixels. A factor below 1 shrinks it, at most to its
+    /// fitted size.
     pub(super) fn magnify(&mut self, factor: f64, at: (f64, f64)) {
         let max_width = self.overlay.max_pixel_width();
         self.change_zoom(|fitted, zoom| fitted.zoomed(zoom, factor, max_width, at));
@@ -242,12 +244,13 @@ impl View {
         self.zoom = Zoom::default();
     }
 
-    /// Describes the pixel in this column and row; `None` describes none.
+    /// Displays the description of the picture's pixel in this column and row, from 0 at the upper left; `None`
+    /// displays none.
     pub(super) fn describe_pixel(&mut self, pixel: Option<(u32, u32)>) {
         self.pixel = pixel;
     }
 
-    /// Uses the answer about a pixel in its description.
+    /// Stores the session's answer about a pixel, for the description of that pixel.
     pub(super) fn set_pixel_info(&mut self, info: PixelInfo) {
         self.pixel_info = Some(info);
     }
@@ -285,8 +288,9 @@ impl View {
         self.message.as_ref().map(|message| message.until)
     }
 
-    /// Draws the content into `rgba`, the bytes of `size` pixels (width, height); `scale` is the number of physical
-    /// pixels per logical pixel. Removes the inspected path if the session's camera or scene has changed.
+    /// Draws the picture, the figures and all panels into `rgba`, the RGBA bytes of `size` physical pixels (width,
+    /// height); `scale` is the number of physical pixels per logical pixel. Removes the inspected path and the answer
+    /// about a pixel if the session's camera or scene has changed.
     pub(super) fn draw(
         &mut self,
         rgba: &mut [u8],

@@ -244,7 +244,8 @@ impl Viewer {
         session::action(chord, self.session.is_flying())
     }
 
-    /// Handles the release of a key: ends the movement of the camera that the key causes in fly mode, if any.
+    /// Handles the release of a key, named as in the table of controls: ends the movement of the camera that the key
+    /// causes in fly mode, if any.
     pub(super) fn release(&mut self, chord: &str) {
         if let Some(Action::Fly(direction)) = session::action(chord, true) {
             self.held_directions.retain(|(down, _)| *down != direction);
