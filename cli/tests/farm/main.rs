@@ -24,5 +24,8 @@ fn main() {
     kubernetes::add(&mut trials);
     faults::add(&mut trials);
     submission::add(&mut trials);
-    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+    let mut arguments = Arguments::from_args();
+    // Most of the time a test waits for a program.
+    arguments.test_threads.get_or_insert(4);
+    libtest_mimic::run(&arguments, trials).exit()
 }

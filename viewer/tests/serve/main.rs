@@ -28,5 +28,8 @@ fn main() {
     browser::add(&mut trials);
     gpus::add(&mut trials);
 
-    libtest_mimic::run(&Arguments::from_args(), trials).exit()
+    let mut arguments = Arguments::from_args();
+    // Half of the time a test waits for the page.
+    arguments.test_threads.get_or_insert(4);
+    libtest_mimic::run(&arguments, trials).exit()
 }
