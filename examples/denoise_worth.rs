@@ -1,8 +1,9 @@
 //! Prints the benefit and the cost of denoising as a Markdown table: `cargo run --release --example denoise_worth --
 //! [--backend cuda] [--size WxH] [--reference N] [SCENE...]`.
 //!
-//! For each scene and number of samples it prints the errors of the image and of the denoised image, both against a
-//! reference of another seed, and the time of the stage. Error is `noise::mean_difference`. Squared error
+//! For each scene and number of samples it prints the errors of the image, of the denoised image, and of the image
+//! denoised by Open Image Denoise where that is installed. All are against a reference of another seed. The time is that
+//! of the stage, or of the process of Open Image Denoise. Error is `noise::mean_difference`. Squared error
 //! is `picture::relative_squared_error`. FLIP is the mean perceptual difference (Andersson et al. 2020) with the
 //! scene's exposure and tone curve.
 
@@ -12,12 +13,15 @@ use clap::Parser;
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip};
 use raysieve::{
     adaptive::noise_estimate::mean_difference,
+    inspect::aovs::Aovs,
     picture::{Picture, relative_squared_error, tone},
     render::{
+        oidn::{GUIDES, Oidn},
         output::{Look, write_png},
         renderer::{BackendChoice, Renderer, Settings},
     },
     scene::Scene,
+    stages::Preview,
 };
 
 /// Compares denoised images with the originals
@@ -60,10 +64,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         backend: arguments.backend.clone(),
         ..Settings::default()
     };
-    println!(
-        "| scene | samples | error % | denoised | squared | denoised | FLIP | denoised | denoise ms | min to max |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    let oidn = Oidn::find().map_err(|error| eprintln!("skipped: {}", error.line()));
+    println!("| scene | samples | denoiser | error % | squared | FLIP | ms | min to max |");
+    println!("|---|---:|---|---:|---:|---:|---:|---|");
     for path in &arguments.scenes {
         let mut scene = Scene::load(path)?;
         scene.set_size(size);
@@ -72,32 +75,41 @@ fn main() -> Result<(), Box<dyn Error>> {
         for &spp in &arguments.spp {
             let mut renderer = render(&mut scene, spp, 2, &settings)?;
             let picture = renderer.picture()?;
-            let mut times = Vec::new();
-            let mut preview = picture.clone();
-            for _ in 0..arguments.rounds.max(1) {
-                let made = renderer
-                    .preview()?
-                    .ok_or("a denoised image needs two samples")?;
-                times.push(made.milliseconds);
-                preview = made.picture;
+            let rounds = 0..arguments.rounds.max(1);
+            let own = rounds.clone().map(|_| {
+                let preview = renderer.preview()?;
+                preview.ok_or_else(|| "a denoised image needs two samples".into())
+            });
+            let own = own.collect::<Result<Vec<Preview>, Box<dyn Error>>>()?;
+            let by_oidn = match &oidn {
+                Ok(oidn) => {
+                    let guides = Aovs::trace(&scene, renderer.trees(), &GUIDES)?;
+                    let denoised = rounds.map(|_| oidn.denoise(&picture, &guides));
+                    denoised.collect::<Result<Vec<Preview>, _>>()?
+                }
+                Err(()) => Vec::new(),
+            };
+            let plain = Preview {
+                picture: picture.clone(),
+                milliseconds: 0.0,
+            };
+            for (denoiser, previews) in [("none", &vec![plain]), ("own", &own), ("oidn", &by_oidn)]
+            {
+                let Some(Preview { picture, .. }) = previews.last() else {
+                    continue;
+                };
+                let mut times: Vec<f64> = previews.iter().map(|one| one.milliseconds).collect();
+                times.sort_by(f64::total_cmp);
+                println!(
+                    "| {name} | {spp} | {denoiser} | {:.2} | {:.5} | {:.4} | {:.3} | {:.3} to {:.3} |",
+                    100.0 * mean_difference(picture, &truth),
+                    relative_squared_error(picture, &truth),
+                    seen_error(picture, &truth, &scene),
+                    times[times.len() / 2],
+                    times[0],
+                    times[times.len() - 1],
+                );
             }
-            times.sort_by(f64::total_cmp);
-            let pair = |measure: &dyn Fn(&Picture) -> f64| (measure(&picture), measure(&preview));
-            let error = pair(&|one| 100.0 * mean_difference(one, &truth));
-            let squared = pair(&|one| relative_squared_error(one, &truth));
-            let seen = pair(&|one| seen_error(one, &truth, &scene));
-            println!(
-                "| {name} | {spp} | {:.2} | {:.2} | {:.5} | {:.5} | {:.4} | {:.4} | {:.3} | {:.3} to {:.3} |",
-                error.0,
-                error.1,
-                squared.0,
-                squared.1,
-                seen.0,
-                seen.1,
-                times[times.len() / 2],
-                times[0],
-                times[times.len() - 1],
-            );
             if let Some(folder) = &arguments.keep {
                 let look = Look {
                     exposure_stops: scene.exposure_stops,
@@ -107,7 +119,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let stats = renderer.stats();
                 let file = |what: &str| folder.join(format!("{name}-{spp}-{what}.png"));
                 write_png(&file("picture"), &picture, &stats, look, &|_, _| {})?;
-                write_png(&file("preview"), &preview, &stats, look, &|_, _| {})?;
+                for (what, previews) in [("preview", &own), ("oidn", &by_oidn)] {
+                    if let Some(preview) = previews.last() {
+                        write_png(&file(what), &preview.picture, &stats, look, &|_, _| {})?;
+                    }
+                }
             }
         }
     }

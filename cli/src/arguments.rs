@@ -17,29 +17,30 @@ mod scene;
 mod usage;
 mod values;
 mod verify;
+mod words;
 
 use std::{
+    env,
     io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use crate::{check_output, error::Error, headless::with_reading_line, tev::DEFAULT_ADDRESS};
-use clap::{
-    Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, parser::ValueSource,
-};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use raysieve::inspect::debug_view::DebugView;
 use raysieve::{
     inspect::aovs::Aov,
     render::{
         memory_use::MemoryUse,
+        oidn::Oidn,
         output::{Look, PictureFormat},
         part::Samples,
         region::Region,
         renderer::{BackendChoice, Renderer},
     },
 };
-use raysieve_scene::{Background, EnvironmentFile, LoadOptions, Scene, SceneLoader, memory};
+use raysieve_scene::{Background, LoadOptions, Scene, SceneLoader, memory};
 use raysieve_viewer::Address;
 #[cfg(any(feature = "window", feature = "serve"))]
 use raysieve_viewer::session::ViewOptions;
@@ -57,14 +58,14 @@ pub(crate) use self::{
 use self::{
     machine::Machine,
     model::{FrameArguments, ModelArguments},
-    output::LookArguments,
+    output::{Denoiser, LookArguments},
     scene::{SampleRange, SceneArguments, check_hash},
     usage::usage_message,
     values::{
-        MIN_INTERVAL, debug_view, duration_from, environment_text, host_and_port, new_scene_path,
-        noise, part_path, picture_path, reference_path, region, sample_range, scene_hash,
-        scene_path, stats_path,
+        MIN_INTERVAL, debug_view, duration_from, host_and_port, new_scene_path, noise, part_path,
+        picture_path, reference_path, region, sample_range, scene_hash, scene_path, stats_path,
     },
+    words::{given_options, with_denoiser, with_negative_numbers},
 };
 
 /// Renders a scene by wavefront path tracing, live in a window or into an image file.
@@ -169,10 +170,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so; not allowed with an
-    /// .exr, which can contain the preview as a layer (--layers denoised)
-    #[arg(long, help_heading = "Output")]
-    denoise: bool,
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as a
+    /// layer with --layers denoised. `--denoise oidn` denoises the PNG or the layer by Intel's Open Image Denoise instead,
+    /// if it is installed; implies --headless [default: no denoising]
+    #[arg(long, value_name = "DENOISER", num_args = 0..=1, require_equals = true, default_missing_value = "own",
+        help_heading = "Output")]
+    denoise: Option<Denoiser>,
 
     /// Render only this region, given by the column and the row of its upper left pixel and its size in pixels, such as
     /// --crop 64,32,256x128. Its pixels equal those of the whole image. A .png contains only the region; an .exr has it
@@ -245,7 +248,7 @@ pub(crate) fn command() -> clap::Command {
 /// # Errors
 /// [`Error::Usage`] with a message on one line, or [`Error::Write`] if the help or the version cannot be printed.
 pub(crate) fn read() -> Result<Option<Arguments>, Error> {
-    let matches = command().try_get_matches();
+    let matches = command().try_get_matches_from(with_denoiser(env::args_os()));
     let arguments = matches.and_then(|matches| {
         let mut arguments = Arguments::from_arg_matches(&matches)?;
         if let (Some(Command::Farm(farm)), Some(("farm", given))) =
@@ -267,40 +270,6 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
     }
 }
 
-/// Lets an option take negative numbers, so that its parser states which values it expects.
-fn with_negative_numbers(option: Arg) -> Arg {
-    let takes_value = option.get_action().takes_values() && !option.is_positional();
-    option.allow_negative_numbers(takes_value)
-}
-
-/// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
-/// `64x64`. Paths in them are absolute.
-///
-/// `farm` repeats the options of [`Machine`] and [`ModelArguments`] in the commands that render its parts. It refuses
-/// the options of these groups and of [`SceneArguments`] without a scene.
-fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
-    let group = Group::augment_args(clap::Command::new("group"));
-    let mut words = Vec::new();
-    for option in group.get_arguments() {
-        let (id, name) = (option.get_id().as_str(), option.get_long());
-        if let Some(name) = name
-            && matches.value_source(id) == Some(ValueSource::CommandLine)
-        {
-            words.push(format!("--{name}"));
-            if !option.get_action().takes_values() {
-                continue;
-            }
-            if let Ok(Some(environment)) = matches.try_get_one::<EnvironmentFile>(id) {
-                words.push(environment_text(environment));
-                continue;
-            }
-            let values = matches.get_raw(id).into_iter().flatten();
-            words.extend(values.map(|value| value.to_string_lossy().into_owned()));
-        }
-    }
-    words
-}
-
 /// Parses words that [`given_options`] returned for [`ModelArguments`], and returns the choices that they make.
 ///
 /// # Errors
@@ -319,11 +288,16 @@ impl Arguments {
     /// Returns [`Error::Usage`] for combinations of options that clap's attributes cannot rule out.
     fn check(&self) -> Result<(), Error> {
         let is_picture = self.command.is_none() && self.serve.is_none() && self.writes_picture();
-        if is_picture && self.denoise && self.debug_view != DebugView::Light {
+        if is_picture && self.denoise.is_some() && self.debug_view != DebugView::Light {
             return Err(Error::Usage(format!(
                 "--denoise applies to the rendered image, and --view {} replaces it; omit one of them",
                 self.debug_view.name()
             )));
+        }
+        if self.uses_oidn() && self.serve.is_some() {
+            return Err(Error::Usage(
+                "--denoise oidn denoises image files only; omit it or --serve".to_owned(),
+            ));
         }
         if self.crop.is_some() && self.layers.contains(&Aov::Denoised) {
             return Err(Error::Usage(
@@ -334,7 +308,10 @@ impl Arguments {
             (Some(Command::Merge(merge)), _) => merge.check(),
             (None, Some(output)) => {
                 self.look.check(output)?;
-                if self.denoise && PictureFormat::of(output) == Some(PictureFormat::Exr) {
+                if self.denoise.is_some()
+                    && PictureFormat::of(output) == Some(PictureFormat::Exr)
+                    && !self.layers.contains(&Aov::Denoised)
+                {
                     return Err(Error::Usage(format!(
                         "--denoise needs a .png, and {} is never denoised; use --layers denoised to add the denoised \
                          image as a layer, or name a .png",
@@ -372,6 +349,7 @@ impl Arguments {
             && self.checkpoint.is_none()
             && self.compare.is_none()
             && self.crop.is_none()
+            && !self.uses_oidn()
             && self.tev.is_none()
             && !self.frames.is_sequence()
     }
@@ -509,8 +487,8 @@ impl Arguments {
             checkpoint: self.checkpoint.is_some(),
             resumed: self.checkpoint.as_deref().is_some_and(Path::exists),
             adaptive: self.noise.is_some() || self.crop.is_some(),
-            denoised: self.denoise || has_layer(&[Aov::Denoised]),
-            surface_aovs: has_layer(&[Aov::Albedo, Aov::Normal, Aov::Depth]),
+            denoised: self.denoise.is_some() || has_layer(&[Aov::Denoised]),
+            surface_aovs: self.uses_oidn() || has_layer(&[Aov::Albedo, Aov::Normal, Aov::Depth]),
             alpha: scene.background == Background::Transparent,
             overlay: self.look.overlay,
         };
@@ -518,7 +496,7 @@ impl Arguments {
             (memory_use.checkpoint, "--checkpoint"),
             (self.noise.is_some(), "--noise"),
             (self.crop.is_some(), "--crop"),
-            (self.denoise, "--denoise"),
+            (self.denoise.is_some(), "--denoise"),
             (!self.layers.is_empty(), "--layers"),
             (memory_use.overlay, "--overlay"),
         ];
@@ -558,8 +536,22 @@ impl Arguments {
             exposure_stops: scene.exposure_stops,
             tone: scene.tone,
             overlay: false,
-            denoise: self.denoise,
+            denoise: self.denoise.is_some(),
         })
+    }
+
+    /// Returns whether Open Image Denoise denoises the image.
+    fn uses_oidn(&self) -> bool {
+        self.denoise == Some(Denoiser::Oidn)
+    }
+
+    /// Finds Open Image Denoise if it denoises the image.
+    ///
+    /// # Errors
+    /// See [`Oidn::find`].
+    pub(crate) fn oidn(&self) -> Result<Option<Oidn>, Error> {
+        let found = self.uses_oidn().then(Oidn::find);
+        Ok(found.transpose()?)
     }
 
     /// Returns the additional EXR layers to write. Empty without `--layers`.
@@ -571,7 +563,8 @@ impl Arguments {
     /// current folder with the scene's name.
     ///
     /// The look lacks `--denoise` and the scene's exposure and tone curve, because the scene is not loaded yet. The
-    /// caller must replace the look by that of [`Arguments::look`], and read the reference of `--compare`.
+    /// caller must replace the look by that of [`Arguments::look`], read the reference of `--compare`, and set the
+    /// denoiser of [`Arguments::oidn`].
     pub(crate) fn outputs(&self, scene: &Path) -> Outputs {
         let named_by_scene =
             || Path::new(scene.file_stem().unwrap_or_default()).with_added_extension("png");
@@ -582,6 +575,7 @@ impl Arguments {
             debug_view: self.debug_view,
             region: self.crop,
             reference: None,
+            oidn: None,
             prints_table: !self.frames.is_sequence(),
         }
     }

@@ -25,7 +25,8 @@ pub(crate) fn render(
     path: &Path,
     frames: &[Frame],
 ) -> Result<Ending, Error> {
-    let outputs = arguments.outputs(path);
+    let mut outputs = arguments.outputs(path);
+    outputs.oidn = arguments.oidn()?;
     if let Some(first) = frames.first() {
         let outputs = outputs.of_frame(first.number);
         outputs.check_stats()?;

@@ -22,10 +22,12 @@ use raysieve::{
     render::stats::Stats,
     render::{
         checkpoint::Checkpoint,
+        oidn::{GUIDES, Oidn},
         output::{self, PictureFormat},
         part::Part,
         renderer::Renderer,
     },
+    stages::Preview,
 };
 use raysieve_scene::{LoadProgress, Scene, escaped};
 use raysieve_viewer::overlay;
@@ -63,7 +65,7 @@ pub(crate) fn render(
     let mut layers = Aovs::trace(scene, renderer.trees(), layers)?;
     let name = outputs.picture.display().to_string();
     let mut tev = TevImage::create(tev, name, scene.size, &layers);
-    if wants_preview(outputs, &layers) {
+    if wants_preview(outputs, &layers) && outputs.oidn.is_none() {
         renderer.keep_for_previews();
     }
     let mut checkpoint = checkpoint.map(|file| CheckpointWriter {
@@ -261,28 +263,67 @@ pub(crate) fn finish(
     let samples = renderer.samples_done().min_samples();
     let debug_image = DebugImage::compute(scene, outputs.debug_view, samples, &counts)?;
     if wants_preview(outputs, layers) {
-        layers.set_preview(renderer.preview()?);
-        let picture = outputs.picture.display();
-        note(&match layers.preview() {
-            Some(_) if outputs.look.denoise => format!(
-                "raysieve: {picture} contains a denoised preview instead of the rendered image, which an .exr contains"
-            ),
-            Some(_) => {
-                format!("raysieve: {picture} contains a denoised preview as an additional layer")
-            }
-            None if renderer.stats().noise.is_some() => format!(
-                "raysieve: {picture} contains no denoised preview: with --noise, the noise is unknown below 32 samples per \
-                 pixel"
-            ),
-            None => format!(
-                "raysieve: {picture} contains no denoised preview: too few samples to estimate the noise, which takes at \
-                 least 2 per pixel"
-            ),
-        });
+        let preview = match &outputs.oidn {
+            Some(oidn) => denoise_by(oidn, &mut renderer, scene)?,
+            None => renderer.preview()?,
+        };
+        layers.set_preview(preview);
+        if let Some(line) = denoising_note(&renderer.stats(), outputs, layers) {
+            note(&line);
+        }
     }
     let part = renderer.into_part()?;
     write_files(&part, outputs, layers, debug_image.as_ref(), rescue)?;
     Ok(part.header.stats)
+}
+
+/// Returns the image denoised by Open Image Denoise, which albedo and normal of the scene guide. If that fails, prints
+/// the error and returns `None`, because the render is worth more than its denoising.
+///
+/// # Errors
+/// If the film cannot be read, or if albedo and normal cannot be traced.
+fn denoise_by(
+    oidn: &Oidn,
+    renderer: &mut Renderer,
+    scene: &Scene,
+) -> Result<Option<Preview>, Error> {
+    let guides = Aovs::trace(scene, renderer.trees(), &GUIDES)?;
+    let denoised = oidn.denoise(&renderer.picture()?, &guides);
+    Ok(denoised.map_or_else(
+        |error| {
+            note(&format!(
+                "raysieve: {}; the image is not denoised",
+                error.line()
+            ));
+            None
+        },
+        Some,
+    ))
+}
+
+/// Returns a line about the denoised image that the files contain, or why they lack it. Returns `None` if Open Image
+/// Denoise has failed, whose error is printed.
+fn denoising_note(stats: &Stats, outputs: &Outputs, layers: &Aovs) -> Option<String> {
+    let picture = outputs.picture.display();
+    let is_layer = layers.requested.contains(&Aov::Denoised);
+    let (preview, failed) = match outputs.oidn {
+        Some(_) => ("an image denoised by Open Image Denoise", true),
+        None => ("a denoised preview", false),
+    };
+    let line = match layers.preview() {
+        Some(_) if is_layer => format!("contains {preview} as an additional layer"),
+        Some(_) => {
+            format!("contains {preview} instead of the rendered image, which an .exr contains")
+        }
+        None if failed => return None,
+        None if stats.noise.is_some() => {
+            "contains no denoised preview: with --noise, the noise is unknown below 32 samples per pixel"
+                .to_owned()
+        }
+        None => "contains no denoised preview: too few samples to estimate the noise, which takes at least 2 per pixel"
+            .to_owned(),
+    };
+    Some(format!("raysieve: {picture} {line}"))
 }
 
 /// Writes the image and the statistics, and compares the image with that of `--compare`. Prints the table to standard

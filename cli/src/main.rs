@@ -128,6 +128,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     #[cfg(feature = "serve")]
     let server = arguments.serve.map(Server::bind).transpose()?;
     let tev = arguments.tev.as_deref().map(Tev::connect).transpose()?;
+    outputs.oidn = arguments.oidn()?;
     let ahead = Ahead::open(arguments.backend());
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);

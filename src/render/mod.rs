@@ -4,6 +4,7 @@
 
 pub mod checkpoint;
 pub mod memory_use;
+pub mod oidn;
 pub mod output;
 pub mod part;
 pub mod region;

@@ -89,6 +89,7 @@ impl Merge {
         Outputs {
             region: None,
             reference: None,
+            oidn: None,
             prints_table: true,
             picture: self.output.clone(),
             stats: self.stats.clone(),

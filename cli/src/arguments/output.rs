@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use crate::{compare::Reference, error::Error};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use raysieve::{
     inspect::debug_view::DebugView,
     picture::tone::Tone,
     render::{
+        oidn::Oidn,
         output::{self, Look, PictureFormat},
         region::Region,
     },
@@ -67,6 +68,20 @@ impl LookArguments {
     }
 }
 
+/// A denoiser of `--denoise`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Denoiser {
+    /// Averages over neighbouring pixels that agree within their noise
+    Own,
+    /// Open Image Denoise by Intel
+    Oidn,
+}
+
+impl Denoiser {
+    /// Name of [`Denoiser::Oidn`] on the command line.
+    pub(crate) const OIDN: &str = "oidn";
+}
+
 /// The files that a command writes, and the look of the image if it is a PNG.
 #[derive(Clone, Debug)]
 pub(crate) struct Outputs {
@@ -83,6 +98,8 @@ pub(crate) struct Outputs {
     pub(crate) region: Option<Region>,
     /// The image of `--compare`, with which the rendered image is compared. `None` also until it is read.
     pub(crate) reference: Option<Reference>,
+    /// The program that denoises the image, with `--denoise oidn`. `None` also until it is found.
+    pub(crate) oidn: Option<Oidn>,
     /// Whether a render prints its table to the standard output. The frames of a sequence do not.
     pub(crate) prints_table: bool,
 }

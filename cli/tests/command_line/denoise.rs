@@ -114,7 +114,7 @@ fn debug_view_refuses_denoising() {
 }
 
 /// Returns the values of one channel of an EXR.
-fn channel(path: &Path, name: &str) -> Vec<f32> {
+pub(crate) fn channel(path: &Path, name: &str) -> Vec<f32> {
     let image = exr::prelude::read_first_flat_layer_from_file(path).unwrap();
     let channels = image.layer_data.channel_data.list.iter();
     let channel = channels.clone().find(|channel| channel.name.eq(name));

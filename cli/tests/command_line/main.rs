@@ -17,6 +17,7 @@ mod memory;
 mod models;
 mod noise;
 mod noise_on_gpus;
+mod oidn;
 mod opening;
 mod parts;
 #[path = "../../../tests/common/program.rs"]
@@ -44,6 +45,7 @@ fn main() {
     bench::add(&mut trials);
     bench_reference::add(&mut trials);
     denoise::add(&mut trials);
+    oidn::add(&mut trials);
     inspect::add(&mut trials);
     memory::add(&mut trials);
     models::add(&mut trials);
