@@ -338,6 +338,7 @@ mod pbrt;
 mod ply;
 mod ron;
 mod scene;
+mod studio;
 mod sun_sky;
 mod surroundings;
 mod view_options;
@@ -351,15 +352,16 @@ pub use self::{
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
-        edit::{can_save_view, materials_to_ron, save_camera, save_view},
+        edit::{can_save_view, edits_to_ron, save_camera, save_edits},
         materials,
     },
     scene::{
-        Background, Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter,
-        Focus, Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures,
-        Mesh, Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
-        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, ViewAxes, WholeLens,
-        WholeView, Wrap, scene_hash,
+        Background, Camera, Channel, DirectLight, Encoding, Environment, EnvironmentSource, Field,
+        FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image, Instance, Lens, Light,
+        MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera,
+        NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection, Roughness,
+        Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone, Triangle,
+        ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 
