@@ -191,16 +191,12 @@ fn a_failed_save_leaves_the_file_unchanged() {
     let path = written("other", "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40)");
     let before = fs::read_to_string(&path).unwrap();
     let kept = || assert_eq!(fs::read_to_string(&path).unwrap(), before);
-    let lens = camera(&written(
-        "with_lens",
-        "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (radius: 1))",
-    ));
-    assert!(matches!(
-        lens.lens.map(|lens| lens.focus),
-        Some(Focus::Point(_))
+    let orthographic = camera(&written(
+        "orthographic",
+        "(origin: (0, 1, 5), target: (0, 1, 0), width: 40)",
     ));
     for (wanted, expected) in [
-        (lens, "load the scene again"),
+        (orthographic, "load the scene again"),
         (
             Camera {
                 target: camera(&path).origin,
@@ -214,9 +210,9 @@ fn a_failed_save_leaves_the_file_unchanged() {
         kept();
     }
     let model = path.with_file_name("other.ply");
-    let error = save_camera(&model, &lens).expect_err("a model has no text");
+    let error = save_camera(&model, &orthographic).expect_err("a model has no text");
     assert!(matches!(error, Error::File { .. }), "{error}");
     fs::write(&path, "(camera: 7").unwrap();
-    save_camera(&path, &lens).expect_err("no scene any more");
+    save_camera(&path, &orthographic).expect_err("no scene any more");
     assert_eq!(fs::read_to_string(&path).unwrap(), "(camera: 7");
 }

@@ -51,8 +51,12 @@ pub(crate) struct DrawnProperties {
     pub(crate) first: usize,
 }
 
-/// Width of the panel in characters; a narrower region reduces it.
+/// Width in characters of a panel over a picture; a narrower region reduces it.
 const CELLS: i32 = 46;
+/// Width in characters of a panel in a region of its own; a narrower region reduces it.
+const CELLS_ALONE: i32 = 80;
+/// Colour of the region around a panel that has a region of its own.
+const AROUND: Colour = [24, 26, 30];
 /// Share of the panel's width that labels take.
 const LABEL_SHARE: f32 = 0.46;
 /// Space between rows in pixels at scale 1.
@@ -65,20 +69,22 @@ const TRACK: Colour = [48, 54, 65];
 const FILLED: Colour = [66, 98, 138];
 
 impl Overlay {
-    /// Draws a panel of rows along the right edge of a region, as high as its rows or the region. The first `fixed` rows
-    /// do not scroll; of the others, those from `first` on are drawn as far as they fit.
+    /// Draws a panel of rows along the right edge of a region, as high as its rows or the region. If the panel `is_alone`
+    /// there, it covers what was drawn in the region before. The first `fixed` rows do not scroll; of the others, those
+    /// from `first` on are drawn as far as they fit.
     pub(crate) fn draw_properties(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        region: Area,
+        (region, is_alone): (Area, bool),
         rows: &[PropertyRow],
         (fixed, first): (usize, usize),
     ) -> DrawnProperties {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cell = self.type_face.cell_width;
-        let cells = CELLS.min((region.width - 4 * margin) / cell);
+        let cells = if is_alone { CELLS_ALONE } else { CELLS };
+        let cells = cells.min((region.width - 4 * margin) / cell);
         let step = self.line_height() + self.pixels(GAP);
         let room = ((region.height - 4 * margin) / step).max(0) as usize;
         if cells < 8 || room <= fixed {
@@ -95,6 +101,9 @@ impl Overlay {
             width: width + 2 * margin,
             height: shown * step + 2 * margin,
         };
+        if is_alone {
+            canvas.fill(region, AROUND, 1.0);
+        }
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, BOX_OPACITY);
         let mut area = Area {
             x: panel.x + margin,

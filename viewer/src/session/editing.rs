@@ -249,10 +249,7 @@ impl Editing {
             (FieldKind::Light { unit }, FieldValue::Color(light)) => vec![
                 Property {
                     id: STRENGTH,
-                    label: match field.is_textured {
-                        true => format!("{STRENGTH} × texture"),
-                        false => STRENGTH.to_owned(),
-                    },
+                    label: strength_label(field),
                     value: FieldValue::Number(light.max_element()),
                     number: Some(NumberKind { unit, ..STRENGTHS }),
                     aspect: Aspect::Strength,
@@ -350,6 +347,18 @@ pub(super) fn described(scene: &Scene, part: Part) -> String {
         }
         _ => name,
     }
+}
+
+/// Returns the name for people of a light's strength.
+fn strength_label(field: &Field) -> String {
+    // A source of light has no other strength.
+    let what = if field.name == "emission" {
+        "emission "
+    } else {
+        ""
+    };
+    let texture = if field.is_textured { " × texture" } else { "" };
+    format!("{what}{STRENGTH}{texture}")
 }
 
 /// Returns the components of properties, in their order.

@@ -68,7 +68,7 @@ struct Drag {
     has_moved: bool,
 }
 
-/// What happened by an input, for the window to do.
+/// The effect of an input that the window must bring about.
 #[derive(Default)]
 pub(super) struct Effect {
     /// Message to display.
@@ -158,13 +158,14 @@ impl Properties {
         self.is_open && self.typing.is_some()
     }
 
-    /// Draws the panel into a region, unless it is hidden. Returns its area.
+    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in the
+    /// region before. Returns its area.
     pub(super) fn draw(
         &mut self,
         overlay: &mut Overlay,
         rgba: &mut [u8],
         size: (u32, u32),
-        region: Area,
+        (region, is_alone): (Area, bool),
         session: &Session,
     ) -> Option<Area> {
         if !self.is_open {
@@ -172,7 +173,8 @@ impl Properties {
         }
         let (rows, actions): (Vec<_>, Vec<_>) = self.layout(session).into_iter().unzip();
         self.rows = actions;
-        self.drawn = overlay.draw_properties(rgba, size, region, &rows, (FIXED, self.first));
+        let place = (region, is_alone);
+        self.drawn = overlay.draw_properties(rgba, size, place, &rows, (FIXED, self.first));
         self.first = self.drawn.first;
         self.drawn.panel
     }
@@ -257,7 +259,7 @@ impl Properties {
 
     /// Returns hue, saturation and value of a colour: those that the sliders have set if they still give that colour.
     fn hsv_of(&self, color: Vec3) -> [f32; 3] {
-        let is_same = |hsv: &[f32; 3]| from_hsv(*hsv).abs_diff_eq(color, 1e-4);
+        let is_same = |hsv: &[f32; 3]| from_hsv(*hsv).abs_diff_eq(color, 1e-3);
         self.hsv.filter(is_same).unwrap_or_else(|| to_hsv(color))
     }
 
@@ -418,7 +420,7 @@ impl Properties {
                 let mut hsv = self.hsv_of(color);
                 hsv[channel] = value.clamp(0.0, CHANNEL_KINDS[channel].max);
                 self.hsv = Some(hsv);
-                FieldValue::Color(from_hsv(hsv))
+                FieldValue::Color(from_hsv(hsv).map(rounded))
             }
             _ => FieldValue::Number(value),
         };
@@ -492,8 +494,12 @@ fn at_share(share: f32, kind: &NumberKind) -> f32 {
         true => low * libm::powf(high / low, share),
         false => low + share * (high - low),
     };
-    let rounded = format!("{value:.3e}").parse().unwrap_or(value);
-    rounded.clamp(kind.min, kind.max)
+    rounded(value).clamp(kind.min, kind.max)
+}
+
+/// Rounds a number to four digits, so that it is short in a scene file.
+fn rounded(value: f32) -> f32 {
+    format!("{value:.3e}").parse().unwrap_or(value)
 }
 
 /// Formats a number with about four digits, and its unit.

@@ -318,9 +318,10 @@ impl View {
             .take_if(|info| !session.is_at(&info.viewpoint));
         let mut taken = self.draw_corners(rgba, size, regions);
         if self.keys.is_none() {
+            let place = (side, side != regions.picture);
             let panel = self
                 .properties
-                .draw(&mut self.overlay, rgba, size, side, session);
+                .draw(&mut self.overlay, rgba, size, place, session);
             taken.extend(panel);
         }
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));

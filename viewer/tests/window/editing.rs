@@ -52,7 +52,7 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     }
     desktop.until_shown("the picture without the path", |shot| picture(shot) == home);
     // The first property is the strength. Its slider is in the right half of the panel.
-    let at = |share: f64| width - 18 - (170.0 * (1.0 - share)) as u32;
+    let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
     desktop.click(at(0.5), row(2));
     desktop.press(&["2", "period", "8", "x", "Return"]);
     desktop.press(&["k"]);

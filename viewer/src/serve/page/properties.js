@@ -8,6 +8,9 @@ const STEPS = 1000;
 let state = { parts: [], selected: null, properties: [] };
 let tell = () => {};
 
+// Four digits, so that numbers are short in the scene file.
+const rounded = (value) => Number(value.toPrecision(4));
+
 // sRGB encoding and decoding of one channel.
 const encoded = (value) => (value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055);
 const decoded = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
@@ -15,7 +18,7 @@ const decoded = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) 
 const toHex = (color) => `#${color
   .map((part) => Math.round(255 * encoded(Math.min(part, 1))).toString(16).padStart(2, "0"))
   .join("")}`;
-const toColor = (hex) => [1, 3, 5].map((place) => decoded(parseInt(hex.slice(place, place + 2), 16) / 255));
+const toColor = (hex) => [1, 3, 5].map((place) => rounded(decoded(parseInt(hex.slice(place, place + 2), 16) / 255)));
 
 // Position of a number on its slider, from 0 to STEPS, and the number at a position.
 function toPlace(value, { slider: [low, high], is_logarithmic: isLogarithmic }) {
@@ -26,8 +29,6 @@ function fromPlace(place, { slider: [low, high], is_logarithmic: isLogarithmic, 
   if (!isLogarithmic) return low + (place / STEPS) * (high - low);
   return place <= 0 && min === 0 ? 0 : low * (high / low) ** (place / STEPS);
 }
-
-const rounded = (value) => Number(value.toPrecision(4));
 
 const keyOf = (part) => JSON.stringify(part);
 const kindOf = (part) => (typeof part === "string" ? part : Object.keys(part)[0]);
