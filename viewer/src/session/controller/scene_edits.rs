@@ -102,6 +102,10 @@ impl Session {
         value: FieldValue,
         continuity: Continuity,
     ) -> Result<Option<String>, &'static str> {
+        if continuity == Continuity::Begins {
+            // Also if this change has no effect, the following ones belong to a new drag.
+            self.history.end_gesture();
+        }
         let seen = seen(&self.scene, &self.orbit);
         let changed = self.editing.field_value(seen, part, id, value);
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
