@@ -88,6 +88,7 @@ fn properties_are_edited_in_a_small_window() {
     let material = "\"red\": Principled(base_color: (0.7, 0.2, 0.1)),";
     let scene = SCENE.replace("\"red\": Diffuse(albedo: (0.7, 0.2, 0.1)),", material);
     let desktop = Desktop::open_bare(&scene, &[]);
+    desktop.until_title("scene.ron – 4 samples");
     let home = desktop.save();
     desktop.until_same(&home, "the picture alone");
     desktop.press(&["l"]);
