@@ -313,8 +313,8 @@
 //! parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 6 kB.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, sun_sky, model, builder, gltf and
-// obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
+// limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
+// gltf and obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
 
 pub mod atomic_file;
 mod builder;

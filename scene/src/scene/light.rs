@@ -195,7 +195,7 @@ impl Environment {
                     return Environment::sun_sky(settings);
                 };
                 let mut sky = self.clone();
-                // A map of the sky takes a tenth of a second.
+                // A map is computed for each texel, so it is kept while only brightness or sun change.
                 if before.day() != Ok(day) {
                     sky.radiances = day.radiances().1.into();
                 }
