@@ -313,8 +313,8 @@
 //! parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 6 kB.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
-// limits, atomic_file, files, scene, load_options, view_options, surroundings, image, sun_sky, model, builder, gltf and
-// obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
+// limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
+// gltf and obj and ply, model_file, default_scene, import, mitsuba and pbrt, ron, loader.
 
 pub mod atomic_file;
 mod builder;
@@ -338,6 +338,7 @@ mod pbrt;
 mod ply;
 mod ron;
 mod scene;
+mod studio;
 mod sun_sky;
 mod surroundings;
 mod view_options;
@@ -351,15 +352,16 @@ pub use self::{
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
-        edit::{can_save_view, materials_to_ron, save_camera, save_view},
+        edit::{can_save_view, edits_to_ron, save_camera, save_edits},
         materials,
     },
     scene::{
-        Background, Camera, Channel, DirectLight, EditableParameter, Encoding, Environment, Filter,
-        Focus, Framing, Image, Instance, Lens, Light, Masking, MaterialTexture, MaterialTextures,
-        Mesh, Metal, NamedCamera, Parameter, PixelFilter, Principled, Projection, Roughness, Scene,
-        SettingOverrides, Sphere, Surface, Texels, Texture, Tone, Triangle, ViewAxes, WholeLens,
-        WholeView, Wrap, scene_hash,
+        Background, Camera, Channel, DirectLight, Encoding, Environment, EnvironmentSource, Field,
+        FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image, Instance, Lens, Light,
+        MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera,
+        NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection, Roughness,
+        Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone, Triangle,
+        ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

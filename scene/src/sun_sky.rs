@@ -19,7 +19,7 @@ const HEIGHT: usize = WIDTH / 2;
 pub(crate) const SUN_DEGREES: f32 = 0.533;
 
 /// Parameters of a clear day: the position of the sun, the haze and the ground.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SunSky {
     /// Elevation of the sun above the horizon in degrees, 0..=90.
     pub(crate) elevation: f64,
@@ -198,7 +198,7 @@ fn color_matching_functions(nanometres: f64) -> DVec3 {
 }
 
 /// A time and a place on Earth, which together determine the position of the sun.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
     /// Year, month (1 to 12) and day of the Gregorian calendar, in universal time.
     pub(crate) date: (i32, u32, u32),

@@ -93,6 +93,8 @@ pub struct SurfaceHit {
     pub front: bool,
     /// Name of the surface's material; empty if it has none.
     pub material: String,
+    /// Index of the material in the scene.
+    pub material_index: u32,
     /// Number of the triangle or sphere in the order of the scene, or in the order of its mesh if it belongs to an
     /// instance.
     pub primitive: u32,
@@ -286,6 +288,7 @@ impl Inspector {
             normal: surface.shading,
             front: dot(ray.direction, surface.normal) < 0.0,
             material: name.cloned().unwrap_or_default(),
+            material_index: surface.material,
             primitive: primitive.number,
             instance: (instance != NO_INSTANCE).then_some(instance),
         })

@@ -66,7 +66,7 @@ impl LightTables {
         let mut tables = EnvironmentTables::default();
         for light in lights {
             if let scene::Light::Environment(picture) = light {
-                tables = environment_tables(picture.width, &picture.radiances);
+                tables = environment_tables(picture.width, &picture.scaled_radiances());
                 if !tables.rows.is_empty() {
                     environment.width = picture.width;
                     environment.height = tables.rows.len() as u32;

@@ -2,8 +2,8 @@
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
 //! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, and `pixels` displays values of single pixels. Imports
-//! `session` for the data to display, and `chart` for colours.
+//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that users
+//! edit. Imports `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -14,6 +14,7 @@ mod legend;
 mod bars;
 mod path;
 pub(crate) mod pixels;
+pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 mod messages;

@@ -10,23 +10,23 @@ mod commands;
 mod controller;
 mod controls;
 mod debug_views;
+mod editing;
 mod frame_pacing;
 mod inspection;
 mod loader;
-mod materials;
 mod orbit;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
 mod inspection_scene;
 
-pub(crate) use controller::{Motion, Session, SessionEvent};
+pub(crate) use controller::{Continuity, Motion, Session, SessionEvent};
 pub use controls::list as controls;
 pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
+pub(crate) use editing::{PartInfo, Property};
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
-pub(crate) use materials::MaterialInfo;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};

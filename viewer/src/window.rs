@@ -5,6 +5,7 @@
 //! to the `screen`. Imports `session` and `overlay`, but not `serve`.
 
 mod layout;
+mod properties;
 mod save;
 mod screen;
 mod settings;
@@ -220,6 +221,9 @@ impl ApplicationHandler<Wake> for App<'_> {
                 ..
             } => {
                 let pressed = state == ElementState::Pressed;
+                if pressed && viewer.type_key(&logical_key) {
+                    return;
+                }
                 let ctrl = pressed && viewer.ctrl();
                 let Some(chord) = chord(&logical_key, viewer.shift(), ctrl) else {
                     return;

@@ -20,8 +20,10 @@ use crate::{
     image::environment_map::chosen_environment,
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
-    scene::{Camera, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone},
-    surroundings::{Surroundings, studio_environment},
+    scene::{
+        Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
+    },
+    surroundings::Surroundings,
     view_options::projected,
 };
 
@@ -226,7 +228,7 @@ pub(crate) fn scene(
             azimuth_degrees,
             scale,
         } => {
-            let environment = studio_environment(*azimuth_degrees, *scale);
+            let environment = Environment::studio(*azimuth_degrees, *scale);
             lights.push(Light::Environment(environment));
         }
         Surroundings::Backdrop(radiance) => sky = *radiance,

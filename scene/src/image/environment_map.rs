@@ -11,7 +11,7 @@ use crate::{
     files::display_path,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
     memory,
-    scene::{Environment, Image, Light, Texels},
+    scene::{Environment, EnvironmentSource, Image, Light, Texels, turns},
 };
 
 /// Largest number of texels of an environment map. Sampling tables index them with 32 bits.
@@ -78,8 +78,8 @@ pub(crate) fn read_environment(
             .iter()
             .filter(|&&value| value < 0.0)
             .count();
-        let radiance = radiance.max(Vec3::ZERO) * scale;
-        let most = radiance.max_element();
+        let radiance = radiance.max(Vec3::ZERO);
+        let most = (radiance * scale).max_element();
         if most >= SAMPLE_LIMIT {
             let (column, row) = (index % width as usize + 1, index / width as usize + 1);
             return Err(format!(
@@ -91,12 +91,10 @@ pub(crate) fn read_environment(
         radiances.push(radiance);
     }
     check_brightness(brightest.min(MAX_VISIBLE_RADIANCE), spp)?;
-    let turns = (degrees / 360.0).rem_euclid(1.0) as f32;
     let environment = Environment {
-        width,
-        radiances: radiances.into(),
-        // A value just below 1 rounds up to 1 as an `f32`.
-        turns: if turns < 1.0 { turns } else { 0.0 },
+        scale,
+        source: EnvironmentSource::Map { rotate_y: degrees },
+        ..Environment::new(width, radiances, turns(degrees))
     };
     Ok((environment, below))
 }

@@ -66,11 +66,8 @@ pub(crate) fn environment(
         // The image's direction of +z of the world has the angle that the image is turned by.
         let z = from_world * DVec3::Z;
         let turns = (-libm::atan2(z.x, z.z) / (2.0 * PI)).rem_euclid(1.0) as f32;
-        return Ok(Environment {
-            width: image.width,
-            radiances: colors.into(),
-            turns: if turns < 1.0 { turns } else { 0.0 },
-        });
+        let turns = if turns < 1.0 { turns } else { 0.0 };
+        return Ok(Environment::new(image.width, colors, turns));
     }
     let source = Source {
         width: image.width as usize,
@@ -103,11 +100,7 @@ pub(crate) fn environment(
                 };
             }
         });
-    Ok(Environment {
-        width: width as u32,
-        radiances: radiances.into(),
-        turns: 0.0,
-    })
+    Ok(Environment::new(width as u32, radiances, 0.0))
 }
 
 /// Rotates an environment map. `from_world` rotates a direction of the world into the map's coordinates. Returns the
@@ -117,7 +110,7 @@ pub(crate) fn rotated(map: &Environment, from_world: DMat3) -> Environment {
         width: map.width,
         height: (map.radiances.len() / map.width as usize) as u32,
         texels: Texels::Floats(
-            map.radiances
+            map.scaled_radiances()
                 .iter()
                 .map(|color| color.extend(1.0).to_array())
                 .collect(),
@@ -130,13 +123,15 @@ pub(crate) fn rotated(map: &Environment, from_world: DMat3) -> Environment {
 /// Mirrors an environment map at the plane x = 0.
 pub(crate) fn mirror(map: &mut Environment) {
     let width = map.width as usize;
-    let rows = map.radiances.chunks_exact(width);
-    map.radiances = rows.flat_map(|row| row.iter().rev().copied()).collect();
-    map.turns = if map.turns > 0.0 {
+    let radiances = map.scaled_radiances().into_owned();
+    let rows = radiances.chunks_exact(width);
+    let mirrored = rows.flat_map(|row| row.iter().rev().copied()).collect();
+    let turns = if map.turns > 0.0 {
         1.0 - map.turns
     } else {
         0.0
     };
+    *map = Environment::new(map.width, mirrored, turns);
 }
 
 /// Returns the linear colours of an image times `scale`, at least 0. Integer texels are in sRGB.

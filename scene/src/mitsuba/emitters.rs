@@ -138,14 +138,8 @@ impl Converter<'_> {
             let half = radiances.len() / 2;
             radiances[half..].fill(Vec3::ZERO);
             let factor = finite("sky_scale") as f32;
-            let map = Environment {
-                width,
-                radiances: radiances
-                    .iter()
-                    .map(|&radiance| radiance * factor)
-                    .collect(),
-                turns: 0.0,
-            };
+            let radiances = radiances.iter().map(|&radiance| radiance * factor);
+            let map = Environment::new(width, radiances.collect(), 0.0);
             self.environment(environment::rotated(&map, from_world));
         }
         if object.plugin != "sky" && object.number("sun_scale", 1.0) != 0.0 {

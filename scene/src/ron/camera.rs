@@ -95,9 +95,6 @@ fn projection(
     }
 }
 
-/// Width of the film in metres (36 mm, full frame), which relates the angle of view to the focal length for `f_stop`.
-const FILM_WIDTH: f64 = 0.036;
-
 /// Reads the field `lens` of `camera`. Its aperture may be given as `radius` or as `f_stop`, and the focus defaults to
 /// the camera's target. Invalid values are an [`Error::Scene`].
 fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, Error> {
@@ -114,15 +111,13 @@ fn lens(source: &SceneSource, object: &Object, camera: &Camera) -> Result<Lens, 
         (None, Some(raw)) => {
             let valid = |stop: f64| (0.1..=1000.0).contains(&stop);
             let stop = source.number(object, "f_stop", raw, "a number from 0.1 to 1000", valid)?;
-            let Projection::Perspective { fov_degrees } = camera.projection else {
+            let Some(focal_length) = camera.focal_length() else {
                 return Err(source.error(
                     object,
                     raw,
                     "f_stop: an orthographic camera has no focal length; use `radius` instead",
                 ));
             };
-            let focal_length =
-                FILM_WIDTH / 2.0 / libm::tan(f64::from(fov_degrees).to_radians() / 2.0);
             focal_length / stop / 2.0
         }
         (None, None) => {

@@ -11,9 +11,8 @@ use crate::{
     files::display_path,
     image::environment_map::read_environment,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
-    scene::{Environment, Light},
-    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
-    surroundings::studio_environment,
+    scene::{Environment, Light, SunPosition, SunSkySettings},
+    sun_sky::Moment,
 };
 
 /// Reads all entries of `lights`. Returns the lights, and warnings about them for
@@ -143,7 +142,7 @@ fn read_light(
             let name: String = source.field(object, "file", file, "a path in quotes", named)?;
             let path = source.folder().join(name);
             let picture = read_environment(&path, scale as f32, degrees, spp);
-            let (environment, below) = picture.map_err(|problem| {
+            let (mut environment, below) = picture.map_err(|problem| {
                 source.error(object, file, format!("{}: {problem}", display_path(&path)))
             })?;
             if below > 0 {
@@ -152,6 +151,7 @@ fn read_light(
                     object.name
                 ));
             }
+            environment.is_in_scene = true;
             Light::Environment(environment)
         }
         LightText::Studio {
@@ -164,9 +164,11 @@ fn read_light(
                 source.number(object, "azimuth", raw, expected, valid)
             })?;
             let scale = scale(factor)?;
-            let environment = studio_environment(degrees, scale as f32);
-            let brightest = environment.radiances.iter().copied();
-            let brightest = brightest.fold(Vec3::ZERO, Vec3::max).max_element();
+            let environment = Environment {
+                is_in_scene: true,
+                ..Environment::studio(degrees, scale as f32)
+            };
+            let brightest = environment.brightest().max_element();
             if brightest >= SAMPLE_LIMIT {
                 let problem = format!("scale: {scale} is too bright for the film; lower it");
                 return Err(source.error(object, factor.unwrap_or(object.raw), problem));
@@ -187,7 +189,7 @@ fn sun_sky(
     written: &SunSkyText,
     spp: u32,
 ) -> Result<Vec<Light>, Error> {
-    let (elevation, azimuth) = sun_angles(source, object, written)?;
+    let position = sun_position(source, object, written)?;
     let within = |field, raw: Option<Raw>, default, (min, max): (f64, f64)| {
         let expected = format!("a number from {min} to {max}");
         let valid = |value: f64| (min..=max).contains(&value);
@@ -196,50 +198,33 @@ fn sun_sky(
         })
     };
     let part = "(r, g, b), each from 0 to 1";
-    let day = SunSky {
-        elevation,
-        azimuth,
+    let settings = SunSkySettings {
+        position,
         turbidity: within("turbidity", written.turbidity, 3.0, (1.0, 10.0))?,
-        albedo: written.ground.map_or(Ok(DVec3::splat(0.3)), |raw| {
+        ground: written.ground.map_or(Ok(DVec3::splat(0.3)), |raw| {
             source.triple(object, "ground", raw, part, NumberRange::Fraction)
         })?,
+        scale: within("scale", written.scale, 0.02, (0.0, 1000.0))?,
+        has_sun: source.flag(object, "sun", written.sun, true)?,
     };
-    let scale = within("scale", written.scale, 0.02, (0.0, 1000.0))?;
-    let has_sun = source.flag(object, "sun", written.sun, true)?;
-    let (width, radiances) = day.radiances();
-    let radiances: Vec<Vec3> = radiances
-        .into_iter()
-        .map(|radiance| radiance * scale as f32)
-        .collect();
-    let brightest = radiances.iter().copied().fold(Vec3::ZERO, Vec3::max);
-    let seen = if has_sun {
-        MAX_VISIBLE_RADIANCE
-    } else {
-        brightest.max_element().min(MAX_VISIBLE_RADIANCE)
+    let (mut sky, sun) = Environment::sun_sky(settings)
+        .map_err(|problem| source.error(object, written.time.unwrap_or(object.raw), problem))?;
+    sky.is_in_scene = true;
+    let seen = match sun {
+        Some(_) => MAX_VISIBLE_RADIANCE,
+        None => sky.brightest().max_element().min(MAX_VISIBLE_RADIANCE),
     };
     check_brightness(seen, spp).map_err(|problem| source.error(object, object.raw, problem))?;
-    let mut lights = vec![Light::Environment(Environment {
-        width,
-        radiances: radiances.into(),
-        turns: 0.0,
-    })];
-    if has_sun {
-        lights.push(Light::Directional {
-            direction: -day.to_sun().as_vec3(),
-            irradiance: (day.irradiance() * scale).as_vec3(),
-            angle_degrees: SUN_DEGREES,
-        });
-    }
-    Ok(lights)
+    Ok([Light::Environment(sky)].into_iter().chain(sun).collect())
 }
 
-/// Returns the sun's elevation and azimuth in degrees, given directly or by time and place. Fails with [`Error::Scene`]
-/// if fields are missing or invalid, or the sun is below the horizon.
-fn sun_angles(
+/// Returns the position of the sun, given directly or by time and place. Fails with [`Error::Scene`] if fields are missing
+/// or invalid.
+fn sun_position(
     source: &SceneSource,
     object: &Object,
     written: &SunSkyText,
-) -> Result<(f64, f64), Error> {
+) -> Result<SunPosition, Error> {
     let degrees = |field, raw, (min, max): (f64, f64)| {
         let expected = format!("an angle from {min} to {max} degrees");
         let valid = |value: f64| (min..=max).contains(&value);
@@ -260,7 +245,10 @@ fn sun_angles(
         let azimuth = written
             .azimuth
             .map_or(Ok(180.0), |raw| degrees("azimuth", raw, (-360.0, 360.0)))?;
-        return Ok((degrees("elevation", elevation, (0.0, 90.0))?, azimuth));
+        return Ok(SunPosition::Angles {
+            elevation: degrees("elevation", elevation, (0.0, 90.0))?,
+            azimuth,
+        });
     }
     if let Some(raw) = written.azimuth {
         let problem = "azimuth: is given without `elevation`; expected both, or a time and a place";
@@ -286,7 +274,7 @@ fn sun_angles(
             && (1..=days_in(year, month)).contains(&day)
     };
     let hours = "hours since midnight in universal time, 0 to 24";
-    let moment = Moment {
+    Ok(SunPosition::Moment(Moment {
         date: source.field(
             object,
             "date",
@@ -299,16 +287,7 @@ fn sun_angles(
         })?,
         latitude: degrees("latitude", latitude, (-90.0, 90.0))?,
         longitude: degrees("longitude", longitude, (-180.0, 180.0))?,
-    };
-    let (elevation, azimuth) = sun_at(&moment);
-    if elevation < 0.0 {
-        let problem = format!(
-            "time: the sun is {:.1} degrees below the horizon then; expected a time of day",
-            -elevation
-        );
-        return Err(source.error(object, time, problem));
-    }
-    Ok((elevation, azimuth))
+    }))
 }
 
 /// Returns the number of days of a month (1 to 12) in the Gregorian calendar.

@@ -151,6 +151,16 @@ impl<'a> SceneSource<'a> {
         SceneSource { path, text }
     }
 
+    /// Returns the path of the scene file.
+    pub(crate) fn scene_path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// Returns the whole text of the scene file.
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
     /// Returns the scene file's folder, to which paths in the scene are relative.
     pub(crate) fn folder(&self) -> &'a Path {
         self.path.parent().unwrap_or(Path::new(""))

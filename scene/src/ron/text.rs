@@ -200,6 +200,49 @@ fields! {
     }
 }
 
+impl<'a> LightText<'a> {
+    /// Returns the name of the type.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            LightText::Point { .. } => "Point",
+            LightText::Spot { .. } => "Spot",
+            LightText::Directional { .. } => "Directional",
+            LightText::SunSky(_) => "SunSky",
+            LightText::Environment { .. } => "Environment",
+            LightText::Studio { .. } => "Studio",
+        }
+    }
+
+    /// Returns the unparsed value of an editable field, or `None` if the scene omits it or the light does not have it.
+    pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
+        match (self, name) {
+            (
+                LightText::Point { intensity, .. } | LightText::Spot { intensity, .. },
+                "intensity",
+            ) => Some(*intensity),
+            (LightText::Spot { inner, .. }, "inner") => *inner,
+            (LightText::Spot { outer, .. }, "outer") => Some(*outer),
+            (LightText::Directional { irradiance, .. }, "irradiance") => Some(*irradiance),
+            (LightText::Directional { angle, .. }, "angle") => *angle,
+            (LightText::Environment { scale, .. } | LightText::Studio { scale, .. }, "scale") => {
+                *scale
+            }
+            (LightText::Environment { rotate_y, .. }, "rotate_y") => *rotate_y,
+            (LightText::Studio { azimuth, .. }, "azimuth") => *azimuth,
+            (LightText::SunSky(fields), name) => match name {
+                "scale" => fields.scale,
+                "elevation" => fields.elevation,
+                "azimuth" => fields.azimuth,
+                "time" => fields.time,
+                "turbidity" => fields.turbidity,
+                "ground" => fields.ground,
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 fields! {
     /// The fields of a `SunSky` light, with unparsed values.
     struct SunSkyText = "SunSky" {

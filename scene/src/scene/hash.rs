@@ -3,9 +3,8 @@
 use glam::Vec3;
 
 use super::{
-    Background, Camera, DirectLight, Environment, Focus, Instance, Lens, Light, MaterialTextures,
-    Mesh, Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle,
-    hasher::Hasher,
+    Background, Camera, DirectLight, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
+    Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle, hasher::Hasher,
 };
 
 impl Scene {
@@ -178,16 +177,12 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             hash.vectors([direction, irradiance]);
             hash.floats([angle_degrees]);
         }
-        Light::Environment(Environment {
-            width,
-            radiances,
-            turns,
-        }) => {
+        Light::Environment(environment) => {
             hash.number(3);
-            hash.number(u64::from(*width));
-            hash.number(radiances.len() as u64);
-            hash.floats([*turns]);
-            hash.vectors(radiances.iter().copied());
+            hash.number(u64::from(environment.width));
+            hash.number(environment.radiances.len() as u64);
+            hash.floats([environment.turns]);
+            hash.vectors(environment.scaled_radiances().iter().copied());
         }
     }
 }

@@ -1,10 +1,14 @@
 //! Lights of a scene that are not objects.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
-use crate::limits::MAX_VISIBLE_RADIANCE;
+use crate::{
+    limits::MAX_VISIBLE_RADIANCE,
+    studio::studio_radiances,
+    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
+};
 
 /// A light that is not an object of the scene. Its colours are linear sRGB, 0 or more per channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,10 +56,195 @@ pub enum Light {
 pub struct Environment {
     /// Texels per row, at least 1. The number of rows is the length of `radiances` divided by it.
     pub width: u32,
-    /// Radiance of each texel, W·sr⁻¹·m⁻² in linear sRGB, row by row from the top; finite and not negative.
+    /// Radiance of each texel before it is multiplied by `scale`, in linear sRGB, row by row from the top; finite and not
+    /// negative.
     pub radiances: Arc<[Vec3]>,
+    /// Factor from `radiances` to W·sr⁻¹·m⁻²; 0 or more.
+    pub scale: f32,
     /// Rotation of the map about +y, counter-clockwise seen from above, as a fraction of a full turn, 0 to below 1.
     pub turns: f32,
+    /// Description from which the map is made again when a user edits it.
+    pub source: EnvironmentSource,
+    /// Whether the scene's own file defines the environment, so that edits of it can be saved.
+    pub is_in_scene: bool,
+}
+
+/// The description of an environment that users can edit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EnvironmentSource {
+    /// An environment map.
+    Map {
+        /// Rotation of the map about +y in degrees, counter-clockwise seen from above.
+        rotate_y: f64,
+    },
+    /// The default lighting of models.
+    Studio {
+        /// Azimuth of the viewer in degrees, 0 at +z and 90 at +x.
+        azimuth: f64,
+    },
+    /// The sky of a clear day. If it has a sun, that is the next light of the scene.
+    SunSky(SunSkySettings),
+}
+
+/// The description of a clear day with its sun.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SunSkySettings {
+    pub(crate) position: SunPosition,
+    /// Haze, from 1 (clean air) to 10 (thick).
+    pub(crate) turbidity: f64,
+    /// Albedo of the ground, linear sRGB, 0..=1 per channel.
+    pub(crate) ground: DVec3,
+    /// Factor for the radiance of the sky and the irradiance of the sun, 0..=1000.
+    pub(crate) scale: f64,
+    /// Whether there is a sun, or only its sky.
+    pub(crate) has_sun: bool,
+}
+
+/// The position of the sun, given directly or by time and place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum SunPosition {
+    Angles {
+        /// Elevation above the horizon in degrees, 0..=90.
+        elevation: f64,
+        /// Azimuth in degrees: 0 is north (−z) and 90 is east (+x).
+        azimuth: f64,
+    },
+    Moment(Moment),
+}
+
+impl SunSkySettings {
+    /// Returns the day without its brightness. Fails with the reason if the sun is below the horizon.
+    pub(crate) fn day(&self) -> Result<SunSky, String> {
+        let (elevation, azimuth) = match &self.position {
+            &SunPosition::Angles { elevation, azimuth } => (elevation, azimuth),
+            SunPosition::Moment(moment) => sun_at(moment),
+        };
+        if elevation < 0.0 {
+            return Err(format!(
+                "time: the sun is {:.1} degrees below the horizon then; expected a time of day",
+                -elevation
+            ));
+        }
+        Ok(SunSky {
+            elevation,
+            azimuth,
+            turbidity: self.turbidity,
+            albedo: self.ground,
+        })
+    }
+}
+
+impl Environment {
+    /// Creates an environment map from its texels, see the fields of [`Environment`]. The scale is 1.
+    pub fn new(width: u32, radiances: Vec<Vec3>, turns: f32) -> Environment {
+        Environment {
+            width,
+            radiances: radiances.into(),
+            scale: 1.0,
+            turns,
+            source: EnvironmentSource::Map {
+                rotate_y: 360.0 * f64::from(turns),
+            },
+            is_in_scene: false,
+        }
+    }
+
+    /// Creates the default lighting of models for a viewer at this azimuth in degrees.
+    pub(crate) fn studio(azimuth: f64, scale: f32) -> Environment {
+        let (width, radiances) = studio_radiances(azimuth);
+        Environment {
+            scale,
+            source: EnvironmentSource::Studio { azimuth },
+            ..Environment::new(width, radiances, 0.0)
+        }
+    }
+
+    /// Creates the sky of a clear day and, if it has one, its sun. Fails with the reason if the sun is below the horizon.
+    pub(crate) fn sun_sky(
+        settings: SunSkySettings,
+    ) -> Result<(Environment, Option<Light>), String> {
+        let (width, radiances) = settings.day()?.radiances();
+        Environment::new(width, radiances, 0.0).with_sun_sky(settings)
+    }
+
+    /// Returns the map with another scale and description. If it is a sky with a sun, also returns the sun. Fails with
+    /// the reason if the sun is below the horizon.
+    pub(super) fn with_source(
+        &self,
+        scale: f32,
+        source: EnvironmentSource,
+    ) -> Result<(Environment, Option<Light>), String> {
+        let environment = match source {
+            EnvironmentSource::Map { rotate_y } => Environment {
+                scale,
+                turns: turns(rotate_y),
+                source,
+                ..self.clone()
+            },
+            EnvironmentSource::Studio { azimuth } if source != self.source => Environment {
+                is_in_scene: self.is_in_scene,
+                ..Environment::studio(azimuth, scale)
+            },
+            EnvironmentSource::Studio { .. } => Environment {
+                scale,
+                ..self.clone()
+            },
+            EnvironmentSource::SunSky(settings) => {
+                let day = settings.day()?;
+                let EnvironmentSource::SunSky(before) = self.source else {
+                    return Environment::sun_sky(settings);
+                };
+                let mut sky = self.clone();
+                // A map is computed for each texel, so it is kept while only brightness or sun change.
+                if before.day() != Ok(day) {
+                    sky.radiances = day.radiances().1.into();
+                }
+                return sky.with_sun_sky(settings);
+            }
+        };
+        Ok((environment, None))
+    }
+
+    /// Returns the map of a sky with this description, of which it has the texels, and the sun.
+    fn with_sun_sky(
+        self,
+        settings: SunSkySettings,
+    ) -> Result<(Environment, Option<Light>), String> {
+        let day = settings.day()?;
+        let sun = settings.has_sun.then(|| Light::Directional {
+            direction: -day.to_sun().as_vec3(),
+            irradiance: (day.irradiance() * settings.scale).as_vec3(),
+            angle_degrees: SUN_DEGREES,
+        });
+        let environment = Environment {
+            scale: settings.scale as f32,
+            source: EnvironmentSource::SunSky(settings),
+            ..self
+        };
+        Ok((environment, sun))
+    }
+
+    /// Returns the radiance of each texel, W·sr⁻¹·m⁻², row by row from the top.
+    pub fn scaled_radiances(&self) -> Cow<'_, [Vec3]> {
+        if self.scale == 1.0 {
+            return Cow::Borrowed(&self.radiances);
+        }
+        let scaled = self.radiances.iter().map(|&radiance| radiance * self.scale);
+        Cow::Owned(scaled.collect())
+    }
+
+    /// Returns the largest radiance of a texel, W·sr⁻¹·m⁻² per channel.
+    pub(crate) fn brightest(&self) -> Vec3 {
+        let radiances = self.radiances.iter().copied();
+        radiances.fold(Vec3::ZERO, Vec3::max) * self.scale
+    }
+}
+
+/// Returns a rotation in degrees as a fraction of a full turn, 0 to below 1.
+pub(crate) fn turns(degrees: f64) -> f32 {
+    let turns = (degrees / 360.0).rem_euclid(1.0) as f32;
+    // A value just below 1 rounds up to 1 as an `f32`.
+    if turns < 1.0 { turns } else { 0.0 }
 }
 
 impl Light {
@@ -63,12 +252,9 @@ impl Light {
     /// It is 0 for lights without a size, which are invisible. For others it is at most `MAX_VISIBLE_RADIANCE`, 16,384.
     pub(crate) fn max_visible_radiance(&self) -> Vec3 {
         match self {
-            Light::Environment(picture) => {
-                let brightest = picture.radiances.iter().copied();
-                brightest
-                    .fold(Vec3::ZERO, Vec3::max)
-                    .min(Vec3::splat(MAX_VISIBLE_RADIANCE))
-            }
+            Light::Environment(environment) => environment
+                .brightest()
+                .min(Vec3::splat(MAX_VISIBLE_RADIANCE)),
             Light::Directional { angle_degrees, .. } if *angle_degrees > 0.0 => {
                 Vec3::splat(MAX_VISIBLE_RADIANCE)
             }

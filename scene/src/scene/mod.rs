@@ -1,10 +1,10 @@
 //! The types of a scene, as plain data. Readers of all formats produce them, and a renderer consumes them.
 //!
-//! Imports only `color`, `error`, `files` and `limits`, and none of the readers.
+//! Imports only `color`, `error`, `files`, `limits`, `studio` and `sun_sky`, and none of the readers.
 
 mod background;
 pub(crate) mod camera;
-mod editable_parameters;
+mod fields;
 mod framing;
 mod hash;
 mod hasher;
@@ -25,12 +25,13 @@ use crate::files::record::SceneFile;
 pub use background::Background;
 pub(crate) use camera::turn_about_y;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
-pub use editable_parameters::EditableParameter;
+pub use fields::{Field, FieldEdit, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState};
 pub(crate) use framing::Outline;
 pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};
 pub use hash::scene_hash;
 pub use image::{Image, Texels};
-pub use light::{Environment, Light};
+pub use light::{Environment, EnvironmentSource, Light, SunSkySettings};
+pub(crate) use light::{SunPosition, turns};
 pub use settings::SettingOverrides;
 pub use shape::{Instance, Mesh, Sphere, Triangle};
 pub use surface::{Masking, Metal, Principled, Roughness, Surface};

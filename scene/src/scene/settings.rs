@@ -2,10 +2,10 @@
 
 use glam::Vec3;
 
-use super::{MaterialTexture, Parameter, Scene};
+use super::{Light, MaterialTexture, Parameter, Scene};
 use crate::{
     Error,
-    limits::{check_brightness, check_max_bounces, check_size, check_spp},
+    limits::{SAMPLE_LIMIT, check_brightness, check_max_bounces, check_size, check_spp},
 };
 
 /// Render settings that replace those of a scene. `None` keeps the scene's own value.
@@ -52,6 +52,15 @@ impl Scene {
         check_spp(self.spp).map_err(setting(format!("spp {}", self.spp)))?;
         check_max_bounces(self.max_bounces)
             .map_err(setting(format!("max_bounces {}", self.max_bounces)))?;
+        for light in &self.lights {
+            if let Light::Environment(environment) = light
+                && environment.brightest().max_element() >= SAMPLE_LIMIT
+            {
+                return Err(setting("the environment's scale".to_owned())(
+                    "is too bright for the film; lower it".to_owned(),
+                ));
+            }
+        }
         let surfaces = (0..).zip(&self.materials).map(|(index, surface)| {
             let brightest = self
                 .maps

@@ -4,7 +4,6 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
 use super::{camera::numbers, hasher::Hasher};
-use crate::limits::MIN_ALPHA;
 
 /// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colours are linear sRGB, and
 /// indices of refraction lie in 0.1..=10.
@@ -227,18 +226,6 @@ pub enum Masking {
     HeightCorrelated,
 }
 
-/// The values of a surface that users can edit interactively, each as a tuple that begins with the name of its field in
-/// a scene file. `None` means that the surface does not have the value.
-#[derive(Default)]
-pub(crate) struct EditableFields<'a> {
-    /// Field name and colour, linear sRGB, 0..=1 per channel.
-    pub(crate) color: Option<(&'static str, &'a mut Vec3)>,
-    /// Field name, roughness (at most 1), and smallest valid roughness.
-    pub(crate) roughness: Option<(&'static str, &'a mut f32, f32)>,
-    /// Field name and radiance emitted from the front, W·sr⁻¹·m⁻² per channel, 0 or more.
-    pub(crate) emission: Option<(&'static str, &'a mut Vec3)>,
-}
-
 impl Surface {
     /// Returns the absorption coefficient, 1/m per channel, of a body in which the fraction `transmittance` of the
     /// light remains after `distance` metres.
@@ -257,48 +244,16 @@ impl Surface {
 
     /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for variants that do not emit.
     pub fn radiance(&self) -> Vec3 {
-        let mut surface = *self;
-        let emission = surface.editable().emission;
-        emission.map_or(Vec3::ZERO, |(_, radiance)| *radiance)
+        match self {
+            Surface::Principled(principled) => principled.emission,
+            Surface::Emissive { radiance, .. } => *radiance,
+            _ => Vec3::ZERO,
+        }
     }
 
     /// Returns whether reflections depend on the direction of the tangent.
     pub(crate) fn is_anisotropic(&self) -> bool {
         matches!(self, Surface::Principled(principled) if principled.anisotropy > 0.0)
-    }
-
-    /// Returns mutable references to the values that users can edit interactively, with the names of their fields in a
-    /// scene file.
-    pub(crate) fn editable(&mut self) -> EditableFields<'_> {
-        let mut fields = EditableFields::default();
-        match self {
-            Surface::Diffuse { albedo, .. } => fields.color = Some(("albedo", albedo)),
-            Surface::Mirror { reflectance, .. } => {
-                fields.color = Some(("reflectance", reflectance));
-            }
-            Surface::Dielectric { .. } => {}
-            Surface::Conductor { metal, .. } => fields.color = metal.color(),
-            Surface::RoughConductor {
-                metal, roughness, ..
-            } => {
-                fields.color = metal.color();
-                fields.roughness = Some(("alpha", &mut roughness.alpha, MIN_ALPHA));
-            }
-            Surface::RoughDielectric { roughness, .. } => {
-                fields.roughness = Some(("alpha", &mut roughness.alpha, MIN_ALPHA));
-            }
-            Surface::CoatedDiffuse { albedo, alpha, .. } => {
-                fields.color = Some(("albedo", albedo));
-                fields.roughness = Some(("alpha", alpha, 0.0));
-            }
-            Surface::Principled(principled) => {
-                fields.color = Some(("base_color", &mut principled.base_color));
-                fields.roughness = Some(("roughness", &mut principled.roughness, 0.0));
-                fields.emission = Some(("emission", &mut principled.emission));
-            }
-            Surface::Emissive { radiance, .. } => fields.emission = Some(("radiance", radiance)),
-        }
-        fields
     }
 
     /// Returns a 128-bit hash of the kind and its parameters, without its textures.
@@ -439,15 +394,6 @@ impl Principled {
 }
 
 impl Metal {
-    /// Returns the name `color` of the field in a scene file, and the colour. Returns `None` if the metal has an index
-    /// of refraction instead.
-    fn color(&mut self) -> Option<(&'static str, &mut Vec3)> {
-        match self {
-            Metal::Index { .. } => None,
-            Metal::Color(color) => Some(("color", color)),
-        }
-    }
-
     /// Adds the index of refraction or the colour to a hash.
     fn add_to(self, hash: &mut Hasher) {
         match self {

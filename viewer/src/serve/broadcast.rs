@@ -16,12 +16,14 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{MaterialList, Path, PixelDescription, Status, ViewerRequest},
+    messages::{Editor, Path, PixelDescription, Status, ViewerRequest},
     notifier::Notifier,
 };
 use crate::{
     overlay::{self, pixels::describe},
-    session::{DisplayFrame, InspectedPath, Motion, PixelInfo, Session, State, Viewpoint, lock},
+    session::{
+        Continuity, DisplayFrame, InspectedPath, Motion, PixelInfo, Session, State, Viewpoint, lock,
+    },
 };
 use raysieve::{
     inspect::debug_view::{DebugImage, DebugView, Legend},
@@ -31,7 +33,6 @@ use raysieve::{
         stats::Stats,
     },
 };
-use raysieve_scene::Scene;
 
 /// The session, and the channels over which the viewers receive pictures and messages.
 pub(super) struct Broadcaster {
@@ -49,8 +50,8 @@ pub(super) struct Broadcaster {
     paths: watch::Sender<Utf8Bytes>,
     /// Newest description of a pixel as JSON; empty before the first.
     pixels: watch::Sender<Utf8Bytes>,
-    /// Newest list of materials as JSON; empty before the first.
-    materials: watch::Sender<Utf8Bytes>,
+    /// Newest state of the editor as JSON; empty before the first.
+    editors: watch::Sender<Utf8Bytes>,
     /// Number of connected viewers.
     viewers: watch::Sender<usize>,
     /// Whether the server has been stopped.
@@ -81,7 +82,7 @@ impl Broadcaster {
             statuses: watch::Sender::default(),
             paths: watch::Sender::default(),
             pixels: watch::Sender::default(),
-            materials: watch::Sender::default(),
+            editors: watch::Sender::default(),
             viewers: watch::Sender::new(0),
             stop,
             saving: tokio::sync::Mutex::default(),
@@ -122,7 +123,17 @@ impl Broadcaster {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)
             }
-            ViewerRequest::Material(index, numbers) => session.edit_material(index, &numbers)?,
+            ViewerRequest::Select(part) => {
+                session.select(part)?;
+                None
+            }
+            ViewerRequest::Edit(part, id, value, continues) => {
+                let continuity = match continues {
+                    true => Continuity::Continues,
+                    false => Continuity::Begins,
+                };
+                session.edit(part, &id, value, continuity)?
+            }
             ViewerRequest::DebugView(name) => session.set_debug_view(name.parse()?),
             ViewerRequest::Tone(name) => {
                 let tone = Tone::ALL.into_iter().find(|tone| tone.name() == name);
@@ -148,9 +159,9 @@ impl Broadcaster {
         subscribe(&self.statuses)
     }
 
-    /// Returns a receiver of material lists, which yields the current value first; it is empty if there is no list.
-    pub(super) fn materials(&self) -> watch::Receiver<Utf8Bytes> {
-        subscribe(&self.materials)
+    /// Returns a receiver of states of the editor, which yields the current value first; it is empty if there is none.
+    pub(super) fn editors(&self) -> watch::Receiver<Utf8Bytes> {
+        subscribe(&self.editors)
     }
 
     /// Returns a receiver of descriptions of pixels, which yields the current value first; it is empty if there is
@@ -230,7 +241,7 @@ impl Broadcaster {
     }
 
     /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths,
-    /// descriptions of pixels, and materials. Without viewers, encodes no pictures and sends no status messages, but
+    /// descriptions of pixels, and states of the editor. Without viewers, encodes no pictures and sends no status messages, but
     /// still handles events and keeps the newest frame.
     ///
     /// Stops the server and returns once the render thread has ended or [`end`](Self::end) is called. A complete render
@@ -254,6 +265,7 @@ impl Broadcaster {
                 sent.status_due = Some(Instant::now());
             }
             if let Some(inspected) = pending.inspected {
+                lock(&self.session).select_hit(&inspected);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
             }
@@ -264,7 +276,7 @@ impl Broadcaster {
             if sent.path.take_if(gone).is_some() {
                 self.send_path(None);
             }
-            self.send_materials(&mut sent);
+            self.send_editor(&mut sent);
             let frame = lock(&self.session).take_frame();
             let look = lock(&self.session).look();
             let has_new = frame.is_some();
@@ -275,7 +287,7 @@ impl Broadcaster {
             if viewers == 0 {
                 sent = SentState {
                     path: sent.path,
-                    listed: sent.listed,
+                    editor: sent.editor,
                     ..SentState::default()
                 };
                 self.pictures.send_replace(Bytes::new());
@@ -330,22 +342,16 @@ impl Broadcaster {
         }
     }
 
-    /// Sends the list of materials to all viewers if the scene or the selected material has changed since the list was
-    /// last sent.
-    fn send_materials(&self, sent: &mut SentState) {
-        let session = lock(&self.session);
-        let (scene, chosen) = (session.scene(), session.chosen_material());
-        let is_same = |(listed, selected): &(Arc<Scene>, Option<usize>)| {
-            Arc::ptr_eq(listed, scene) && *selected == chosen
-        };
-        if sent.listed.as_ref().is_some_and(is_same) {
+    /// Sends the state of the editor to all viewers if it has changed since it was last sent.
+    fn send_editor(&self, sent: &mut SentState) {
+        let editor = Editor::of(&lock(&self.session));
+        if sent.editor.as_ref() == Some(&editor) {
             return;
         }
-        sent.listed = Some((scene.clone(), chosen));
-        let materials = session.listed_materials().collect();
-        if let Ok(text) = serde_json::to_string(&MaterialList { materials, chosen }) {
-            self.materials.send_replace(text.into());
+        if let Ok(text) = serde_json::to_string(&editor) {
+            self.editors.send_replace(text.into());
         }
+        sent.editor = Some(editor);
     }
 
     /// Sends an inspected path, which all viewers then display; `None` makes them hide the displayed path.
@@ -449,8 +455,8 @@ struct SentState {
     state: Option<Discriminant<State>>,
     /// Viewpoint of the displayed path; `None` if no path is displayed.
     path: Option<Viewpoint>,
-    /// Scene and selected material of the last list of materials; `None` before the first list.
-    listed: Option<(Arc<Scene>, Option<usize>)>,
+    /// Last state of the editor that was sent; `None` before the first.
+    editor: Option<Editor>,
 }
 
 impl SentState {

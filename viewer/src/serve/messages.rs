@@ -5,7 +5,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, MaterialInfo, Recent, State,
+    CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property, Recent, Session,
+    State,
 };
 use raysieve::{
     inspect::{
@@ -16,7 +17,7 @@ use raysieve::{
     render::stats::Stats,
     stages::Stage,
 };
-use raysieve_scene::EditableParameter;
+use raysieve_scene::{FieldValue, Part};
 
 /// A request from the page. A name or index that does not exist makes the server disconnect the viewer.
 #[derive(Debug, Deserialize)]
@@ -56,9 +57,12 @@ pub(super) enum ViewerRequest {
     Tone(String),
     /// Selects the debug view of this name.
     DebugView(String),
-    /// Sets parameters, clamped to their ranges, of the material with this index in the scene. The request is invalid
-    /// if the material lacks a parameter.
-    Material(usize, Vec<(EditableParameter, f32)>),
+    /// Selects a part of the scene, for all viewers.
+    Select(Part),
+    /// Sets the property of this identifier of a part of the scene to a value, clamped to its range. The flag tells that
+    /// the change belongs to the same drag as the one before it, so that both are undone together. The request is
+    /// invalid if the part has no such property.
+    Edit(Part, String, FieldValue, bool),
 }
 
 /// The first message to a page: the program's version, and the choices that the page offers.
@@ -167,13 +171,32 @@ impl<'a> Path<'a> {
     }
 }
 
-/// A message with the materials that the page can edit: those with a name and an editable parameter. Each entry
-/// contains the material's index in the scene, which can differ from its place in the list.
+/// A message with what the page can edit: the parts of the scene, and the properties of the selected one.
 ///
-/// Sent when the scene has been loaded or edited, and when the selected material has changed.
-#[derive(Serialize)]
-pub(super) struct MaterialList<'a> {
-    pub(super) materials: Vec<MaterialInfo<'a>>,
-    /// Index of the selected material in the scene; `None` if no material is selected.
-    pub(super) chosen: Option<usize>,
+/// Sent when the scene has been loaded or edited, when another part or property has been selected, and when the lens has
+/// changed.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Editor {
+    pub(super) parts: Vec<PartInfo>,
+    /// Selected part; `None` if none is selected.
+    pub(super) selected: Option<Part>,
+    /// Properties of the selected part.
+    pub(super) properties: Vec<Property>,
+    /// Whether there is a change to undo.
+    pub(super) can_undo: bool,
+    /// Whether there is a change to redo.
+    pub(super) can_redo: bool,
+}
+
+impl Editor {
+    pub(super) fn of(session: &Session) -> Self {
+        let (can_undo, can_redo) = session.undo_and_redo();
+        Self {
+            parts: session.parts(),
+            selected: session.selected_part(),
+            properties: session.properties(),
+            can_undo,
+            can_redo,
+        }
+    }
 }

@@ -26,15 +26,16 @@ const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The static files of the page, which are part of the program: URL path, content type and text of each.
-const FILES: [(&str, &str, &str); 9] = [
+const FILES: [(&str, &str, &str); 10] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/panel.css", CSS, include_str!("page/panel.css")),
+    ("/properties.css", CSS, include_str!("page/properties.css")),
     ("/icon.svg", SVG, include_str!("page/icon.svg")),
     ("/view.js", SCRIPT, include_str!("page/view.js")),
     ("/input.js", SCRIPT, include_str!("page/input.js")),
     ("/statistics.js", SCRIPT, include_str!("page/statistics.js")),
-    ("/materials.js", SCRIPT, include_str!("page/materials.js")),
+    ("/properties.js", SCRIPT, include_str!("page/properties.js")),
     ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 

@@ -65,7 +65,7 @@ async fn send_messages(
     let greeting = serde_json::to_string(&Greeting::new()).ok()?;
     sink.send(Message::Text(greeting.into())).await.ok()?;
     let (mut pictures, mut statuses) = (broadcaster.pictures(), broadcaster.statuses());
-    let (mut paths, mut materials) = (broadcaster.paths(), broadcaster.materials());
+    let (mut paths, mut editors) = (broadcaster.paths(), broadcaster.editors());
     let mut pixels = broadcaster.pixels();
     let mut sent = 0_u64;
     // Time since which an acknowledgement is due, and time of the last message sent.
@@ -92,9 +92,9 @@ async fn send_messages(
                 changed.ok()?;
                 text_message(&mut pixels)
             }
-            changed = materials.changed() => {
+            changed = editors.changed() => {
                 changed.ok()?;
-                text_message(&mut materials)
+                text_message(&mut editors)
             }
             changed = pictures.changed(), if in_flight < MAX_IN_FLIGHT => {
                 changed.ok()?;

@@ -1,29 +1,26 @@
 //! The state of an interactive render: turns user actions into commands to the render thread, and keeps the display
 //! settings.
 
+mod history;
+mod scene_edits;
 mod scenes;
-mod material_edits;
 
-use std::{
-    f32::consts::PI,
-    io, ptr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
 
 use compaction::select::Strategy;
 use glam::Vec3;
 
-use self::scenes::file_camera;
+pub(crate) use self::history::Continuity;
+use self::{history::History, scenes::file_camera};
 use super::{
     DisplayFrame, ViewOptions,
     commands::Command,
     controls::Change,
     debug_views::{DebugViewRequest, DebugViewThread},
+    editing::Editing,
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
     loader::{Loaded, Loader},
-    materials::Materials,
     orbit::Orbit,
     render_thread::{Ended, Frame, RenderEvent, RenderThread},
 };
@@ -33,9 +30,9 @@ use raysieve::{
     picture::tone::Tone,
     render::{output::Look, renderer::Renderer},
 };
-use raysieve_scene::{Camera, Scene, SettingOverrides, Surface};
+use raysieve_scene::{Camera, Scene, SettingOverrides};
 
-/// An interactive render: its render thread, camera, materials and display settings.
+/// An interactive render: its render thread, camera, edits and display settings.
 pub(crate) struct Session {
     render: RenderThread,
     inspection: Inspection,
@@ -46,7 +43,7 @@ pub(crate) struct Session {
     debug_views: DebugViewThread,
     /// Selected debug view; `DebugView::Light` displays the picture itself.
     debug_view: DebugView,
-    /// Current scene, with all material edits, also those that are not displayed yet.
+    /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
@@ -54,12 +51,8 @@ pub(crate) struct Session {
     orbit: Orbit,
     /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
     file_camera: Option<usize>,
-    materials: Materials,
-    /// Undo steps, the most recent last.
-    past: Vec<Step>,
-    /// Kind of the last gesture and time of its last change. `None` before the first gesture, and after an undo or a
-    /// change of the focus, which end a gesture.
-    gesture: Option<(Gesture, Instant)>,
+    editing: Editing,
+    history: History,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
     strategy: Strategy,
@@ -69,24 +62,6 @@ pub(crate) struct Session {
     /// Whether fly mode is on: keys move the camera and dragging looks around.
     flying: bool,
     look: Look,
-}
-
-/// A change that can be undone.
-enum Step {
-    /// A camera movement or a change of the focus: the camera before it.
-    View(Camera),
-    /// A material edit: the index of the material in the scene, and the material before the edit.
-    Material(usize, Surface),
-}
-
-/// A kind of continuous change. Changes of one kind form a single undo step if each follows the previous one within
-/// half a second. Key presses count too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Gesture {
-    /// Movements of the camera.
-    View,
-    /// Edits of the material with this index in the scene.
-    Material(usize),
 }
 
 /// A camera motion requested by a user. Pointer motion is in units of the shorter side of the picture: x to the right,
@@ -122,12 +97,6 @@ pub(crate) enum SessionEvent {
     /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
     Query(PathQuery),
 }
-
-/// Maximum time between two changes of one gesture, which are undone together.
-const GESTURE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// Maximum number of undo steps; a further one replaces the oldest.
-const MAX_UNDO_STEPS: usize = 1000;
 
 /// Change of the exposure per key press, in stops.
 const EXPOSURE_STEP: f32 = 0.5;
@@ -202,9 +171,8 @@ impl Session {
             debug_view,
             scene: scene.clone(),
             scene_error: None,
-            materials: Materials::new(scene.clone()),
-            past: Vec::new(),
-            gesture: None,
+            editing: Editing::new(scene.clone()),
+            history: History::default(),
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,
@@ -245,13 +213,14 @@ impl Session {
             }
             Change::NextCamera => self.next_camera(),
             Change::Undo => self.undo(),
+            Change::Redo => self.redo(),
             Change::PrintCamera => Some(self.scene_text()),
             Change::SaveCamera => Some(self.save_to_scene()),
-            Change::NextMaterial => self.materials.choose(&self.scene, true),
-            Change::PreviousMaterial => self.materials.choose(&self.scene, false),
-            Change::NextParameter => self.materials.choose_parameter(&self.scene),
-            Change::Increase => self.step_material(1.0),
-            Change::Decrease => self.step_material(-1.0),
+            Change::NextPart => Some(self.choose_part(true)),
+            Change::PreviousPart => Some(self.choose_part(false)),
+            Change::NextProperty => Some(self.choose_component()),
+            Change::Increase => Some(self.step_component(1.0)),
+            Change::Decrease => Some(self.step_component(-1.0)),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
             Change::Pause => {
                 self.paused = !self.paused;
@@ -370,56 +339,6 @@ impl Session {
             Ok(false) if wanted == QueryKind::Pixel => None,
             Ok(false) => Some("still tracing the previous path".to_owned()),
             Err(error) => Some(format!("cannot trace the path: {error}")),
-        }
-    }
-
-    /// Records the camera before a movement as an undo step, once per gesture.
-    fn record_view(&mut self) {
-        let before = Step::View(self.orbit.current());
-        self.record_step(Gesture::View, before);
-    }
-
-    /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
-    fn record_view_separately(&mut self) {
-        self.gesture = None;
-        self.record_view();
-        self.gesture = None;
-    }
-
-    /// Records `before`, the state before a change, as an undo step, unless the change continues the last gesture.
-    /// Drops the oldest step if there are `MAX_UNDO_STEPS` already.
-    fn record_step(&mut self, gesture: Gesture, before: Step) {
-        let now = Instant::now();
-        let goes_on =
-            |(last, at): (Gesture, Instant)| last == gesture && now - at < GESTURE_TIMEOUT;
-        let is_new = !self.gesture.is_some_and(goes_on);
-        self.gesture = Some((gesture, now));
-        if is_new {
-            if self.past.len() == MAX_UNDO_STEPS {
-                self.past.remove(0);
-            }
-            self.past.push(before);
-        }
-    }
-
-    /// Reverts the last undo step. Returns a message, or `None` if the camera shows the effect.
-    fn undo(&mut self) -> Option<String> {
-        self.gesture = None;
-        match self.past.pop() {
-            Some(Step::View(camera)) => {
-                self.orbit.set_current(camera);
-                self.render_view();
-                None
-            }
-            Some(Step::Material(index, surface)) => {
-                let scene = self.with_material(index, surface);
-                self.put_scene(Arc::new(scene));
-                Some(format!(
-                    "material {:?} restored",
-                    self.scene.material_names[index]
-                ))
-            }
-            None => Some("nothing to undo".to_owned()),
         }
     }
 

@@ -51,8 +51,8 @@ impl FlyDirection {
 /// Factor by which holding Shift increases the speed of fly mode.
 pub(crate) const FAST: f32 = 4.0;
 
-/// An action on the render that all viewers share. It changes the camera, a material, the compaction strategy, the
-/// progress or the display, or prints or saves the camera and the edited materials.
+/// An action on the render that all viewers share. It changes the camera, an edited part, the compaction strategy, the
+/// progress or the display, or prints or saves the camera and the edited parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Change {
@@ -70,6 +70,7 @@ pub(crate) enum Change {
     Home,
     NextCamera,
     Undo,
+    Redo,
     PrintCamera,
     SaveCamera,
     NextStrategy,
@@ -82,9 +83,9 @@ pub(crate) enum Change {
     NextTone,
     NextDebugView,
     Picture,
-    NextMaterial,
-    PreviousMaterial,
-    NextParameter,
+    NextPart,
+    PreviousPart,
+    NextProperty,
     Increase,
     Decrease,
     Denoise,
@@ -102,6 +103,8 @@ pub(crate) enum ScreenAction {
     FitWindow,
     /// Describes the pixel under the pointer from now on, or ends that.
     Pixel,
+    /// Shows or hides the panel of the selected part's properties.
+    Properties,
     /// Shows the whole picture again after it was magnified (window only).
     WholePicture,
     /// Fills the screen with the window, or ends that (window only).
@@ -228,43 +231,60 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Camera"),
     control(
-        "u",
-        "undo the last move or material change",
-        &[("u", Render(Change::Undo))],
+        "u, Ctrl z",
+        "undo the last move or edit",
+        &[
+            ("u", Render(Change::Undo)),
+            ("Ctrl+z", Render(Change::Undo)),
+        ],
     )
     .button("Undo"),
     control(
-        "m, M",
-        "next material, previous material",
+        "Ctrl y, Ctrl Z",
+        "redo it",
         &[
-            ("m", Render(Change::NextMaterial)),
-            ("M", Render(Change::PreviousMaterial)),
+            ("Ctrl+y", Render(Change::Redo)),
+            ("Ctrl+Z", Render(Change::Redo)),
+        ],
+    )
+    .button("Redo"),
+    control(
+        "l",
+        "panel to edit materials, lights, sky and lens",
+        &[("l", Screen(ScreenAction::Properties))],
+    ),
+    control(
+        "m, M",
+        "next material, light, sky or camera to edit; M: previous",
+        &[
+            ("m", Render(Change::NextPart)),
+            ("M", Render(Change::PreviousPart)),
         ],
     ),
     control(
         "p, [ and ]",
-        "next parameter of the material, decrease, increase",
+        "next property of it, decrease, increase",
         &[
-            ("p", Render(Change::NextParameter)),
+            ("p", Render(Change::NextProperty)),
             ("[", Render(Change::Decrease)),
             ("]", Render(Change::Increase)),
         ],
     ),
     control(
         "k",
-        "print camera and changed materials as scene text",
+        "print camera and edits as scene text",
         &[("k", Render(Change::PrintCamera))],
     ),
     control(
         "K",
-        "save camera and materials to the scene file",
+        "save camera and edits to the scene file",
         &[("K", Render(Change::SaveCamera))],
     )
     .button("Save scene"),
     control("Ctrl + click", "focus there (camera with a lens)", &[]),
     control(
         "click",
-        "show one path of the pixel, bounce by bounce; again: hide it",
+        "show one path of the pixel, and select its material to edit; again: hide the path",
         &[],
     ),
     control(
@@ -404,7 +424,10 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ),
     ("drag with two fingers", "pan"),
     ("pinch", "nearer and farther"),
-    ("tap", "show one path of the pixel; again: hide it"),
+    (
+        "tap",
+        "show one path of the pixel, and select its material to edit",
+    ),
 ];
 
 /// The first hints, which a window displays until the first input: how to move, what the figures are, and where the

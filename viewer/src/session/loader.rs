@@ -1,5 +1,5 @@
 //! Loads scenes while another one is rendered: when its files change, or when a user opens another one. Also prepares
-//! renderers for edited materials.
+//! renderers for edited scenes.
 //!
 //! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It
 //! watches the folders of the files instead of the files, because editors replace files by renaming. A notification
@@ -22,11 +22,7 @@ use notify_debouncer_mini::{
     notify::{self, RecommendedWatcher, RecursiveMode},
 };
 
-use super::{
-    controller::SessionEvent,
-    materials::{edits, with_edits},
-    render_thread::RenderEvent,
-};
+use super::{controller::SessionEvent, render_thread::RenderEvent};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
@@ -38,9 +34,9 @@ use raysieve_scene::{
 
 /// A scene that has been loaded or edited, ready to be displayed.
 pub(crate) struct Loaded {
-    /// Scene as its file and the command-line overrides define it, without the user's material edits.
+    /// Scene as its file and the command-line overrides define it, without the user's edits.
     pub(super) read: Arc<Scene>,
-    /// Scene to display: `read` with the user's material edits.
+    /// Scene to display: `read` with the user's edits.
     pub(super) scene: Arc<Scene>,
     /// New renderer and acceleration structures of the scene; `None` if the current renderer can continue, perhaps with
     /// another camera.
@@ -55,7 +51,7 @@ pub(super) enum LoadReason {
     Changed,
     /// A user has opened another scene or model file.
     Opened,
-    /// A user has edited materials of the current scene.
+    /// A user has edited materials, lights or the sky of the current scene.
     Edited,
 }
 
@@ -69,12 +65,18 @@ enum LoadRequest {
     CheckFiles,
     /// Loads this scene or model file, which a user opened.
     Open(PathBuf),
-    /// Prepares a renderer for the first scene, which is the second with edited materials. Ignored unless the second is
+    /// Prepares a renderer for the first scene, which is the second with edits. Ignored unless the second is
     /// the scene last loaded or saved.
     Edit(Arc<Scene>, Arc<Scene>),
-    /// Tells the loader that the first scene, which is the second with edited materials, has been saved to its file, so
-    /// that its materials count as unedited. Ignored unless the second is the scene last loaded or saved.
-    Saved(Arc<Scene>, Arc<Scene>),
+    /// Tells the loader that the scene was saved to its file.
+    Saved {
+        /// Scene that the file contains now.
+        saved: Arc<Scene>,
+        /// `saved` with the edits that could not be saved.
+        scene: Arc<Scene>,
+        /// Scene before the edits. The request is ignored unless it is the scene last loaded or saved.
+        read: Arc<Scene>,
+    },
     /// Ends the thread.
     End,
 }
@@ -127,16 +129,16 @@ impl Loader {
         let _ = self.0.send(LoadRequest::Open(path));
     }
 
-    /// Requests a renderer for `scene`, which is `read` with edited materials; `SessionEvent::Loaded` or a message
+    /// Requests a renderer for `scene`, which is `read` with edits; `SessionEvent::Loaded` or a message
     /// follows. Nothing follows if a later request or a reload makes this one obsolete.
     pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
     }
 
-    /// Tells the loader that `scene`, which is `read` with edited materials, has been saved to the scene file. From
-    /// then on its materials count as unedited.
-    pub(super) fn saved(&self, scene: Arc<Scene>, read: Arc<Scene>) {
-        let _ = self.0.send(LoadRequest::Saved(scene, read));
+    /// Tells the loader that `saved`, which is `read` with edits, has been saved to the scene file. From then on these
+    /// edits count as unedited. `scene` also contains the edits that could not be saved.
+    pub(super) fn saved(&self, saved: Arc<Scene>, scene: Arc<Scene>, read: Arc<Scene>) {
+        let _ = self.0.send(LoadRequest::Saved { saved, scene, read });
     }
 }
 
@@ -148,13 +150,13 @@ impl Drop for Loader {
 
 /// The state of the loader thread.
 struct LoaderState<T: Fn(RenderEvent)> {
-    /// Scene as last loaded or saved, without later material edits.
+    /// Scene as last loaded or saved, without later edits.
     read: Arc<Scene>,
-    /// Scene `read` with the latest requested material edits.
+    /// Scene `read` with the latest requested edits.
     edited: Arc<Scene>,
-    /// Scene last sent to the session, with its material edits; at first the scene of [`Loader::start`].
+    /// Scene last sent to the session, with its edits; at first the scene of [`Loader::start`].
     scene: Arc<Scene>,
-    /// Scene whose acceleration structures are cached, and these structures. Material edits reuse them.
+    /// Scene whose acceleration structures are cached, and these structures. Edits reuse them.
     trees: Option<(Arc<Scene>, Arc<SceneBvhs>)>,
     /// Files of the displayed scene. A change of one of them causes a reload.
     files: Vec<SceneFile>,
@@ -181,7 +183,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
         while let Ok(mut request) = requests.recv() {
-            // Of several pending material edits, only the last is applied.
+            // Of several pending edits, only the last is applied.
             while let LoadRequest::Edit(edited, read) = &request {
                 if Arc::ptr_eq(read, &self.read) {
                     self.edited = edited.clone();
@@ -201,8 +203,8 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 LoadRequest::Edit(scene, read) if Arc::ptr_eq(&read, &self.read) => {
                     self.edit(scene)
                 }
-                LoadRequest::Saved(scene, read) if Arc::ptr_eq(&read, &self.read) => {
-                    self.read = scene.clone();
+                LoadRequest::Saved { saved, scene, read } if Arc::ptr_eq(&read, &self.read) => {
+                    self.read = saved;
                     self.edited = scene.clone();
                     // The request may have followed directly after the last edit.
                     if !Arc::ptr_eq(&scene, &self.scene) {
@@ -210,7 +212,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     }
                 }
                 // The scene has been reloaded in the meantime.
-                LoadRequest::Edit(..) | LoadRequest::Saved(..) => {}
+                LoadRequest::Edit(..) | LoadRequest::Saved { .. } => {}
                 LoadRequest::End => return,
             }
         }
@@ -329,7 +331,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         }
     }
 
-    /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's material edits, and
+    /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's edits, and
     /// prepares a renderer if the current one cannot continue.
     fn loaded(&mut self, mut read: Scene, reason: LoadReason) -> Result<Loaded, Error> {
         read.apply_overrides(&self.changes)?;
@@ -338,7 +340,11 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let scene = match reason {
             LoadReason::Opened => read.clone(),
             LoadReason::Changed | LoadReason::Edited => {
-                with_edits(&read, &edits(&self.read, &self.edited))
+                let edits = self.edited.edits_since(&self.read);
+                match edits.is_empty() {
+                    true => read.clone(),
+                    false => Arc::new(read.with_edits(&edits)),
+                }
             }
         };
         let renderer = if reason == LoadReason::Changed && can_share_renderer(&scene, &self.scene) {

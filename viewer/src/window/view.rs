@@ -7,7 +7,10 @@ use std::{
 
 use rayon::{ThreadPool, prelude::*};
 
-use super::layout::{Layout, Placement};
+use super::{
+    layout::{Layout, Placement},
+    properties::Properties,
+};
 use crate::overlay::{
     Detail, Figures, Overlay, Units,
     canvas::Area,
@@ -47,6 +50,8 @@ pub(super) struct View {
     keys: Option<usize>,
     /// Number of pages of the list of keys when it was last drawn; 1 before that.
     key_pages: usize,
+    /// Panel of the selected part's properties.
+    pub(super) properties: Properties,
     /// Displayed message; `None` if there is none.
     message: Option<Message>,
     /// The displayed image, scaled to the window's size; `None` if it must be made again.
@@ -108,6 +113,7 @@ impl View {
             pixel_info: None,
             keys: None,
             key_pages: 1,
+            properties: Properties::default(),
             message: None,
             backdrop: None,
             pool: session::tone_mapping_pool()?,
@@ -156,10 +162,13 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Closes the topmost panel: the list of keys, the hints, the inspected path, or the message. Returns whether there
-    /// was one.
+    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, or the properties. Returns
+    /// whether there was one.
     pub(super) fn close_panel(&mut self) -> bool {
-        self.keys.take().is_some() || self.hide_hints() || self.close_path_or_message()
+        self.keys.take().is_some()
+            || self.hide_hints()
+            || self.close_path_or_message()
+            || self.properties.close()
     }
 
     /// Removes the inspected path or, without one, the message. Returns whether there was one.
@@ -303,11 +312,22 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        let regions = self.draw_frame(rgba, size, look);
+        let mut regions = self.draw_frame(rgba, size, look);
+        let side = regions.side;
+        if self.properties.is_open() {
+            regions.side = regions.picture;
+        }
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
-        let taken = self.draw_corners(rgba, size, regions);
+        let mut taken = self.draw_corners(rgba, size, regions);
+        if self.keys.is_none() {
+            let place = (side, side != regions.picture);
+            let panel = self
+                .properties
+                .draw(&mut self.overlay, rgba, size, place, session);
+            taken.extend(panel);
+        }
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
         let message = self
             .message

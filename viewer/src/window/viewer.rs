@@ -1,6 +1,7 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
 mod pixel;
+mod properties;
 
 use std::{
     io::{self, Write},
@@ -192,6 +193,9 @@ impl Viewer {
             Action::Screen(ScreenAction::Units) => self.view.switch_units(),
             Action::Screen(ScreenAction::FitWindow) => self.fit_window(),
             Action::Screen(ScreenAction::Pixel) => self.switch_pixel(),
+            Action::Screen(ScreenAction::Properties) => {
+                self.view.properties.switch(&mut self.session);
+            }
             Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
@@ -275,6 +279,9 @@ impl Viewer {
     /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the
     /// message.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
+        if button == MouseButton::Left && self.press_properties(pressed) {
+            return;
+        }
         let drag = match button {
             MouseButton::Left if self.shift() => Drag::Pan,
             MouseButton::Left if self.ctrl() => Drag::Picture,
@@ -296,6 +303,9 @@ impl Viewer {
     /// Handles a movement of the pointer to a position in physical pixels. During a drag, it moves the camera or the
     /// magnified picture.
     pub(super) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
+        if self.drag_property(to) {
+            return;
+        }
         if let Some(pressed) = self.pressed {
             if (to.x - pressed.x).hypot(to.y - pressed.y)
                 < CLICK_PIXELS * f64::from(self.screen.scale())
@@ -333,6 +343,9 @@ impl Viewer {
             MouseScrollDelta::LineDelta(_, lines) => lines,
             MouseScrollDelta::PixelDelta(pixels) => (pixels.y / NOTCH_PIXELS) as f32,
         };
+        if self.scroll_properties(notches) {
+            return;
+        }
         if self.ctrl() {
             let factor = ZOOM_FACTOR.powf(f64::from(notches));
             self.view.hide_hints();
@@ -386,8 +399,9 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Displays an inspected path until the camera or the scene changes.
+    /// Displays an inspected path until the camera or the scene changes, and selects the material that it hits first.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
+        self.session.select_hit(&inspected);
         self.view.show_path(inspected);
         self.screen.refresh();
     }

@@ -28,6 +28,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         dragging_the_page_moves_the_picture,
         keys_and_buttons_of_the_page_work,
         a_click_on_the_page_shows_a_path,
+        sliders_and_colors_of_the_page_edit_the_scene,
         statistics_on_the_page_equal_stats_json,
         rate_history_and_strategy_comparison_are_updated,
         the_page_works_on_a_phone_with_touch,
@@ -108,7 +109,7 @@ fn keys_and_buttons_of_the_page_work() {
         // The list scrolls with the keyboard.
         browser.press("m").await;
         browser.press("m").await;
-        let listed = "return document.getElementById('material').value";
+        let listed = "return document.getElementById('part').selectedOptions[0].text";
         browser.until(listed, |name| name == "white").await;
         // The tables are hidden in the short form, and the whole panel is when figures are off.
         let shown = "return ['counts', 'progress'].map((id) => document.getElementById(id).checkVisibility())";
@@ -186,6 +187,84 @@ fn a_click_on_the_page_shows_a_path() {
             })
             .await;
         assert_eq!(browser.run(drawn).await, 0);
+    });
+}
+
+/// A touch screen has the same inputs, in the width of a phone.
+fn sliders_and_colors_of_the_page_edit_the_scene() {
+    let program = Program::start(&["--spp", "16", "--size", "320x240"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        let home = browser.still().await;
+        let [left, top, width, height] = browser.picture().await;
+        let click = format!(
+            "const at = {{bubbles: true, clientX: {}, clientY: {}, pointerId: 1, button: 0}};\
+             const picture = document.getElementById('picture');\
+             picture.setPointerCapture = () => {{}};\
+             for (const kind of ['pointerdown', 'pointerup']) picture.dispatchEvent(new PointerEvent(kind, at))",
+            left + 0.33 * width,
+            top + 0.45 * height,
+        );
+        browser.run(&click).await;
+        // The click selects the red material, and its row has a color.
+        let value = |id: &str, kind: &str| {
+            format!(
+                "return document.querySelector('[data-property={id}] input[type={kind}]')?.value"
+            )
+        };
+        browser
+            .until(&value("albedo", "color"), |color| color == "#da7c59")
+            .await;
+        let set = |id: &str, kind: &str, value: &str| {
+            format!(
+                "const input = document.querySelector('[data-property={id}] input[type={kind}]');\
+                 input.value = '{value}';\
+                 for (const kind of ['input', 'change']) input.dispatchEvent(new Event(kind, {{bubbles: true}}))"
+            )
+        };
+        browser.run(&set("albedo", "color", "#0000ff")).await;
+        let blue = browser
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
+            .await;
+        let wide = "return document.documentElement.scrollWidth <= innerWidth";
+        assert_eq!(browser.run(wide).await, true, "too wide for the screen");
+        browser.click("[data-action=undo]").await;
+        browser
+            .wait_for_screenshot(|screenshot| difference(screenshot, &home) < ALIKE)
+            .await;
+        browser
+            .until(&value("albedo", "color"), |color| color == "#da7c59")
+            .await;
+        browser.click("[data-action=redo]").await;
+        browser
+            .wait_for_screenshot(|screenshot| difference(screenshot, &blue) < ALIKE)
+            .await;
+
+        browser.click("#part option[value='\"sky\"']").await;
+        browser
+            .until(&value("strength", "number"), |number| number == "0.6")
+            .await;
+        browser.run(&set("strength", "number", "0.3")).await;
+        browser
+            .wait_for_screenshot(|screenshot| difference(screenshot, &blue) > ALIKE)
+            .await;
+        browser.click("[data-action=save-camera]").await;
+        let message = "return document.getElementById('message').textContent";
+        browser
+            .until(message, |text| {
+                text.as_str()
+                    .unwrap()
+                    .starts_with("camera, materials and sky saved to ")
+            })
+            .await;
+        let saved = fs::read_to_string(program.folder.path().join("scene.ron")).unwrap();
+        for text in ["albedo: (0, 0, 1)", "sky: (0.2, 0.25, 0.3)"] {
+            assert!(saved.contains(text), "{saved}");
+        }
+        browser.run(&set("strength", "range", "1000")).await;
+        browser
+            .until(&value("strength", "number"), |number| number == "1000")
+            .await;
     });
 }
 

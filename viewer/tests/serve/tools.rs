@@ -1,14 +1,14 @@
-//! Tests of a viewer's tools: debug views, editing of materials, flying and focusing, and inspection of paths.
+//! Tests of a viewer's tools: debug views, editing of the scene, flying and focusing, and inspection of paths.
 
 use std::fs;
 
 use libtest_mimic::Trial;
 use raysieve::inspect::path_record::Inspector;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::{
-    program::{add_tests, assert_done, run},
+    program::{add_tests, assert_done, run, stdout},
     server::{Program, SCENE},
     viewer::{ALIKE, Viewer, difference},
 };
@@ -17,7 +17,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials,
         debug_views_have_a_legend_and_can_be_left,
-        materials_can_be_edited_undone_and_saved,
+        parts_can_be_edited_undone_redone_and_saved,
+        lights_can_be_edited_and_selected_by_a_click,
         a_camera_flies_and_focuses,
         a_click_shows_the_path_of_a_sample_until_the_view_changes,
         a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling,
@@ -66,59 +67,145 @@ fn debug_views_have_a_legend_and_can_be_left() {
     );
 }
 
-fn materials_can_be_edited_undone_and_saved() {
-    let program = Program::start(&["--spp", "4"]);
+fn parts_can_be_edited_undone_redone_and_saved() {
+    let mut program = Program::start(&["--spp", "4"]);
+    let scene = program.folder.path().join("scene.ron");
     let mut viewer = Viewer::join(&program);
     let home = viewer.still();
-    let listed = viewer.materials.clone();
-    assert_eq!(listed[0]["name"], "red");
-    assert_eq!(listed[0]["index"], 0);
-    assert!(listed[0]["roughness"].is_null(), "{listed}");
-    viewer.send(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
-    let blue = viewer.wait_for_still(|picture| *picture != home);
-    viewer.wait_for_status(|status| status["state"] == "done");
+    let names = |viewer: &Viewer| -> Vec<_> {
+        let parts = viewer.editor["parts"].as_array().unwrap().iter();
+        parts.map(|part| part["name"].to_string()).collect()
+    };
     assert_eq!(
-        viewer.materials[0]["color"],
-        serde_json::json!([0.0, 0.2, 0.75])
+        names(&viewer),
+        [r#""red""#, r#""white""#, r#""sky""#, r#""camera""#]
     );
+    assert!(viewer.editor["selected"].is_null());
+    viewer.select(&json!({ "material": 0 }));
+    viewer.wait_for_property("albedo", &json!([0.7, 0.2, 0.1]));
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.2,0.75],false]}"#);
+    let blue = viewer.wait_for_still(|picture| *picture != home);
+    viewer.wait_for_property("albedo", &json!([0.0, 0.2, 0.75]));
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
-    // The keyboard starts with the first parameter, red.
-    assert!(viewer.chosen_material.is_null());
-    viewer.send(r#"{"act":"next-material"}"#);
-    viewer.send(r#"{"act":"increase"}"#);
-    viewer.wait_for_message("material \"red\": red 0.75");
-    while viewer.chosen_material != 0 {
-        viewer.receive();
-    }
-    viewer.send(r#"{"act":"next-material"}"#);
-    while viewer.chosen_material != 1 {
-        viewer.receive();
-    }
-    assert_eq!(viewer.materials[1]["name"], "white");
+    assert_eq!(viewer.editor["can_redo"], true, "{}", viewer.editor);
+    viewer.send(r#"{"act":"redo"}"#);
+    viewer.wait_for_still(|picture| *picture == blue);
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
 
-    viewer.send(r#"{"material":[0,[["red",0.0],["blue",0.75]]]}"#);
-    viewer.wait_for_still(|picture| *picture == blue);
+    // The keyboard starts with the first component, red. An edit ends what can be redone.
+    viewer.send(r#"{"act":"increase"}"#);
+    viewer.wait_for_message("material \"red\": color red 0.75");
+    viewer.wait_for_property("albedo", &json!([0.75, 0.2, 0.1]));
+    assert_eq!(viewer.editor["can_redo"], false, "{}", viewer.editor);
+    viewer.send(r#"{"act":"next-part"}"#);
+    viewer.send(r#"{"act":"next-part"}"#);
+    viewer.wait_for_message("sky: strength 0.6");
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
+
+    // A light that was off has its colour again. Values outside the range are clamped.
+    viewer.send(r#"{"edit":["sky","strength",-3,false]}"#);
+    viewer.wait_for_property("strength", &json!(0.0));
+    viewer.send(r#"{"edit":["sky","strength",1.2,true]}"#);
+    let bright = viewer.wait_for_still(|picture| brightness(picture) > 1.1 * brightness(&home));
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
+    viewer.send(r#"{"act":"redo"}"#);
+    viewer.wait_for_still(|picture| *picture == bright);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
+    viewer.send(r#"{"edit":["sky","strength",1.2,false]}"#);
+    let bright = viewer.wait_for_still(|picture| *picture != home);
+    viewer.select(&json!("camera"));
+    viewer.send(r#"{"edit":["camera","radius",0.2,false]}"#);
+    let blurred = viewer.wait_for_still(|picture| *picture != bright);
+    viewer.wait_for_property("radius", &json!(0.2));
+    viewer.send(r#"{"edit":["camera","fov",60,false]}"#);
+    viewer.wait_for_still(|picture| *picture != blurred);
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.2,0.75],false]}"#);
+    viewer.wait_for_status(|status| status["state"] == "done");
     viewer.send(r#"{"act":"print-camera"}"#);
     let message = viewer.wait_for_message("camera: (");
-    assert!(
-        message.contains("\"red\": Diffuse(albedo: (0, 0.2, 0.75)),"),
-        "{message}"
-    );
+    for text in [
+        "fov: 60, lens: (radius: 0.2, ",
+        "\"red\": Diffuse(albedo: (0, 0.2, 0.75)),",
+        "sky: (0.8, 1, 1.2),",
+    ] {
+        assert!(message.contains(text), "{message}");
+    }
     viewer.send(r#"{"act":"save-camera"}"#);
-    viewer.wait_for_message("materials saved to");
-    let scene = program.folder.path().join("scene.ron");
+    viewer.wait_for_message("camera, materials and sky saved to");
     let kept = fs::read_to_string(&scene).unwrap();
-    assert_eq!(kept, SCENE.replace("(0.7, 0.2, 0.1)", "(0, 0.2, 0.75)"));
-    fs::write(&scene, SCENE).unwrap();
-    viewer.wait_for_still(|picture| *picture == home);
-    viewer.send(r#"{"material":[9,[["red",0.0]]]}"#);
+    let expected = SCENE
+        .replace("fov: 40", "fov: 60, lens: (radius: 0.2)")
+        .replace("(0.7, 0.2, 0.1)", "(0, 0.2, 0.75)")
+        .replace("(0.4, 0.5, 0.6)", "(0.8, 1, 1.2)");
+    assert_eq!(kept, expected);
+    viewer.send(r#"{"edit":[{"material":9},"albedo",[0,0,0],false]}"#);
     assert!(matches!(
         viewer.wait_for_close(),
         Some((CloseCode::Policy, _))
     ));
+    // The film is that of the saved scene.
+    let mut viewer = Viewer::join(&program);
+    viewer.still();
+    drop(viewer);
+    let (code, messages, printed) = program.interrupt();
+    assert_eq!(code, Some(0), "{messages}");
+    let headless = ["scene.ron", "--backend", "cpu", "--spp", "4", "-o", "a.exr"];
+    let fresh = run(program.folder.path(), headless);
+    assert_eq!(film_hash(&printed), film_hash(&stdout(&fresh)));
+}
+
+fn lights_can_be_edited_and_selected_by_a_click() {
+    let program = Program::start(&["--spp", "4"]);
+    let scene = program.folder.path().join("scene.ron");
+    let mut viewer = Viewer::join(&program);
+    let home = viewer.still();
+    let lights = "lights: [\n        // Low.\n        SunSky(elevation: 20, azimuth: 120), Point(position: (0, 2, 2), intensity: (1, 2, 4)),\n    ],\n    objects";
+    let text = SCENE.replacen("objects", lights, 1);
+    fs::write(&scene, &text).unwrap();
+    let lit = viewer.wait_for_still(|picture| *picture != home);
+    // The sun belongs to the sky.
+    viewer.select(&json!({ "light": 0 }));
+    let names = viewer.editor["parts"].to_string();
+    assert!(
+        names.contains("sun and sky") && !names.contains("directional"),
+        "{names}"
+    );
+    viewer.send(r#"{"inspect":[50,75]}"#);
+    viewer.wait_for_path(|path| !path.is_null());
+    viewer.wait_for_property("albedo", &json!([0.7, 0.2, 0.1]));
+    viewer.send(r#"{"inspect":[80,2]}"#);
+    viewer.wait_for_property("azimuth", &json!(120.0));
+
+    viewer.send(r#"{"edit":[{"light":0},"azimuth",240,false]}"#);
+    let turned = viewer.wait_for_still(|picture| *picture != lit);
+    viewer.send(r#"{"edit":[{"light":2},"strength",8,false]}"#);
+    viewer.wait_for_still(|picture| brightness(picture) > brightness(&turned));
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == turned);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == lit);
+    viewer.send(r#"{"act":"redo"}"#);
+    viewer.wait_for_still(|picture| *picture == turned);
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("camera and lights saved to");
+    let kept = fs::read_to_string(&scene).unwrap();
+    assert_eq!(kept, text.replace("azimuth: 120", "azimuth: 240"));
+}
+
+/// Returns the mean of all channels.
+fn brightness(picture: &image::RgbImage) -> f64 {
+    picture.iter().map(|&byte| f64::from(byte)).sum::<f64>() / picture.len() as f64
+}
+
+/// Returns the line of the film hash in the printed table.
+fn film_hash(printed: &str) -> &str {
+    let line = printed.lines().find(|line| line.starts_with("film_hash"));
+    line.unwrap_or_else(|| panic!("no film_hash: {printed}"))
 }
 
 /// Returns the three numbers that follow `label` in `text`, separated by commas and closed by a parenthesis.
@@ -212,7 +299,11 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
         viewer.wait_for_path(Value::is_null);
         other.wait_for_path(Value::is_null);
     };
-    paths(r#"{"material":[0,[["red",0.1]]]}"#, &mut viewer, &mut other);
+    paths(
+        r#"{"edit":[{"material":0},"albedo",[0.1,0.2,0.1],false]}"#,
+        &mut viewer,
+        &mut other,
+    );
     other.send(r#"{"inspect":[60,70]}"#);
     let shows_another = |path: &Value| !path.is_null() && path["path_record"] != record;
     other.wait_for_path(shows_another);

@@ -19,8 +19,8 @@ pub(crate) struct Viewer {
     pub(crate) greeting: Value,
     /// The displayed path as JSON, or null.
     pub(crate) path: Value,
-    pub(crate) materials: Value,
-    pub(crate) chosen_material: Value,
+    /// The newest state of the editor.
+    pub(crate) editor: Value,
 }
 
 /// A message from the program.
@@ -52,8 +52,7 @@ impl Viewer {
                     status: Value::Null,
                     greeting: Value::Null,
                     path: Value::Null,
-                    materials: Value::Null,
-                    chosen_material: Value::Null,
+                    editor: Value::Null,
                 };
                 let Ok(Message::Text(greeting)) = viewer.socket.read() else {
                     panic!("no greeting");
@@ -89,9 +88,8 @@ impl Viewer {
                     let mut message_json: Value = serde_json::from_str(&text).unwrap();
                     if let Some(path) = message_json.get_mut("path") {
                         self.path = path.take();
-                    } else if let Some(materials) = message_json.get_mut("materials") {
-                        self.materials = materials.take();
-                        self.chosen_material = message_json["chosen"].take();
+                    } else if message_json.get("parts").is_some() {
+                        self.editor = message_json;
                     } else {
                         self.status = message_json;
                     }
@@ -178,6 +176,25 @@ impl Viewer {
         self.receive_until(|viewer| &viewer.status, is_wanted)
     }
 
+    /// Receives messages until the property of the selected part has this value.
+    #[track_caller]
+    pub(crate) fn wait_for_property(&mut self, id: &str, value: &Value) {
+        self.receive_until(
+            |viewer| &viewer.editor,
+            |editor| property(editor, id).is_some_and(|property| property["value"] == *value),
+        );
+    }
+
+    /// Selects a part, and receives messages until it is selected.
+    #[track_caller]
+    pub(crate) fn select(&mut self, part: &Value) {
+        self.send(&serde_json::json!({ "select": part }).to_string());
+        self.receive_until(
+            |viewer| &viewer.editor,
+            |editor| editor["selected"] == *part,
+        );
+    }
+
     /// Receives messages until the displayed message contains these words, and returns it.
     #[track_caller]
     pub(crate) fn wait_for_message(&mut self, words: &str) -> String {
@@ -207,6 +224,12 @@ impl Viewer {
         }
         value(self).clone()
     }
+}
+
+/// Returns a property of the selected part.
+pub(crate) fn property<'a>(editor: &'a Value, id: &str) -> Option<&'a Value> {
+    let mut properties = editor["properties"].as_array()?.iter();
+    properties.find(|property| property["id"] == id)
 }
 
 /// Decodes a picture of strips, each preceded by its length. Returns also whether it is lossless.

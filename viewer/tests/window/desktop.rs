@@ -345,6 +345,15 @@ impl Desktop {
         self.xdotool(&["mouseup", button]);
     }
 
+    /// Drags with the left button between two positions in pixels from the window's upper left.
+    pub(crate) fn drag_from(&self, from: (u32, u32), to: (u32, u32)) {
+        self.point_at(from.0, from.1);
+        self.xdotool(&["mousedown", "1"]);
+        self.point_at((from.0 + to.0) / 2, (from.1 + to.1) / 2);
+        self.point_at(to.0, to.1);
+        self.xdotool(&["mouseup", "1"]);
+    }
+
     /// Clicks with the left button, at a position in pixels from the window's upper left.
     pub(crate) fn click(&self, x: u32, y: u32) {
         self.click_with("1", x, y);
@@ -418,6 +427,13 @@ impl Desktop {
     pub(crate) fn save(&self) -> RgbImage {
         self.saves.set(self.saves.get() + 1);
         self.save_as(&format!("scene-{:03}.png", self.saves.get()))
+    }
+
+    /// Saves pictures until one satisfies `matches`, and returns it.
+    pub(crate) fn until_saved(&self, what: &str, matches: impl Fn(&RgbImage) -> bool) -> RgbImage {
+        eventually(what, || {
+            Some(self.save()).filter(|picture| matches(picture))
+        })
     }
 
     /// Presses `s`, and returns the picture that is saved under this name, relative to the scene's folder.

@@ -5,6 +5,7 @@ mod camera;
 mod desktop;
 mod display;
 mod drop;
+mod editing;
 mod lifecycle;
 #[path = "../../../tests/common/program.rs"]
 mod program;
@@ -19,6 +20,7 @@ fn main() {
     lifecycle::add(&mut trials, &possible);
     display::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
+    editing::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
     arguments.test_threads.get_or_insert(4);

@@ -1,11 +1,11 @@
-//! Writes a changed camera and changed materials into a scene file.
+//! Writes a changed camera and changed fields of materials, lights and the sky into a scene file.
 //!
 //! Only the values that differ are replaced; comments, order and formatting of the file are kept. The edited text is
 //! parsed again before it is written, and refused if it does not give the wanted values.
 
-mod materials;
+mod fields;
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{ops::Range, path::Path};
 
 use glam::Vec3;
 
@@ -17,7 +17,7 @@ use crate::{
         source::{Object, Raw, SceneSource, read_scene_file},
         text::{CameraText, LensText, SceneText},
     },
-    scene::{Camera, Focus, Lens, Projection, Surface},
+    scene::{Camera, Focus, Lens, Part, Projection, Scene},
 };
 
 /// Replaces the camera in the scene file at `path`. The pixel filter of the file is kept.
@@ -27,30 +27,40 @@ use crate::{
 /// one with the other projection. [`Error::Scene`] if the file is not a valid scene; [`Error::Write`] if it cannot be
 /// written. The file is unchanged after an error.
 pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
-    save_view(path, camera, &BTreeMap::new())
+    let text = editable_text(path)?;
+    write(path, &with_camera(path, &text, camera)?)
 }
 
-/// Replaces the camera and the given materials, by name, in the scene file at `path`. The pixel filter is kept, and of
-/// a material only colour, emission and roughness can change.
+/// Saves the camera, and the fields in which `edited` differs from the scene `loaded`, to the scene's file. The pixel
+/// filter is kept.
+///
+/// Returns the edited parts that the file does not define, such as materials of a model. Their edits are not saved.
 ///
 /// # Errors
-/// Every error of [`save_camera`], and [`Error::File`] if the file does not define one of the materials, or defines it
-/// as another variant of [`Surface`]. The file is unchanged after an error.
-pub fn save_view(
-    path: &Path,
-    camera: &Camera,
-    materials: &BTreeMap<String, Surface>,
-) -> Result<(), Error> {
-    if !can_save_view(path) {
-        return Err(Error::File {
-            file: display_path(path),
-            problem: "is a model, which cannot store a camera; write it as a scene with --write-scene and open that"
-                .to_owned(),
-        });
-    }
-    let text = read_scene_file(path)?;
+/// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file is
+/// unchanged after an error.
+pub fn save_edits(edited: &Scene, loaded: &Scene, camera: &Camera) -> Result<Vec<Part>, Error> {
+    let path = &edited.path;
+    let text = editable_text(path)?;
     let text = with_camera(path, &text, camera)?;
-    let text = materials::with_materials(path, &text, materials)?;
+    let saved = fields::with_fields(path, &text, edited, loaded)?;
+    write(path, &saved.text)?;
+    Ok(saved.missing)
+}
+
+/// Reads the scene file at `path`. Fails if it is a model or cannot be read.
+fn editable_text(path: &Path) -> Result<String, Error> {
+    if can_save_view(path) {
+        return read_scene_file(path);
+    }
+    Err(Error::File {
+        file: display_path(path),
+        problem: "is a model, which cannot store a camera; write it as a scene with --write-scene and open that"
+            .to_owned(),
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
     atomic_file::write_whole(path, |file| {
         std::io::Write::write_all(file, text.as_bytes())
     })
@@ -59,26 +69,25 @@ pub fn save_view(
 /// Returns whether the file at `path` can store a camera and materials: whether it is named as a scene and not as a
 /// model. The file need not exist.
 pub fn can_save_view(path: &Path) -> bool {
-    crate::Scene::is_named(path) && crate::files::file_type(path) == "ron"
+    Scene::is_named(path) && crate::files::file_type(path) == "ron"
 }
 
-/// Returns the given materials as scene text with their new values, one per line: `"gold": RoughConductor(..),`.
+/// Returns the definitions of the parts in which `edited` differs from the scene `loaded`, as text of a scene file, one
+/// per line: `"gold": RoughConductor(..),`. The camera is left out, and so are parts that the file does not define.
 ///
-/// Everything but the changed values is copied from the scene file at `path`, which is not written. The text is empty
-/// if no material is given.
+/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no part
+/// is edited.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, does not define one of the materials, or defines it as another variant
-/// of [`Surface`]; [`Error::Scene`] if it is not a valid scene.
-pub fn materials_to_ron(
-    path: &Path,
-    materials: &BTreeMap<String, Surface>,
-) -> Result<String, Error> {
-    if materials.is_empty() {
+/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is not
+/// a valid scene.
+pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> Result<String, Error> {
+    let path = &edited.path;
+    if edited.edits_since(loaded).is_empty() || !can_save_view(path) {
         return Ok(String::new());
     }
-    let text = materials::with_materials(path, &read_scene_file(path)?, materials)?;
-    materials::written(path, &text, materials)
+    let text = read_scene_file(path)?;
+    Ok(fields::with_fields(path, &text, edited, loaded)?.definitions)
 }
 
 impl Camera {
@@ -160,25 +169,7 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
             Projection::Orthographic { width } => width.to_string(),
         });
     }
-    if let (Some(raw), Some(lens)) = (fields.lens, &wanted.lens) {
-        let lens_fields: LensText = source.parse(&Object::new("lens", raw))?;
-        let differs = current
-            .lens
-            .is_some_and(|current| current.focus != lens.focus);
-        match lens_fields.focus_distance.or(lens_fields.focus_point) {
-            // The focus defaults to the target, so nothing needs to be written.
-            None if lens.focus == Focus::Point(wanted.target) => {}
-            None => {
-                let last = lens_fields.radius.or(lens_fields.f_stop);
-                last.into_iter()
-                    .for_each(|raw| edits.insert_after(raw, format!(", {}", focus(lens))));
-            }
-            Some(raw) => edits.replace(raw, differs, || match lens.focus {
-                Focus::Distance(metres) => metres.to_string(),
-                Focus::Point(point) => triple(point),
-            }),
-        }
-    }
+    with_lens(&mut edits, &fields, &current, wanted)?;
     let text = edits.apply(text);
     // Fields of another kind (such as `width` for a `fov`) cannot express the wanted camera: refuse instead of writing
     // it.
@@ -197,6 +188,62 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
         });
     }
     Ok(text)
+}
+
+/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if the
+/// text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
+fn with_lens<'a>(
+    edits: &mut Edits<'_, 'a>,
+    fields: &CameraText<'a>,
+    current: &Camera,
+    wanted: &Camera,
+) -> Result<(), Error> {
+    let (raw, lens) = match (fields.lens, &wanted.lens) {
+        (None, None) => return Ok(()),
+        (None, Some(lens)) => {
+            let mut text = format!(", lens: (radius: {}", lens.radius);
+            if lens.focus != Focus::Point(wanted.target) {
+                text += &format!(", {}", focus(lens));
+            }
+            let last = fields.fov.or(fields.width).unwrap_or(fields.target);
+            edits.insert_after(last, text + ")");
+            return Ok(());
+        }
+        (Some(raw), None) => return edits.remove(raw, "lens"),
+        (Some(raw), Some(lens)) => (raw, lens),
+    };
+    let lens_fields: LensText = edits.source.parse(&Object::new("lens", raw))?;
+    let has_radius = current.lens.is_some_and(|now| now.radius == lens.radius);
+    let has_focus = current.lens.is_some_and(|now| now.focus == lens.focus);
+    match (
+        lens_fields.radius,
+        lens_fields.f_stop,
+        wanted.focal_length(),
+    ) {
+        (Some(raw), ..) => edits.replace(raw, !has_radius, || lens.radius.to_string()),
+        // The radius that a number of stops gives also depends on the angle of view.
+        (None, Some(raw), Some(length)) => {
+            let is_same = has_radius && current.projection == wanted.projection;
+            edits.replace(raw, !is_same, || {
+                (length / (2.0 * f64::from(lens.radius))).to_string()
+            });
+        }
+        _ => {}
+    }
+    match lens_fields.focus_distance.or(lens_fields.focus_point) {
+        // The focus defaults to the target, so nothing needs to be written.
+        None if lens.focus == Focus::Point(wanted.target) => {}
+        None => {
+            let last = lens_fields.radius.or(lens_fields.f_stop);
+            last.into_iter()
+                .for_each(|raw| edits.insert_after(raw, format!(", {}", focus(lens))));
+        }
+        Some(raw) => edits.replace(raw, !has_focus, || match lens.focus {
+            Focus::Distance(metres) => metres.to_string(),
+            Focus::Point(point) => triple(point),
+        }),
+    }
+    Ok(())
 }
 
 /// A list of replacements and insertions to be made in a scene's text, by byte range.
@@ -225,6 +272,28 @@ impl Edits<'_, '_> {
     fn insert_after(&mut self, preceding: Raw, text: String) {
         let end = self.source.range_of(preceding).end;
         self.edits.push((end..end, text));
+    }
+
+    /// Adds the removal of the field `name` with this value, and of the comma behind it. Fails if something other than
+    /// white space separates name and value.
+    fn remove(&mut self, value: Raw, name: &str) -> Result<(), Error> {
+        let place = self.source.range_of(value);
+        let before = self.source.text()[..place.start].trim_end();
+        let before = before.strip_suffix(':').map(str::trim_end);
+        let Some(before) = before.and_then(|before| before.strip_suffix(name)) else {
+            let object = Object::new(name, value);
+            let problem = "cannot be removed because of a comment; remove it in the file";
+            return Err(self.source.error(&object, value, problem));
+        };
+        let behind = &self.source.text()[place.end..];
+        let comma = behind.trim_start().strip_prefix(',').map(str::trim_start);
+        let place = match comma {
+            Some(rest) => before.len()..self.source.text().len() - rest.len(),
+            // The last field may follow a comma.
+            None => before.trim_end().trim_end_matches(',').len()..place.end,
+        };
+        self.edits.push((place, String::new()));
+        Ok(())
     }
 
     /// Returns `text` with all edits made. `text` must be the text of the source that the edits refer to.

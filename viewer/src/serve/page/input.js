@@ -86,9 +86,13 @@ export function follow(picture, send, act, click, point) {
 
   document.addEventListener("keydown", (event) => {
     // Focused elements that use the key themselves keep it.
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("select, input, dialog")) return;
+    const isCtrl = event.ctrlKey || event.metaKey;
+    // With Ctrl, sliders and colours use no key.
+    const users = isCtrl ? "input[type=number], dialog" : "select, input, dialog";
+    if (event.altKey || event.target.closest(users)) return;
     if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
-    const chord = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
+    const shifted = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;
+    const chord = isCtrl ? `Ctrl+${event.key}` : shifted;
     if (act(chord, event)) event.preventDefault();
   });
 }

@@ -2,7 +2,7 @@
 
 import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { follow } from "./input.js";
-import { list, turn } from "./materials.js";
+import { edits, focusEditor, showEditor } from "./properties.js";
 import { showPath } from "./path.js";
 
 const at = (id) => document.getElementById(id);
@@ -47,6 +47,7 @@ const own = {
     at("buttons").querySelector("[data-action=pixel]").setAttribute("aria-pressed", String(!at("pixel").hidden));
     askPixel();
   },
+  properties: focusEditor,
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
@@ -112,8 +113,8 @@ function handle(message) {
     if (version && version !== message.version) location.reload();
     if (!version) build(message);
     version = message.version;
-  } else if (message.materials) {
-    list(message.materials, message.chosen);
+  } else if (message.parts) {
+    showEditor(message);
   } else if ("pixel" in message) {
     showPixel(message);
   } else if ("path" in message) {
@@ -292,7 +293,7 @@ function point(event) {
   askPixel();
 }
 
-turn(send);
+edits(send);
 at("figures").addEventListener("click", own.overlay);
 follow(
   picture,

@@ -2,12 +2,11 @@
 
 use std::{mem, path::PathBuf, sync::Arc};
 
-use super::{Session, SessionEvent, Step};
+use super::{History, Session, SessionEvent};
 use crate::session::{
     commands::Command,
     inspection_scene::InspectionScene,
     loader::{LoadReason, Loaded},
-    materials::{MaterialInfo, Materials, edits, listed},
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
@@ -78,8 +77,8 @@ impl Session {
     /// Displays a loaded scene. Keeps the user's camera, exposure, tone curve and size, unless another scene was opened
     /// or the scene's file has changed them.
     ///
-    /// Returns a message if a loaded file required a new renderer; `None` after a material edit, or if the previous
-    /// renderer continues.
+    /// Returns a message if a loaded file required a new renderer; `None` after an edit, or if the previous renderer
+    /// continues.
     fn show(&mut self, loaded: Loaded) -> Option<String> {
         let Loaded {
             read,
@@ -98,18 +97,19 @@ impl Session {
         }
         let opened = reason == LoadReason::Opened;
         // Includes edits made while the file was read.
-        let edits = edits(&self.materials.read, &self.scene);
+        let edits = self.edits();
         let before = mem::replace(&mut self.scene, scene.clone());
         self.scene_error = None;
-        self.materials = Materials::new(read);
-        if scene.material_names != before.material_names {
-            self.past.retain(|step| matches!(step, Step::View(_)));
+        let is_alike = !opened && scene.has_same_parts(&before);
+        self.editing.replace(read, is_alike);
+        if !is_alike {
+            self.history.forget_parts();
         }
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
             self.file_camera = file_camera(&scene);
-            self.past.clear();
+            self.history = History::default();
         } else {
             self.orbit.set_home(scene.camera, scene.size);
         }
@@ -130,9 +130,9 @@ impl Session {
         if !opened {
             self.apply_edits(&edits);
         }
-        let edited = match self.materials.edits(&self.scene).is_empty() {
+        let edited = match self.edits().is_empty() {
             true => "",
-            false => ", with the edited materials kept",
+            false => ", with your edits kept",
         };
         let verb = if opened { "opened" } else { "reloaded" };
         replaced.then(|| format!("{} {verb}{edited}", scene.path.display()))
@@ -152,17 +152,7 @@ impl Session {
         self.render.send(Command::Renderer(renderer, scene.spp));
     }
 
-    /// Returns the materials of the current scene that have a name and an editable parameter.
-    pub(crate) fn listed_materials(&self) -> impl Iterator<Item = MaterialInfo<'_>> {
-        listed(&self.scene)
-    }
-
-    /// Returns the index of the selected material in the current scene; `None` if no material is selected.
-    pub(crate) fn chosen_material(&self) -> Option<usize> {
-        self.materials.chosen()
-    }
-
-    /// Returns the current scene. The last material edits that it contains are displayed once a renderer for them is
+    /// Returns the current scene. The last edits that it contains are displayed once a renderer for them is
     /// ready.
     pub(crate) fn scene(&self) -> &Arc<Scene> {
         &self.scene

@@ -1,0 +1,342 @@
+//! Tests of editing materials, lights and the sky: their ranges, and saving them into the scene file, which keeps its
+//! comments and layout.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use glam::Vec3;
+use raysieve_scene::{Error, FieldValue, Part, Scene, edits_to_ron, save_edits};
+
+/// Returns the folder of the scenes.
+fn folder() -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("scene_edits");
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Writes a scene with these materials, lights and further fields to `name.ron`, and returns the path.
+fn written(name: &str, materials: &str, lights: &str, more: &str) -> PathBuf {
+    let path = folder();
+    let picture = path.join(format!("{name}.png"));
+    image::RgbImage::new(1, 1).save(picture).unwrap();
+    let path = path.join(format!("{name}.ron"));
+    let text = format!(
+        "// What it is.\n(\n    camera: (origin: (0, 1, 5), target: (0, 1, 0), fov: 40),{more}\n    materials: {{\n        \
+         // First.\n        {materials}, // so\n        \"other\": Diffuse(albedo: (0, 0, 0)),\n    }},\n    \
+         lights: [/* none yet */ {lights}],\n    objects: [\n        Sphere(center: (0, 0, 0), radius: 1, material: \"one\"),\n    \
+         ],\n)\n"
+    );
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn load(path: &Path) -> Scene {
+    Scene::load(path).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Returns the scene after these fields of a part were set.
+fn edited(scene: &Scene, part: Part, edits: &[(&str, FieldValue)]) -> Scene {
+    let edit = |scene: Scene, &(field, value): &(&str, FieldValue)| {
+        let edited = scene.with_field(part, field, value);
+        edited.unwrap_or_else(|problem| panic!("{field}: {problem}"))
+    };
+    edits.iter().fold(scene.clone(), edit)
+}
+
+fn number(number: f32) -> FieldValue {
+    FieldValue::Number(number)
+}
+
+fn color(red: f32, green: f32, blue: f32) -> FieldValue {
+    FieldValue::Color(Vec3::new(red, green, blue))
+}
+
+const FIRST: Part = Part::Material(0);
+const LIGHT: Part = Part::Light(0);
+
+#[test]
+fn saving_edits_changes_only_their_changed_numbers() {
+    let materials: [(&str, &str, &[_], &str); 7] = [
+        (
+            "diffuse",
+            "Diffuse(/* grey */ albedo: (0.7, 0.25, 1), one_sided: true)",
+            &[("albedo", color(0.5, 0.25, 1.0))],
+            "Diffuse(/* grey */ albedo: (0.5, 0.25, 1), one_sided: true)",
+        ),
+        (
+            "preset",
+            "RoughConductor(preset: \"gold\", alpha: 0.125)",
+            &[("alpha", number(0.25))],
+            "RoughConductor(preset: \"gold\", alpha: 0.25)",
+        ),
+        (
+            "default",
+            "CoatedDiffuse(albedo: (0, 0, 0))",
+            &[
+                ("alpha", number(0.25)),
+                ("ior", number(1.75)),
+                ("albedo", color(0.5, 0.0, 0.0)),
+            ],
+            "CoatedDiffuse(ior: 1.75, alpha: 0.25, albedo: (0.5, 0, 0))",
+        ),
+        (
+            "all_by_default",
+            "Principled( /* nothing ( */ )",
+            &[
+                ("base_color", color(0.5, 1.0, 1.0)),
+                ("emission", color(6.0, 6.0, 6.0)),
+                ("roughness", number(0.25)),
+                ("transmission", number(0.75)),
+            ],
+            "Principled(base_color: (0.5, 1, 1), roughness: 0.25, transmission: 0.75, emission: (6, 6, 6),  /* nothing ( */ )",
+        ),
+        (
+            "textured",
+            "Principled(base_color: Texture(file: \"textured.png\"), roughness: Texture(factor: 0.5, file: \"textured.png\"),)",
+            &[
+                ("base_color", color(0.5, 1.0, 1.0)),
+                ("roughness", number(0.25)),
+            ],
+            "Principled(base_color: Texture(file: \"textured.png\", factor: (0.5, 1, 1)), \
+             roughness: Texture(factor: 0.25, file: \"textured.png\"),)",
+        ),
+        (
+            "lamp",
+            "Emissive(radiance: (1, 0, 3))",
+            &[("radiance", color(2.0, 0.0, 6.0))],
+            "Emissive(radiance: (2, 0, 6))",
+        ),
+        (
+            "glass",
+            "Dielectric(ior: 1.5)",
+            &[("ior", number(1.25))],
+            "Dielectric(ior: 1.25)",
+        ),
+    ];
+    let materials = materials.map(|(name, before, edits, after)| {
+        let text = |material: &str| format!("\"one\": {material}");
+        let path = written(name, &text(before), "", "");
+        (name, path, FIRST, edits, text(before), text(after))
+    });
+    let lights: [(&str, &str, &[_], &str); 7] = [
+        (
+            "point",
+            "Point(position: (1, 2, 3), intensity: (1, 2, 4))",
+            &[("intensity", color(0.5, 1.0, 2.0))],
+            "Point(position: (1, 2, 3), intensity: (0.5, 1, 2))",
+        ),
+        (
+            "spot",
+            "Spot(position: (0, 3, 2), direction: (0, -1, 0), intensity: (5, 5, 5), outer: 30)",
+            &[("inner", number(12.5)), ("outer", number(45.0))],
+            "Spot(inner: 12.5, position: (0, 3, 2), direction: (0, -1, 0), intensity: (5, 5, 5), outer: 45)",
+        ),
+        (
+            "directional",
+            "Directional(direction: (1, -1, 0), irradiance: (0.5, 0.4, 0.3), /* sharp */ angle: 0)",
+            &[("angle", number(2.0))],
+            "Directional(direction: (1, -1, 0), irradiance: (0.5, 0.4, 0.3), /* sharp */ angle: 2)",
+        ),
+        (
+            "environment",
+            "Environment(file: \"environment.exr\", scale: 0.5)",
+            &[("scale", number(1.3)), ("rotate_y", number(30.1))],
+            "Environment(rotate_y: 30.1, file: \"environment.exr\", scale: 1.3)",
+        ),
+        (
+            "studio",
+            "Studio()",
+            &[("azimuth", number(-33.3)), ("scale", number(0.7))],
+            "Studio(scale: 0.7, azimuth: -33.3, )",
+        ),
+        (
+            "sun",
+            "SunSky(elevation: 40.123456789, turbidity: 4)",
+            &[
+                ("azimuth", number(77.7)),
+                ("scale", number(0.03)),
+                ("ground", color(0.1, 0.2, 0.3)),
+            ],
+            "SunSky(scale: 0.03, azimuth: 77.7, ground: (0.1, 0.2, 0.3), elevation: 40.123456789, turbidity: 4)",
+        ),
+        (
+            "date",
+            "SunSky(date: (2026, 10, 3), time: 15.5, latitude: 37.18, longitude: -3.59)",
+            &[("time", number(9.1))],
+            "SunSky(date: (2026, 10, 3), time: 9.1, latitude: 37.18, longitude: -3.59)",
+        ),
+    ];
+    let map = image::Rgb32FImage::from_fn(8, 4, |x, y| image::Rgb([x as f32, y as f32, 0.3]));
+    map.save(folder().join("environment.exr")).unwrap();
+    let lights = lights.map(|(name, before, edits, after)| {
+        let path = written(name, "\"one\": Mirror(reflectance: (1, 1, 1))", before, "");
+        (
+            name,
+            path,
+            LIGHT,
+            edits,
+            before.to_owned(),
+            after.to_owned(),
+        )
+    });
+    for (name, path, part, edits, before, after) in materials.into_iter().chain(lights) {
+        let text = fs::read_to_string(&path).unwrap();
+        let scene = load(&path);
+        let wanted = edited(&scene, part, edits);
+        assert_ne!(wanted.surfaces_hash(), scene.surfaces_hash(), "{name}");
+        let printed = edits_to_ron(&wanted, &scene).unwrap();
+        assert_eq!(printed, format!("{after},"), "{name}");
+        let unwritten = fs::read_to_string(&path).unwrap();
+        assert_eq!(unwritten, text, "{name}: printing must not write");
+        for _ in 0..2 {
+            let missing = save_edits(&wanted, &scene, &scene.camera);
+            assert_eq!(missing.unwrap(), [], "{name}");
+            let kept = fs::read_to_string(&path).unwrap();
+            assert_eq!(kept, text.replace(&before, &after), "{name}");
+        }
+        let loaded = load(&path);
+        assert_eq!(loaded.hash(), wanted.hash(), "{name}: the same film");
+        assert_eq!(loaded.part_state(part), wanted.part_state(part), "{name}");
+    }
+}
+
+#[test]
+fn the_sky_can_be_edited_and_added() {
+    let mirror = "\"one\": Mirror(reflectance: (1, 1, 1))";
+    for (name, more, after) in [
+        (
+            "sky",
+            "\n    sky: (1, 2, 3), // blue",
+            "    sky: (0.5, 0.25, 0), // blue\n",
+        ),
+        ("no_sky", "", "fov: 40),\n    sky: (0.5, 0.25, 0),\n"),
+    ] {
+        let path = written(name, mirror, "", more);
+        let scene = load(&path);
+        let wanted = edited(&scene, Part::Sky, &[("sky", color(0.5, 0.25, 0.0))]);
+        save_edits(&wanted, &scene, &scene.camera).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(after), "{text}");
+        assert_eq!(load(&path).hash(), wanted.hash());
+    }
+}
+
+#[test]
+fn edited_values_are_clamped_to_their_ranges() {
+    let material = "\"one\": RoughConductor(color: (0.5, 0.5, 0.5), alpha: 0.5)";
+    let light = "Spot(position: (0, 3, 2), direction: (0, -1, 0), intensity: (5, 5, 5), inner: 10, outer: 30), \
+                 Directional(direction: (1, -1, 0), irradiance: (1, 1, 1))";
+    let scene = load(&written("ranges", material, light, ""));
+    let sun = Part::Light(1);
+    for (part, field, value, expected) in [
+        (FIRST, "alpha", number(-1.0), number(0.001)),
+        (FIRST, "alpha", number(7.0), number(1.0)),
+        (FIRST, "alpha", number(f32::NAN), number(0.001)),
+        (
+            FIRST,
+            "color",
+            color(f32::NAN, f32::INFINITY, -1.0),
+            color(0.0, 1.0, 0.0),
+        ),
+        (LIGHT, "inner", number(40.0), number(30.0)),
+        (LIGHT, "outer", number(5.0), number(10.0)),
+        (LIGHT, "outer", number(500.0), number(90.0)),
+        (
+            LIGHT,
+            "intensity",
+            color(-1.0, 1e9, 2.0),
+            color(0.0, 16_777_215.0, 2.0),
+        ),
+        (sun, "angle", number(0.001), number(0.0)),
+        (Part::Camera, "fov", number(500.0), number(179.999)),
+        (Part::Camera, "radius", number(-1.0), number(0.0)),
+    ] {
+        let edited = edited(&scene, part, &[(field, value)]);
+        let found = edited.field(part, field).map(|field| field.value);
+        assert_eq!(found, Some(expected), "{field} {value:?}");
+    }
+    let wrong = [
+        (FIRST, "strength", number(1.0)),
+        (FIRST, "alpha", color(1.0, 1.0, 1.0)),
+        (Part::Material(7), "alpha", number(1.0)),
+        (Part::Light(7), "intensity", color(1.0, 1.0, 1.0)),
+    ];
+    for (part, field, value) in wrong {
+        assert!(scene.with_field(part, field, value).is_err(), "{field}");
+    }
+    let day = "SunSky(date: (2026, 10, 3), time: 12, latitude: 37.18, longitude: -3.59)";
+    let day = load(&written("night", material, day, ""));
+    let problem = day.with_field(LIGHT, "time", number(2.0)).unwrap_err();
+    assert!(problem.contains("below the horizon"), "{problem}");
+}
+
+#[test]
+fn what_the_file_does_not_define_is_not_saved() {
+    let ply = "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+               element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    fs::write(folder().join("part.ply"), ply).unwrap();
+    let path = written("model", "\"one\": Diffuse(albedo: (1, 0, 0))", "", "");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace("objects: [", "objects: [Model(file: \"part.ply\"),");
+    fs::write(&path, &text).unwrap();
+    let scene = load(&path);
+    assert_eq!(scene.materials.len(), 3, "{:?}", scene.material_names);
+    let own = Part::Material(2);
+    let field = scene.fields(own)[0].name;
+    let wanted = edited(&scene, own, &[(field, color(0.125, 0.5, 1.0))]);
+    let wanted = edited(&wanted, FIRST, &[("albedo", color(0.0, 1.0, 0.0))]);
+    let missing = save_edits(&wanted, &scene, &scene.camera).unwrap();
+    assert_eq!(missing, [own]);
+    let kept = fs::read_to_string(&path).unwrap();
+    assert_eq!(kept, text.replace("(1, 0, 0)", "(0, 1, 0)"));
+
+    // Edits survive a reload if the file has not changed the value.
+    let edits = wanted.edits_since(&scene);
+    let reloaded = load(&path).with_edits(&edits);
+    assert_eq!(reloaded.part_state(own), wanted.part_state(own));
+    assert_eq!(reloaded.part_state(FIRST), wanted.part_state(FIRST));
+    fs::write(&path, text.replace("(1, 0, 0)", "(0, 0, 1)")).unwrap();
+    let reloaded = load(&path).with_edits(&edits);
+    let albedo = reloaded.field(FIRST, "albedo").unwrap();
+    assert_eq!(albedo.value, color(0.0, 0.0, 1.0));
+}
+
+#[test]
+fn a_part_that_has_changed_in_the_file_is_not_saved() {
+    let light = "Point(position: (1, 2, 3), intensity: (1, 2, 4))";
+    let path = written("changed", "\"one\": Diffuse(albedo: (1, 0, 0))", light, "");
+    let scene = load(&path);
+    let text = fs::read_to_string(&path).unwrap();
+    let refused = |wanted: &Scene, text: &str| {
+        fs::write(&path, text).unwrap();
+        let error = save_edits(wanted, &scene, &scene.camera).expect_err("the save is refused");
+        assert!(!error.to_string().contains('\n'), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        error
+    };
+    let wanted = edited(&scene, LIGHT, &[("intensity", color(1.0, 1.0, 1.0))]);
+    let error = refused(&wanted, &text.replace("(1, 2, 4)", "(9, 9, 9)"));
+    assert!(
+        error.to_string().contains("load the scene again"),
+        "{error}"
+    );
+    let wanted = edited(&scene, FIRST, &[("albedo", color(1.0, 1.0, 1.0))]);
+    let error = refused(
+        &wanted,
+        &text.replace("Diffuse(albedo: (1", "Mirror(reflectance: (1"),
+    );
+    assert!(
+        matches!(error, Error::Scene { .. } | Error::File { .. }),
+        "{error}"
+    );
+    let model = scene
+        .with_field(Part::Sky, "sky", color(1.0, 1.0, 1.0))
+        .unwrap();
+    let model = Scene {
+        path: folder().join("part.ply"),
+        ..model
+    };
+    save_edits(&model, &scene, &scene.camera).expect_err("a model has no text");
+}

@@ -1,0 +1,168 @@
+// The editor: the selected part of the scene, and an input for each of its properties. The program sends both.
+
+const at = (id) => document.getElementById(id);
+
+// Steps of a slider with a logarithmic scale.
+const STEPS = 1000;
+
+let state = { parts: [], selected: null, properties: [] };
+let tell = () => {};
+
+// Four digits, so that numbers are short in the scene file.
+const rounded = (value) => Number(value.toPrecision(4));
+
+// sRGB encoding and decoding of one channel.
+const encoded = (value) => (value <= 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055);
+const decoded = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+
+const toHex = (color) => `#${color
+  .map((part) => Math.round(255 * encoded(Math.min(part, 1))).toString(16).padStart(2, "0"))
+  .join("")}`;
+const toColor = (hex) => [1, 3, 5].map((place) => rounded(decoded(parseInt(hex.slice(place, place + 2), 16) / 255)));
+
+// Position of a number on its slider, from 0 to STEPS, and the number at a position.
+function toPlace(value, { slider: [low, high], is_logarithmic: isLogarithmic }) {
+  if (!isLogarithmic) return (STEPS * (value - low)) / (high - low);
+  return value > 0 ? (STEPS * Math.log(value / low)) / Math.log(high / low) : 0;
+}
+function fromPlace(place, { slider: [low, high], is_logarithmic: isLogarithmic, min }) {
+  if (!isLogarithmic) return low + (place / STEPS) * (high - low);
+  return place <= 0 && min === 0 ? 0 : low * (high / low) ** (place / STEPS);
+}
+
+const keyOf = (part) => JSON.stringify(part);
+const kindOf = (part) => (typeof part === "string" ? part : Object.keys(part)[0]);
+const groups = { material: "Materials", light: "Lights" };
+
+/** Creates the options of the list of parts, grouped by kind. */
+function options(parts) {
+  const made = [new Option("choose, or click in the picture", "null")];
+  const lists = new Map();
+  for (const { part, name } of parts) {
+    const kind = kindOf(part);
+    const option = new Option(name, keyOf(part));
+    if (!groups[kind]) {
+      made.push(option);
+      continue;
+    }
+    if (!lists.has(kind)) {
+      const list = Object.assign(document.createElement("optgroup"), { label: groups[kind] });
+      lists.set(kind, list);
+      made.push(list);
+    }
+    lists.get(kind).append(option);
+  }
+  return made;
+}
+
+function input(type, label, properties = {}) {
+  const made = Object.assign(document.createElement("input"), { type, ...properties });
+  made.setAttribute("aria-label", label);
+  return made;
+}
+
+/** Creates the row of a property. `show` of the result displays a value, except in an input that has the focus. */
+function row({ id, label, number }) {
+  const element = document.createElement("div");
+  const name = Object.assign(document.createElement("span"), { textContent: number?.unit ? `${label}, ${number.unit}` : label });
+  element.dataset.property = id;
+  element.append(name);
+  // The changes of one drag are undone together.
+  let continues = false;
+  const end = () => { continues = false; };
+  const edit = (value) => {
+    tell(id, value, continues);
+    continues = true;
+  };
+  if (!number) {
+    const color = input("color", label);
+    color.addEventListener("input", () => edit(toColor(color.value)));
+    color.addEventListener("change", end);
+    element.append(color);
+    return {
+      element,
+      show: (value) => {
+        if (document.activeElement !== color || !continues) color.value = toHex(value);
+      },
+    };
+  }
+  const slider = input("range", label, { min: 0, max: STEPS, step: 1 });
+  const text = input("number", `${label}, as a number`, { min: number.min, max: number.max, step: "any" });
+  slider.addEventListener("input", () => edit(rounded(fromPlace(slider.valueAsNumber, number))));
+  slider.addEventListener("change", end);
+  text.addEventListener("change", () => {
+    if (Number.isFinite(text.valueAsNumber)) tell(id, text.valueAsNumber, false);
+  });
+  element.append(slider, text);
+  return {
+    element,
+    show: (value) => {
+      if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
+      if (document.activeElement !== text) text.value = rounded(value);
+    },
+  };
+}
+
+let partsShown;
+// Rows that are displayed, by part and kind of property.
+let rows = new Map();
+
+/** Displays the rows of the selected part. Those that are displayed already stay, because a pointer may hold one. */
+function showRows({ selected, properties }) {
+  const container = at("properties");
+  const shown = new Map();
+  for (const { value, ...kind } of properties) {
+    const key = JSON.stringify([selected, kind]);
+    const made = rows.get(key) ?? row(kind);
+    shown.set(key, made);
+    made.show(value);
+  }
+  for (const [key, { element }] of rows) if (!shown.has(key)) element.remove();
+  rows = shown;
+  [...rows.values()].forEach(({ element }, place) => {
+    if (container.children[place] !== element) container.insertBefore(element, container.children[place] ?? null);
+  });
+}
+
+/** Displays the state of the editor that the program has sent. */
+export function showEditor(editor) {
+  state = editor;
+  at("editor").hidden = !editor.parts.length;
+  const parts = JSON.stringify(editor.parts);
+  if (parts !== partsShown) at("part").replaceChildren(...options(editor.parts));
+  partsShown = parts;
+  at("part").value = keyOf(editor.selected);
+  showRows(editor);
+  for (const [action, can] of [["undo", editor.can_undo], ["redo", editor.can_redo]]) {
+    const button = at("buttons").querySelector(`[data-action=${action}]`);
+    button?.setAttribute("aria-disabled", String(!can));
+  }
+}
+
+/** Moves the keyboard to the list of parts. */
+export function focusEditor() {
+  at("part").scrollIntoView({ block: "nearest" });
+  at("part").focus();
+}
+
+/** Calls `send` with selections and edits. */
+export function edits(send) {
+  // At most one edit per display frame, because each restarts the render.
+  let waiting;
+  tell = (id, value, continues) => {
+    const part = state.selected;
+    // The edit that was not sent may have been the first of its drag.
+    const isFirst = !continues || (waiting && !waiting[3]);
+    if (!waiting) {
+      requestAnimationFrame(() => {
+        send({ edit: waiting });
+        waiting = undefined;
+      });
+    }
+    waiting = [part, id, value, !isFirst];
+  };
+  at("part").addEventListener("change", () => {
+    const part = JSON.parse(at("part").value);
+    if (part) send({ select: part });
+  });
+}

@@ -1,0 +1,177 @@
+//! Undo and redo of camera movements and edits.
+
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
+
+use super::Session;
+use crate::session::editing::described;
+use raysieve_scene::{Camera, Part, PartState};
+
+/// The steps that can be undone and redone.
+#[derive(Default)]
+pub(super) struct History {
+    /// Undo steps, the most recent last.
+    past: Vec<Step>,
+    /// Redo steps, the most recent last.
+    future: Vec<Step>,
+    /// Kind of the last gesture and time of its last change. `None` before the first gesture, and after an undo, a redo
+    /// or a change of the focus, which end a gesture.
+    gesture: Option<(Gesture, Instant)>,
+}
+
+/// A change that can be undone: the state before it or, if it is to be redone, the state after it.
+enum Step {
+    /// A camera movement or a change of projection or lens.
+    View(Camera),
+    /// An edit of a part of the scene.
+    Part(Part, PartState),
+}
+
+/// A kind of continuous change. Changes of one kind form a single undo step if each follows the previous one within
+/// half a second, or continues the same drag. Key presses count too.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gesture {
+    /// Movements of the camera.
+    View,
+    /// Edits of the field of this name of a part.
+    Field(Part, &'static str),
+}
+
+/// The relation of a change to the one before it, if both change the same value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Continuity {
+    /// The changes form one undo step if the second follows within half a second, as with keys and the wheel.
+    ByTime,
+    /// The change begins a drag, and so an undo step.
+    Begins,
+    /// The change continues a drag and its undo step, whatever time has passed.
+    Continues,
+}
+
+/// Maximum time between two changes of one gesture, which are undone together.
+const GESTURE_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Maximum number of undo steps; a further one replaces the oldest.
+const MAX_UNDO_STEPS: usize = 1000;
+
+impl History {
+    /// Ends the current gesture, so that the next change is an undo step of its own.
+    pub(super) fn end_gesture(&mut self) {
+        self.gesture = None;
+    }
+
+    /// Removes the steps that edit parts, because the scene has others now.
+    pub(super) fn forget_parts(&mut self) {
+        for steps in [&mut self.past, &mut self.future] {
+            steps.retain(|step| matches!(step, Step::View(_)));
+        }
+    }
+
+    /// Returns whether there is a step to undo, and whether there is one to redo.
+    fn has_steps(&self) -> (bool, bool) {
+        (!self.past.is_empty(), !self.future.is_empty())
+    }
+
+    /// Records an undo step, unless `gesture` continues the last one.
+    fn record(&mut self, gesture: Gesture, continuity: Continuity, before: Step) {
+        let now = Instant::now();
+        let goes_on = |(last, at): (Gesture, Instant)| {
+            let in_time = match continuity {
+                Continuity::ByTime => now - at < GESTURE_TIMEOUT,
+                Continuity::Begins => false,
+                Continuity::Continues => true,
+            };
+            last == gesture && in_time
+        };
+        let is_new = !self.gesture.is_some_and(goes_on);
+        self.gesture = Some((gesture, now));
+        self.future.clear();
+        if is_new {
+            if self.past.len() == MAX_UNDO_STEPS {
+                self.past.remove(0);
+            }
+            self.past.push(before);
+        }
+    }
+}
+
+impl Session {
+    /// Records the camera before a movement as an undo step, once per gesture.
+    pub(super) fn record_view(&mut self) {
+        let before = Step::View(self.orbit.current());
+        self.history
+            .record(Gesture::View, Continuity::ByTime, before);
+    }
+
+    /// Records the camera before a change as an undo step of its own, which is not part of a gesture.
+    pub(super) fn record_view_separately(&mut self) {
+        self.history.end_gesture();
+        self.record_view();
+        self.history.end_gesture();
+    }
+
+    /// Records a part of the scene before an edit of the field of this name as an undo step, once per gesture.
+    pub(super) fn record_part(&mut self, part: Part, field: &'static str, continuity: Continuity) {
+        let before = match part {
+            Part::Camera => Some(Step::View(self.orbit.current())),
+            _ => self
+                .scene
+                .part_state(part)
+                .map(|state| Step::Part(part, state)),
+        };
+        if let Some(before) = before {
+            self.history
+                .record(Gesture::Field(part, field), continuity, before);
+        }
+    }
+
+    /// Returns whether there is a change to undo, and whether there is one to redo.
+    pub(crate) fn undo_and_redo(&self) -> (bool, bool) {
+        self.history.has_steps()
+    }
+
+    /// Reverts the last change. Returns a message, or `None` if the camera shows the effect.
+    pub(super) fn undo(&mut self) -> Option<String> {
+        let Some(step) = self.history.past.pop() else {
+            return Some("nothing to undo".to_owned());
+        };
+        let (inverse, message) = self.put_step(step, "undone");
+        self.history.future.push(inverse);
+        message
+    }
+
+    /// Repeats the change that was undone last. Returns a message, or `None` if the camera shows the effect.
+    pub(super) fn redo(&mut self) -> Option<String> {
+        let Some(step) = self.history.future.pop() else {
+            return Some("nothing to redo".to_owned());
+        };
+        let (inverse, message) = self.put_step(step, "redone");
+        self.history.past.push(inverse);
+        message
+    }
+
+    /// Restores the state of a step. Returns the step back, and a message that begins with the part and ends with
+    /// `verb`; `None` if the camera shows the effect.
+    fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<String>) {
+        self.history.end_gesture();
+        match step {
+            Step::View(camera) => {
+                let before = self.orbit.current();
+                self.orbit.set_current(camera);
+                self.render_view();
+                (Step::View(before), None)
+            }
+            Step::Part(part, mut state) => {
+                let scene = self.scene.with_part_state(part, &state);
+                if let Some(mut before) = self.scene.part_state(part) {
+                    mem::swap(&mut state, &mut before);
+                }
+                self.put_scene(scene.into());
+                let message = format!("change of {} {verb}", described(&self.scene, part));
+                (Step::Part(part, state), Some(message))
+            }
+        }
+    }
+}

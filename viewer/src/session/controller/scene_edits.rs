@@ -1,0 +1,256 @@
+//! Edits the parts of the current scene, prints the edits, and saves them to the scene's file.
+
+use std::{mem, sync::Arc};
+
+use super::{Continuity, Session};
+use crate::session::{
+    editing::{Component, PartInfo, Property, Seen, described},
+    inspection::InspectedPath,
+    orbit::Orbit,
+};
+use raysieve_scene::{
+    FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
+};
+
+impl Session {
+    /// Returns the parts of the scene that can be edited, with their names.
+    pub(crate) fn parts(&self) -> Vec<PartInfo> {
+        let info = |part| PartInfo {
+            part,
+            name: self.scene.part_name(part),
+        };
+        self.scene.parts().into_iter().map(info).collect()
+    }
+
+    /// Returns the selected part; `None` if none is selected.
+    pub(crate) fn selected_part(&self) -> Option<Part> {
+        self.editing.selected()
+    }
+
+    /// Returns the selected part as text; `None` if none is selected.
+    pub(crate) fn selected_name(&self) -> Option<String> {
+        Some(described(&self.scene, self.editing.selected()?))
+    }
+
+    /// Returns the properties of the selected part; none if no part is selected.
+    pub(crate) fn properties(&self) -> Vec<Property> {
+        match self.editing.selected() {
+            Some(part) => self.editing.properties(self.seen(), part),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns the component that keys change; `None` if no part is selected.
+    pub(crate) fn selected_component(&self) -> Option<Component> {
+        self.editing.component(self.seen())
+    }
+
+    /// Returns the current scene and camera.
+    fn seen(&self) -> Seen<'_> {
+        seen(&self.scene, &self.orbit)
+    }
+
+    /// Selects a part of the scene.
+    ///
+    /// # Errors
+    /// A message if there is no such part.
+    pub(crate) fn select(&mut self, part: Part) -> Result<(), &'static str> {
+        if self.scene.fields(part).is_empty() {
+            return Err("unknown part of the scene");
+        }
+        self.editing.select(seen(&self.scene, &self.orbit), part);
+        Ok(())
+    }
+
+    /// Selects what the camera ray of a path has hit: a material, or the light from infinity.
+    pub(crate) fn select_hit(&mut self, inspected: &InspectedPath) {
+        let Some(vertex) = inspected.path_record.vertices.first() else {
+            return;
+        };
+        let part = match &vertex.hit {
+            Some(hit) => Part::Material(hit.material_index as usize),
+            None => {
+                let is_environment = |light: &Light| matches!(light, Light::Environment(_));
+                let environment = self.scene.lights.iter().position(is_environment);
+                environment.map_or(Part::Sky, Part::Light)
+            }
+        };
+        self.editing.select(seen(&self.scene, &self.orbit), part);
+    }
+
+    /// Selects the next part of the scene (`forwards`) or the previous one. Returns a message about it.
+    pub(crate) fn choose_part(&mut self, forwards: bool) -> String {
+        self.editing
+            .choose(seen(&self.scene, &self.orbit), forwards)
+    }
+
+    /// Selects the next component of the selected part. Returns a message about it.
+    pub(super) fn choose_component(&mut self) -> String {
+        self.editing
+            .choose_component(seen(&self.scene, &self.orbit))
+    }
+
+    /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message, and changes
+    /// nothing, if the scene would become invalid.
+    ///
+    /// # Errors
+    /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
+    pub(crate) fn edit(
+        &mut self,
+        part: Part,
+        id: &str,
+        value: FieldValue,
+        continuity: Continuity,
+    ) -> Result<Option<String>, &'static str> {
+        if continuity == Continuity::Begins {
+            // Also if this change has no effect, the following ones belong to a new drag.
+            self.history.end_gesture();
+        }
+        let seen = seen(&self.scene, &self.orbit);
+        let changed = self.editing.field_value(seen, part, id, value);
+        let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
+        if part == Part::Camera {
+            let camera = seen.camera.with_field(field, value);
+            if camera != seen.camera {
+                self.record_part(part, field, continuity);
+                self.orbit.set_current(camera);
+                self.render_view();
+            }
+            return Ok(None);
+        }
+        let edited = match self.scene.with_field(part, field, value) {
+            Ok(edited) => edited,
+            Err(problem) => return Ok(Some(problem)),
+        };
+        if edited.part_state(part) == self.scene.part_state(part) {
+            return Ok(None);
+        }
+        if let Err(error) = edited.check_settings() {
+            return Ok(Some(error.to_string()));
+        }
+        self.record_part(part, field, continuity);
+        self.put_scene(Arc::new(edited));
+        Ok(None)
+    }
+
+    /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
+    /// displayed once a renderer for it is ready, and never without a loader thread.
+    pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
+        self.scene = scene;
+        if let Some(loader) = &self.loader {
+            loader.edit(self.scene.clone(), self.editing.read.clone());
+        }
+    }
+
+    /// Applies the user's edits of a scene to the same scene after a reload.
+    pub(super) fn apply_edits(&mut self, edits: &[FieldEdit]) {
+        let scene = self.editing.read.with_edits(edits);
+        if !scene.edits_since(&self.scene).is_empty() {
+            self.put_scene(Arc::new(scene));
+        }
+    }
+
+    /// Changes the selected component by `steps` steps. Selects a part instead if none is selected. Returns a message.
+    pub(super) fn step_component(&mut self, steps: f32) -> String {
+        let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
+            return self.choose_part(true);
+        };
+        let refused = self
+            .edit(part, id, value, Continuity::ByTime)
+            .ok()
+            .flatten();
+        refused.unwrap_or_else(|| self.editing.status(self.seen()))
+    }
+
+    /// Returns the edits of the scene, without those of the camera.
+    pub(super) fn edits(&self) -> Vec<FieldEdit> {
+        self.scene.edits_since(&self.editing.read)
+    }
+
+    /// Returns the camera and the edited parts as scene text (RON). If the parts cannot be written as scene text, the
+    /// error takes their place.
+    pub(super) fn scene_text(&self) -> String {
+        let camera = self.orbit.current().to_ron();
+        match edits_to_ron(&self.scene, &self.editing.read) {
+            Ok(parts) if parts.is_empty() => camera,
+            Ok(parts) => format!("{camera}\n{parts}"),
+            Err(error) => format!("{camera}\n{error}"),
+        }
+    }
+
+    /// Returns what differs from the scene's file and can be saved to it, as words for a message, such as "camera and
+    /// materials". `None` if nothing does.
+    pub(crate) fn unsaved_changes(&self) -> Option<String> {
+        if !can_save_view(&self.scene.path) {
+            return None;
+        }
+        let moved = !self.orbit.is_home();
+        let words = words(moved, &self.edits());
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// Saves the camera and the edited parts to the scene's file. Returns a message about success or failure.
+    pub(super) fn save_to_scene(&mut self) -> String {
+        let camera = self.orbit.current();
+        let read = self.editing.read.clone();
+        let missing = match save_edits(&self.scene, &read, &camera) {
+            Ok(missing) => missing,
+            Err(error) => return error.to_string(),
+        };
+        // Reloading the saved file moves no camera that the user has moved since.
+        self.orbit.replace_home(camera);
+        let mut message = format!(
+            "{} saved to {}",
+            words(true, &self.edits()),
+            self.scene.path.display()
+        );
+        let mut saved = self.scene.clone();
+        if !missing.is_empty() {
+            let names = missing.iter().map(|&part| described(&self.scene, part));
+            let names: Vec<_> = names.collect();
+            message += &format!(
+                ", without {}, which the file does not define",
+                names.join(", ")
+            );
+            let mut scene = Scene::clone(&saved);
+            for part in missing {
+                if let Some(state) = read.part_state(part) {
+                    scene = scene.with_part_state(part, &state);
+                }
+            }
+            saved = Arc::new(scene);
+        }
+        let read = mem::replace(&mut self.editing.read, saved.clone());
+        if let Some(loader) = &self.loader {
+            loader.saved(saved, self.scene.clone(), read);
+        }
+        message
+    }
+}
+
+/// Returns the scene and the camera that the user has moved.
+fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {
+    Seen {
+        scene,
+        camera: orbit.current(),
+    }
+}
+
+/// Returns what was changed, as words for a message, such as "camera and materials"; empty if nothing was.
+fn words(has_moved: bool, edits: &[FieldEdit]) -> String {
+    let has = |is_kind: fn(Part) -> bool| edits.iter().any(|edit| is_kind(edit.part));
+    let kinds = [
+        ("camera", has_moved),
+        ("materials", has(|part| matches!(part, Part::Material(_)))),
+        ("lights", has(|part| matches!(part, Part::Light(_)))),
+        ("sky", has(|part| part == Part::Sky)),
+    ];
+    let changed: Vec<_> = kinds
+        .into_iter()
+        .filter_map(|(kind, is_changed)| is_changed.then_some(kind))
+        .collect();
+    match changed.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.join(""),
+    }
+}

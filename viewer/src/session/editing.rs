@@ -1,0 +1,375 @@
+//! Editing of a scene's parts: which part is selected, and which properties it has.
+//!
+//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that the light of
+//! a source has two properties, its strength and its colour. Window and page display the same properties.
+
+use std::{collections::HashMap, sync::Arc};
+
+use glam::Vec3;
+use serde::Serialize;
+
+use raysieve_scene::{Camera, Field, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, Scene};
+
+/// The state of editing: the scene without edits, and the selection.
+pub(super) struct Editing {
+    /// Scene without the user's edits, as it was last loaded or saved.
+    pub(super) read: Arc<Scene>,
+    /// Part whose properties are displayed; `None` if none is selected.
+    selected: Option<Part>,
+    /// Number of the component that keys change, among those of the selected part.
+    component: usize,
+    /// Colours of lights whose strength is 0, by part and field. The largest channel is 1.
+    hues: HashMap<(Part, &'static str), Vec3>,
+}
+
+/// The scene and the camera that is moved by the user.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) camera: Camera,
+}
+
+impl Seen<'_> {
+    /// Returns the fields of a part.
+    fn fields(self, part: Part) -> Vec<Field> {
+        match part {
+            Part::Camera => self.camera.fields(),
+            part => self.scene.fields(part),
+        }
+    }
+}
+
+/// A value that users edit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Property {
+    /// Identifier, unique within the part.
+    pub(crate) id: &'static str,
+    /// Name for people.
+    pub(crate) label: String,
+    /// Number, or colour in linear sRGB.
+    pub(crate) value: FieldValue,
+    /// Unit and range of a number; `None` for a colour.
+    pub(crate) number: Option<NumberKind>,
+    #[serde(skip)]
+    aspect: Aspect,
+}
+
+/// The part of a field that a property stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aspect {
+    /// The whole field.
+    Whole,
+    /// The largest channel of a light.
+    Strength,
+    /// A light divided by its strength.
+    Hue,
+}
+
+/// A part of the scene in the list of parts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct PartInfo {
+    pub(crate) part: Part,
+    /// Name for people.
+    pub(crate) name: String,
+}
+
+/// A number that keys change: a property, or a channel of a colour.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Component {
+    /// Number of the property among those of the part.
+    pub(crate) property: usize,
+    /// Channel of a colour: 0 for red, 1 for green, 2 for blue. `None` for a number.
+    channel: Option<usize>,
+}
+
+/// Identifier of the strength of a light.
+const STRENGTH: &str = "strength";
+
+/// The unit and range of a light's strength, without the unit.
+const STRENGTHS: NumberKind = NumberKind {
+    unit: "",
+    min: 0.0,
+    max: MAX_LIGHT,
+    slider: (0.01, 1000.0),
+    is_logarithmic: true,
+};
+
+/// Share of a slider by which one key press changes a number.
+const STEP: f32 = 0.05;
+
+/// Factor by which one key press changes a number with a logarithmic slider.
+const FACTOR: f32 = 1.25;
+
+impl Property {
+    /// Returns whether the property is the colour of a light, whose largest channel is 1.
+    pub(crate) fn is_hue(&self) -> bool {
+        self.aspect == Aspect::Hue
+    }
+}
+
+impl Editing {
+    /// Begins editing of a scene that has no edits, without a selected part.
+    pub(super) fn new(read: Arc<Scene>) -> Self {
+        Self {
+            read,
+            selected: None,
+            component: 0,
+            hues: HashMap::new(),
+        }
+    }
+
+    /// Continues with the same scene after it was loaded again. Keeps the selection if `is_alike`: if both have the same
+    /// parts.
+    pub(super) fn replace(&mut self, read: Arc<Scene>, is_alike: bool) {
+        let selected = self.selected.filter(|_| is_alike);
+        *self = Self {
+            selected,
+            component: self.component,
+            ..Self::new(read)
+        };
+    }
+
+    /// Returns the selected part; `None` if none is selected.
+    pub(super) fn selected(&self) -> Option<Part> {
+        self.selected
+    }
+
+    /// Selects a part of the scene. Does nothing if the part has no properties.
+    pub(super) fn select(&mut self, seen: Seen<'_>, part: Part) {
+        if self.selected != Some(part) && !seen.fields(part).is_empty() {
+            self.selected = Some(part);
+            self.component = 0;
+        }
+    }
+
+    /// Selects the next part (`forwards`) or the previous one, cyclically. Starts with the first part if none is
+    /// selected. Returns a message about the selection.
+    pub(super) fn choose(&mut self, seen: Seen<'_>, forwards: bool) -> String {
+        let parts = seen.scene.parts();
+        let place = parts.iter().position(|&part| Some(part) == self.selected);
+        let place = match (place, forwards) {
+            (None, _) => 0,
+            (Some(place), true) => (place + 1) % parts.len(),
+            (Some(place), false) => (place + parts.len() - 1) % parts.len(),
+        };
+        self.selected = parts.get(place).copied();
+        self.component = 0;
+        self.status(seen)
+    }
+
+    /// Selects the next component of the selected part, cyclically, or a part if none is selected. Returns a message
+    /// about the selection.
+    pub(super) fn choose_component(&mut self, seen: Seen<'_>) -> String {
+        let Some(part) = self.selected else {
+            return self.choose(seen, true);
+        };
+        let count = components(&self.properties(seen, part)).len();
+        self.component = (self.component + 1) % count.max(1);
+        self.status(seen)
+    }
+
+    /// Returns the component that keys change; `None` if no part is selected.
+    pub(super) fn component(&self, seen: Seen<'_>) -> Option<Component> {
+        let properties = self.properties(seen, self.selected?);
+        components(&properties).into_iter().nth(self.component)
+    }
+
+    /// Returns the selected part, and the identifier and the value of the property of which the selected component was
+    /// changed by `steps` key presses. Returns `None` if nothing is selected.
+    pub(super) fn stepped(
+        &self,
+        seen: Seen<'_>,
+        steps: f32,
+    ) -> Option<(Part, &'static str, FieldValue)> {
+        let part = self.selected?;
+        let properties = self.properties(seen, part);
+        let component = components(&properties).into_iter().nth(self.component)?;
+        let property = &properties[component.property];
+        let value = match (property.value, property.number, component.channel) {
+            (FieldValue::Number(number), Some(kind), _) => {
+                FieldValue::Number(stepped(number, &kind, steps))
+            }
+            (FieldValue::Color(mut color), _, Some(channel)) => {
+                color[channel] += STEP * steps;
+                FieldValue::Color(color)
+            }
+            (value, ..) => value,
+        };
+        Some((part, property.id, value))
+    }
+
+    /// Returns a message with the selected part, component and value, or that nothing can be edited.
+    pub(super) fn status(&self, seen: Seen<'_>) -> String {
+        let (Some(part), Some(component)) = (self.selected, self.component(seen)) else {
+            return "there is nothing to edit".to_owned();
+        };
+        let property = &self.properties(seen, part)[component.property];
+        let (channel, value) = match (property.value, component.channel) {
+            (FieldValue::Color(color), Some(channel)) => {
+                ([" red", " green", " blue"][channel], color[channel])
+            }
+            (FieldValue::Color(color), None) => ("", color.max_element()),
+            (FieldValue::Number(number), _) => ("", number),
+        };
+        let unit = property.number.map_or("", |kind| kind.unit);
+        let space = if unit.is_empty() || unit == "°" {
+            ""
+        } else {
+            " "
+        };
+        format!(
+            "{}: {}{channel} {}{space}{unit}",
+            described(seen.scene, part),
+            property.label,
+            (f64::from(value) * 1e4).round() / 1e4
+        )
+    }
+
+    /// Returns the properties of a part with their values.
+    pub(super) fn properties(&self, seen: Seen<'_>, part: Part) -> Vec<Property> {
+        let fields = seen.fields(part).into_iter();
+        fields
+            .flat_map(|field| self.field_properties(part, &field))
+            .collect()
+    }
+
+    fn field_properties(&self, part: Part, field: &Field) -> Vec<Property> {
+        let label = match field.is_textured {
+            true => format!("{} × texture", field.label),
+            false => field.label.to_owned(),
+        };
+        let whole = Property {
+            id: field.name,
+            label,
+            value: field.value,
+            number: None,
+            aspect: Aspect::Whole,
+        };
+        match (field.kind, field.value) {
+            (FieldKind::Light { unit }, FieldValue::Color(light)) => vec![
+                Property {
+                    id: STRENGTH,
+                    label: strength_label(field),
+                    value: FieldValue::Number(light.max_element()),
+                    number: Some(NumberKind { unit, ..STRENGTHS }),
+                    aspect: Aspect::Strength,
+                },
+                Property {
+                    label: format!("{} color", field.label),
+                    value: FieldValue::Color(self.hue(part, field.name, light)),
+                    aspect: Aspect::Hue,
+                    ..whole
+                },
+            ],
+            (FieldKind::Number(kind), _) => vec![Property {
+                number: Some(kind),
+                ..whole
+            }],
+            _ => vec![whole],
+        }
+    }
+
+    /// Returns the colour of a light, whose largest channel is 1.
+    fn hue(&self, part: Part, field: &'static str, light: Vec3) -> Vec3 {
+        match light.max_element() {
+            0.0 => self.hues.get(&(part, field)).copied().unwrap_or(Vec3::ONE),
+            strength => light / strength,
+        }
+    }
+
+    /// Returns the name and the value of the field that changes if a property gets the value `value`. Returns `None` if
+    /// there is no such property, or if the value is a number and not a colour, or the other way round.
+    pub(super) fn field_value(
+        &mut self,
+        seen: Seen<'_>,
+        part: Part,
+        id: &str,
+        value: FieldValue,
+    ) -> Option<(&'static str, FieldValue)> {
+        for field in seen.fields(part) {
+            let mut properties = self.field_properties(part, &field).into_iter();
+            let Some(property) = properties.find(|property| property.id == id) else {
+                continue;
+            };
+            let FieldValue::Color(light) = field.value else {
+                return field.kind.accepts(value).then_some((field.name, value));
+            };
+            let after = match (property.aspect, value) {
+                (Aspect::Whole, FieldValue::Color(color)) => color,
+                (Aspect::Strength, FieldValue::Number(strength)) => {
+                    let strength = if strength.is_nan() {
+                        0.0
+                    } else {
+                        strength.clamp(0.0, MAX_LIGHT)
+                    };
+                    let hue = self.hue(part, field.name, light);
+                    self.hues.insert((part, field.name), hue);
+                    match light.max_element() {
+                        0.0 => hue * strength,
+                        before => light * (strength / before),
+                    }
+                }
+                (Aspect::Hue, FieldValue::Color(color)) => {
+                    let color = color.max(Vec3::ZERO);
+                    let hue = match color.max_element() {
+                        max if max > 0.0 && max.is_finite() => color / max,
+                        _ => Vec3::ONE,
+                    };
+                    self.hues.insert((part, field.name), hue);
+                    hue * light.max_element()
+                }
+                _ => return None,
+            };
+            return Some((field.name, FieldValue::Color(after)));
+        }
+        None
+    }
+}
+
+/// Returns a number changed by `steps` key presses, within its valid range.
+pub(crate) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
+    let (low, high) = kind.slider;
+    let changed = match kind.is_logarithmic {
+        // A source of light that is off starts in the middle.
+        true if number <= 0.0 => libm::sqrtf(low * high),
+        true => number * libm::powf(FACTOR, steps),
+        false => number + STEP * (high - low) * steps,
+    };
+    changed.clamp(kind.min, kind.max)
+}
+
+/// Returns a part as text: its name, in quotes after the word "material" if it is one.
+pub(super) fn described(scene: &Scene, part: Part) -> String {
+    let name = scene.part_name(part);
+    match part {
+        Part::Material(index) if scene.material_names.get(index) == Some(&name) => {
+            format!("material {name:?}")
+        }
+        _ => name,
+    }
+}
+
+/// Returns the name for people of a light's strength.
+fn strength_label(field: &Field) -> String {
+    // A source of light has no other strength.
+    let what = if field.name == "emission" {
+        "emission "
+    } else {
+        ""
+    };
+    let texture = if field.is_textured { " × texture" } else { "" };
+    format!("{what}{STRENGTH}{texture}")
+}
+
+/// Returns the components of properties, in their order.
+fn components(properties: &[Property]) -> Vec<Component> {
+    let of = |(property, value): (usize, &Property)| {
+        let channels = match value.number {
+            Some(_) => vec![None],
+            None => vec![Some(0), Some(1), Some(2)],
+        };
+        let component = move |channel| Component { property, channel };
+        channels.into_iter().map(component)
+    };
+    properties.iter().enumerate().flat_map(of).collect()
+}

@@ -1,0 +1,574 @@
+//! The panel of properties in the window: what a pointer and keys do with the rows of the selected part.
+//!
+//! The session has the properties. This module lays out their rows, and turns positions on sliders into values.
+
+use glam::Vec3;
+use winit::keyboard::{Key, NamedKey};
+
+use crate::{
+    overlay::{
+        Overlay,
+        canvas::Area,
+        properties::{DrawnProperties, PropertyRow, RowState},
+    },
+    session::{Action, Change, Continuity, Property, ScreenAction, Session},
+};
+use raysieve_scene::{FieldValue, NumberKind, Part};
+
+/// The state of the panel. It exists also while it is hidden.
+#[derive(Default)]
+pub(super) struct Properties {
+    is_open: bool,
+    /// First row that is displayed below the fixed rows.
+    first: usize,
+    /// Colour whose sliders are displayed: its part and property.
+    open_color: Option<(Part, &'static str)>,
+    /// Hue, saturation and value that the sliders of the open colour have set. A grey has no hue of its own.
+    hsv: Option<[f32; 3]>,
+    /// Rows when they were last drawn, and their areas.
+    rows: Vec<RowAction>,
+    drawn: DrawnProperties,
+    /// Slider that the pointer holds.
+    drag: Option<Drag>,
+    /// Row into which a number is typed, and the text so far.
+    typing: Option<(RowAction, String)>,
+}
+
+/// The effect of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum RowAction {
+    /// Selects the previous or the next part.
+    Title,
+    /// Undoes, redoes, saves, or closes the panel.
+    Tools,
+    /// Does nothing.
+    Note,
+    Number {
+        part: Part,
+        id: &'static str,
+        kind: NumberKind,
+    },
+    /// Displays or hides the sliders of a colour.
+    Color { part: Part, id: &'static str },
+    /// Changes a channel of the colour: 0 for hue, 1 for saturation, 2 for value.
+    Channel {
+        part: Part,
+        id: &'static str,
+        channel: usize,
+    },
+}
+
+/// A press on a slider.
+struct Drag {
+    row: RowAction,
+    slider: Area,
+    /// Position of the press in window pixels.
+    pressed: (f64, f64),
+    /// Whether the pointer has moved, so that the press is not a click.
+    has_moved: bool,
+}
+
+/// The effect of an input that the window must bring about.
+#[derive(Default)]
+pub(super) struct Effect {
+    /// Message to display.
+    pub(super) message: Option<String>,
+    /// Action of a button.
+    pub(super) action: Option<Action>,
+}
+
+/// Number of rows that do not scroll: the title and the tools.
+const FIXED: usize = 2;
+
+/// Labels of the tools, with their actions.
+const TOOLS: [(&str, Action); 4] = [
+    ("undo", Action::Render(Change::Undo)),
+    ("redo", Action::Render(Change::Redo)),
+    ("save", Action::Render(Change::SaveCamera)),
+    ("close", Action::Screen(ScreenAction::Properties)),
+];
+
+/// Labels of the sliders of a colour.
+const CHANNELS: [&str; 3] = ["  hue", "  saturation", "  value"];
+
+/// Unit and range of the sliders of a colour.
+const CHANNEL_KINDS: [NumberKind; 3] = [
+    channel_kind("°", 360.0),
+    channel_kind("", 1.0),
+    channel_kind("", 1.0),
+];
+
+const fn channel_kind(unit: &'static str, max: f32) -> NumberKind {
+    NumberKind {
+        unit,
+        min: 0.0,
+        max,
+        slider: (0.0, max),
+        is_logarithmic: false,
+    }
+}
+
+/// Distance in window pixels from which a press counts as a drag instead of a click.
+const CLICK_PIXELS: f64 = 3.0;
+
+/// Share of a slider by which a notch of the wheel changes a number.
+const FINE_STEP: f32 = 0.01;
+
+/// Number of rows by which a notch of the wheel scrolls.
+const ROWS_PER_NOTCH: f32 = 3.0;
+
+/// Maximum number of characters of a typed number.
+const MAX_TYPED: usize = 16;
+
+impl Properties {
+    /// Shows or hides the panel. Selects the first part if none is selected.
+    pub(super) fn switch(&mut self, session: &mut Session) {
+        self.is_open = !self.is_open;
+        self.typing = None;
+        self.drag = None;
+        if self.is_open && session.selected_part().is_none() {
+            session.choose_part(true);
+        }
+    }
+
+    /// Returns whether the panel is displayed.
+    pub(super) fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Hides the panel. Returns whether it was displayed.
+    pub(super) fn close(&mut self) -> bool {
+        self.typing = None;
+        self.drag = None;
+        std::mem::take(&mut self.is_open)
+    }
+
+    /// Returns whether a position in window pixels is on the panel.
+    pub(super) fn contains(&self, (x, y): (f64, f64)) -> bool {
+        self.is_open && self.drawn.panel.is_some_and(|panel| is_in(panel, x, y))
+    }
+
+    /// Returns whether the pointer holds a slider.
+    pub(super) fn is_dragging(&self) -> bool {
+        self.drag.is_some()
+    }
+
+    /// Returns whether a number is being typed, so that keys belong to the panel.
+    pub(super) fn is_typing(&self) -> bool {
+        self.is_open && self.typing.is_some()
+    }
+
+    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in the
+    /// region before. Returns its area.
+    pub(super) fn draw(
+        &mut self,
+        overlay: &mut Overlay,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        (region, is_alone): (Area, bool),
+        session: &Session,
+    ) -> Option<Area> {
+        if !self.is_open {
+            return None;
+        }
+        let (rows, actions): (Vec<_>, Vec<_>) = self.layout(session).into_iter().unzip();
+        self.rows = actions;
+        let place = (region, is_alone);
+        self.drawn = overlay.draw_properties(rgba, size, place, &rows, (FIXED, self.first));
+        self.first = self.drawn.first;
+        self.drawn.panel
+    }
+
+    /// Returns the rows with their effects.
+    fn layout(&self, session: &Session) -> Vec<(PropertyRow, RowAction)> {
+        let name = session.selected_name();
+        let name = name.unwrap_or_else(|| "nothing selected".to_owned());
+        let title = [" < ".to_owned(), name, " > ".to_owned()];
+        let tools = TOOLS.map(|(label, _)| label.to_owned());
+        let mut rows = vec![
+            (PropertyRow::Buttons(title.into()), RowAction::Title),
+            (PropertyRow::Buttons(tools.into()), RowAction::Tools),
+        ];
+        let Some(part) = session.selected_part() else {
+            let note = "click on an object in the picture".to_owned();
+            rows.push((PropertyRow::Note(note), RowAction::Note));
+            return rows;
+        };
+        let selected = session.selected_component();
+        for (number, property) in session.properties().iter().enumerate() {
+            let is_selected = selected.as_ref().is_some_and(|one| one.property == number);
+            self.add_rows(&mut rows, part, property, is_selected);
+        }
+        rows
+    }
+
+    /// Adds the rows of a property.
+    fn add_rows(
+        &self,
+        rows: &mut Vec<(PropertyRow, RowAction)>,
+        part: Part,
+        property: &Property,
+        is_selected: bool,
+    ) {
+        let id = property.id;
+        let slider = |label: &str, value: f32, kind: NumberKind, row: RowAction| {
+            let typed = self.typing.as_ref().filter(|(typed, _)| typed.is_same(row));
+            let (value_text, state) = match typed {
+                Some((_, text)) => (format!("{text}_"), RowState::Typing),
+                None if is_selected => (number_text(value, &kind), RowState::Selected),
+                None => (number_text(value, &kind), RowState::Plain),
+            };
+            let row_drawn = PropertyRow::Slider {
+                label: label.to_owned(),
+                value: value_text,
+                filled: share(value, &kind),
+                state,
+            };
+            (row_drawn, row)
+        };
+        match (property.value, property.number) {
+            (FieldValue::Number(value), Some(kind)) => {
+                let row = RowAction::Number { part, id, kind };
+                rows.push(slider(&property.label, value, kind, row));
+            }
+            (FieldValue::Color(color), _) => {
+                let is_open = self.open_color == Some((part, id));
+                let swatch = PropertyRow::Swatch {
+                    label: property.label.clone(),
+                    colour: displayed(color),
+                    state: match is_selected {
+                        true => RowState::Selected,
+                        false => RowState::Plain,
+                    },
+                };
+                rows.push((swatch, RowAction::Color { part, id }));
+                if is_open {
+                    let hsv = self.hsv_of(color);
+                    // The colour of a light has no brightness of its own.
+                    let count = if property.is_hue() { 2 } else { 3 };
+                    for channel in 0..count {
+                        let row = RowAction::Channel { part, id, channel };
+                        let (label, kind) = (CHANNELS[channel], CHANNEL_KINDS[channel]);
+                        rows.push(slider(label, hsv[channel], kind, row));
+                    }
+                }
+            }
+            (FieldValue::Number(_), None) => {}
+        }
+    }
+
+    /// Returns hue, saturation and value of a colour: those that the sliders have set if they still give that colour.
+    fn hsv_of(&self, color: Vec3) -> [f32; 3] {
+        let is_same = |hsv: &[f32; 3]| from_hsv(*hsv).abs_diff_eq(color, 1e-3);
+        self.hsv.filter(is_same).unwrap_or_else(|| to_hsv(color))
+    }
+
+    /// Handles a press of the left button on the panel.
+    pub(super) fn press(&mut self, at: (f64, f64), session: &mut Session) -> Effect {
+        let mut effect = self.end_typing(session);
+        let targets = self.drawn.targets.iter();
+        let hit = targets.copied().find(|&(area, ..)| is_in(area, at.0, at.1));
+        let Some((area, row, button)) = hit else {
+            return effect;
+        };
+        match self.rows.get(row).copied() {
+            Some(RowAction::Title) if button != 1 => {
+                session.choose_part(button == 2);
+                self.first = 0;
+            }
+            Some(RowAction::Tools) => effect.action = TOOLS.get(button).map(|&(_, action)| action),
+            Some(RowAction::Color { part, id }) => {
+                let is_open = self.open_color == Some((part, id));
+                self.open_color = (!is_open).then_some((part, id));
+                self.hsv = None;
+            }
+            Some(row @ (RowAction::Number { .. } | RowAction::Channel { .. })) => {
+                self.drag = Some(Drag {
+                    row,
+                    slider: area,
+                    pressed: at,
+                    has_moved: false,
+                });
+            }
+            Some(RowAction::Title | RowAction::Note) | None => {}
+        }
+        effect
+    }
+
+    /// Handles a movement of the pointer that holds a slider.
+    pub(super) fn drag(&mut self, at: (f64, f64), session: &mut Session) -> Effect {
+        let Some(drag) = &mut self.drag else {
+            return Effect::default();
+        };
+        let (right, down) = (at.0 - drag.pressed.0, at.1 - drag.pressed.1);
+        if !drag.has_moved && right.hypot(down) < CLICK_PIXELS {
+            return Effect::default();
+        }
+        let continuity = match std::mem::replace(&mut drag.has_moved, true) {
+            true => Continuity::Continues,
+            false => Continuity::Begins,
+        };
+        let (row, slider) = (drag.row, drag.slider);
+        let part = (at.0 - f64::from(slider.x)) / f64::from(slider.width.max(1));
+        let Some(kind) = row.kind() else {
+            return Effect::default();
+        };
+        let part = part.clamp(0.0, 1.0) as f32;
+        self.set(row, at_share(part, &kind), continuity, session)
+    }
+
+    /// Handles the release of the button. A click on a slider begins the typing of a number.
+    pub(super) fn release(&mut self) {
+        if let Some(drag) = self.drag.take()
+            && !drag.has_moved
+        {
+            self.typing = Some((drag.row, String::new()));
+        }
+    }
+
+    /// Handles notches of the wheel at a position on the panel: changes the slider there a little, or scrolls.
+    pub(super) fn scroll(&mut self, at: (f64, f64), notches: f32, session: &mut Session) -> Effect {
+        let targets = self.drawn.targets.iter();
+        let hit = targets.copied().find(|&(area, ..)| is_in(area, at.0, at.1));
+        let row = hit.and_then(|(_, row, _)| self.rows.get(row).copied());
+        if let Some((row, kind)) = row.and_then(|row| Some((row, row.kind()?)))
+            && let Some(value) = self.value(row, session)
+        {
+            let low = kind.slider.0;
+            // A logarithmic slider cannot leave 0 by factors.
+            let value = match kind.is_logarithmic && value <= 0.0 && notches > 0.0 {
+                true => low,
+                false => at_share(unclamped_share(value, &kind) + FINE_STEP * notches, &kind),
+            };
+            return self.set(row, value, Continuity::ByTime, session);
+        }
+        let rows = (ROWS_PER_NOTCH * notches).round();
+        self.first = (self.first as f32 - rows).max(0.0) as usize;
+        Effect::default()
+    }
+
+    /// Handles a key while a number is typed.
+    pub(super) fn type_key(&mut self, key: &Key, session: &mut Session) -> Effect {
+        let Some((_, text)) = &mut self.typing else {
+            return Effect::default();
+        };
+        match key {
+            Key::Named(NamedKey::Enter) => return self.end_typing(session),
+            Key::Named(NamedKey::Escape) => self.typing = None,
+            Key::Named(NamedKey::Backspace) => drop(text.pop()),
+            Key::Character(letters) => {
+                let is_number =
+                    |letter: &char| letter.is_ascii_digit() || "+-.,eE".contains(*letter);
+                let room = MAX_TYPED.saturating_sub(text.len());
+                text.extend(letters.chars().filter(is_number).take(room));
+            }
+            _ => {}
+        }
+        Effect::default()
+    }
+
+    /// Ends typing, and sets the typed number. Returns a message if the text is no number. An empty text changes
+    /// nothing.
+    fn end_typing(&mut self, session: &mut Session) -> Effect {
+        let Some((row, text)) = self.typing.take().filter(|(_, text)| !text.is_empty()) else {
+            return Effect::default();
+        };
+        match text.replace(',', ".").parse::<f32>() {
+            Ok(value) if value.is_finite() => self.set(row, value, Continuity::Begins, session),
+            _ => Effect {
+                message: Some(format!("{text} is no number")),
+                action: None,
+            },
+        }
+    }
+
+    /// Returns the present value of a row; `None` if it has none.
+    fn value(&self, row: RowAction, session: &Session) -> Option<f32> {
+        let (of, id) = row.property()?;
+        if session.selected_part() != Some(of) {
+            return None;
+        }
+        let properties = session.properties();
+        let property = properties.iter().find(|property| property.id == id)?;
+        match (property.value, row) {
+            (FieldValue::Number(value), _) => Some(value),
+            (FieldValue::Color(color), RowAction::Channel { channel, .. }) => {
+                Some(self.hsv_of(color)[channel])
+            }
+            _ => None,
+        }
+    }
+
+    /// Sets the value of a row.
+    fn set(
+        &mut self,
+        row: RowAction,
+        value: f32,
+        continuity: Continuity,
+        session: &mut Session,
+    ) -> Effect {
+        let Some((part, id)) = row.property() else {
+            return Effect::default();
+        };
+        let value = match row {
+            RowAction::Channel { channel, .. } => {
+                let properties = session.properties();
+                let color = properties.iter().find(|property| property.id == id);
+                let Some(FieldValue::Color(color)) = color.map(|property| property.value) else {
+                    return Effect::default();
+                };
+                let mut hsv = self.hsv_of(color);
+                hsv[channel] = value.clamp(0.0, CHANNEL_KINDS[channel].max);
+                self.hsv = Some(hsv);
+                FieldValue::Color(from_hsv(hsv).map(rounded))
+            }
+            _ => FieldValue::Number(value),
+        };
+        // The part may be gone after a reload.
+        let message = session.edit(part, id, value, continuity).ok().flatten();
+        Effect {
+            message,
+            action: None,
+        }
+    }
+}
+
+impl RowAction {
+    /// Returns part and property that the row changes.
+    fn property(self) -> Option<(Part, &'static str)> {
+        match self {
+            RowAction::Number { part, id, .. } | RowAction::Channel { part, id, .. } => {
+                Some((part, id))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns unit and range of the row's slider.
+    fn kind(self) -> Option<NumberKind> {
+        match self {
+            RowAction::Number { kind, .. } => Some(kind),
+            RowAction::Channel { channel, .. } => Some(CHANNEL_KINDS[channel]),
+            _ => None,
+        }
+    }
+
+    /// Returns whether both rows change the same number, whatever its range is.
+    fn is_same(self, other: RowAction) -> bool {
+        let channel = |row| match row {
+            RowAction::Channel { channel, .. } => Some(channel),
+            _ => None,
+        };
+        self.property() == other.property() && channel(self) == channel(other)
+    }
+}
+
+fn is_in(area: Area, x: f64, y: f64) -> bool {
+    let inside = |at: f64, begin: i32, length: i32| {
+        (f64::from(begin)..f64::from(begin + length)).contains(&at)
+    };
+    inside(x, area.x, area.width) && inside(y, area.y, area.height)
+}
+
+/// Returns the position of a value on its slider, 0..=1 within the slider's range.
+fn share(value: f32, kind: &NumberKind) -> f32 {
+    unclamped_share(value, kind).clamp(0.0, 1.0)
+}
+
+/// Returns the position of a value on its slider, which is outside 0..=1 if the value is outside the slider's range.
+fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
+    let (low, high) = kind.slider;
+    match kind.is_logarithmic {
+        true if value <= 0.0 => 0.0,
+        true => libm::logf(value / low) / libm::logf(high / low),
+        false => (value - low) / (high - low),
+    }
+}
+
+/// Returns the value at a position on a slider with four digits, within the valid range. Positions outside 0..=1 extend
+/// the slider.
+fn at_share(share: f32, kind: &NumberKind) -> f32 {
+    let (low, high) = kind.slider;
+    let value = match kind.is_logarithmic {
+        true if share <= 0.0 && kind.min == 0.0 => 0.0,
+        true => low * libm::powf(high / low, share),
+        false => low + share * (high - low),
+    };
+    rounded(value).clamp(kind.min, kind.max)
+}
+
+/// Rounds a number to four digits, so that it is short in a scene file.
+fn rounded(value: f32) -> f32 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Formats a number with about four digits, and its unit.
+fn number_text(value: f32, kind: &NumberKind) -> String {
+    let size = value.abs();
+    let number = match size {
+        0.0 => "0".to_owned(),
+        ..0.001 | 1e6.. => format!("{value:.2e}"),
+        ..1.0 => format!("{value:.4}"),
+        ..10.0 => format!("{value:.3}"),
+        ..100.0 => format!("{value:.2}"),
+        ..1000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    };
+    match kind.unit {
+        "" => number,
+        "°" => number + "°",
+        unit => format!("{number} {unit}"),
+    }
+}
+
+/// Encodes a channel of a linear colour as sRGB, 0..=1.
+fn encoded(value: f32) -> f32 {
+    let value = value.clamp(0.0, 1.0);
+    match value <= 0.003_130_8 {
+        true => 12.92 * value,
+        false => 1.055 * libm::powf(value, 1.0 / 2.4) - 0.055,
+    }
+}
+
+/// Decodes a channel of an sRGB colour, 0..=1, to linear light.
+fn decoded(value: f32) -> f32 {
+    match value <= 0.040_45 {
+        true => value / 12.92,
+        false => libm::powf((value + 0.055) / 1.055, 2.4),
+    }
+}
+
+/// Returns a linear colour with eight bits per channel of sRGB.
+fn displayed(color: Vec3) -> [u8; 3] {
+    color
+        .to_array()
+        .map(|channel| (255.0 * encoded(channel)).round() as u8)
+}
+
+/// Returns hue in degrees, saturation and value of a linear colour, of which the sRGB encoding is used.
+fn to_hsv(color: Vec3) -> [f32; 3] {
+    let [red, green, blue] = color.to_array().map(encoded);
+    let max = red.max(green).max(blue);
+    let range = max - red.min(green).min(blue);
+    if range <= 0.0 {
+        return [0.0, 0.0, max];
+    }
+    let sixths = if max == red {
+        ((green - blue) / range).rem_euclid(6.0)
+    } else if max == green {
+        (blue - red) / range + 2.0
+    } else {
+        (red - green) / range + 4.0
+    };
+    [60.0 * sixths, range / max, max]
+}
+
+/// Returns the linear colour with this hue in degrees, saturation and value, the inverse of [`to_hsv`].
+fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
+    let channel = |offset: f32| {
+        let place = (offset + hue / 60.0).rem_euclid(6.0);
+        let part = place.min(4.0 - place).clamp(0.0, 1.0);
+        decoded(value - value * saturation * part)
+    };
+    Vec3::new(channel(5.0), channel(3.0), channel(1.0))
+}

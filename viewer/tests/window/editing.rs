@@ -1,0 +1,132 @@
+//! Tests of the panel of properties in the window, by mouse and keys.
+
+use image::RgbImage;
+use libtest_mimic::Trial;
+
+use crate::{
+    desktop::{Desktop, SCENE, differing_pixels, eventually},
+    program::add_tests,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
+    add_tests!(
+        trials, if possible.clone() =>
+        a_lamp_is_dimmed_and_saved_by_mouse,
+        properties_are_edited_in_a_small_window,
+    );
+}
+
+/// Row of the panel, from its title, with its height in pixels.
+const ROW: u32 = 20;
+
+/// Upper edge of the panel's first row in pixels.
+const TOP: u32 = 18;
+
+/// Returns the middle of a row of the panel in pixels from the top.
+fn row(number: u32) -> u32 {
+    TOP + number * ROW + 7
+}
+
+fn a_lamp_is_dimmed_and_saved_by_mouse() {
+    let scene = SCENE.replace(
+        "\"red\": Diffuse(albedo: (0.7, 0.2, 0.1)),",
+        "\"red\": Emissive(radiance: (0.7, 0.2, 0.1)), // lamp",
+    );
+    let desktop = Desktop::open(&scene, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let home = desktop.save();
+    desktop.press(&["Escape", "l"]);
+    // The panel covers the figures, and the picture stays visible.
+    let picture = |shot: &RgbImage| {
+        image::imageops::crop_imm(shot, 0, (shot.height() - 360) / 2, 480, 360).to_image()
+    };
+    desktop.until_shown("the whole picture beside the panel", |shot| {
+        picture(shot) == home
+    });
+    let width = desktop.shot().width();
+    // A click selects the lamp and shows a path; a second one hides the path.
+    for what in ["a path", "no path"] {
+        let before = desktop.shot();
+        desktop.click(150, 230);
+        desktop.until_shown(what, |shot| differing_pixels(shot, &before) > 2_000);
+    }
+    desktop.until_shown("the picture without the path", |shot| picture(shot) == home);
+    // The first property is the strength. Its slider is in the right half of the panel.
+    let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
+    desktop.click(at(0.5), row(2));
+    desktop.press(&["2", "period", "8", "x", "Return"]);
+    desktop.press(&["k"]);
+    let printed = |text: &str| {
+        eventually(text, || desktop.output().contains(text).then_some(()));
+    };
+    printed("\"red\": Emissive(radiance: (2.8, 0.8, 0.4)),");
+    desktop.until_saved("a brighter picture", |picture| {
+        differing_pixels(picture, &home) > 10_000
+    });
+    desktop.until_title("scene.ron – 4 samples");
+    let bright = desktop.save();
+    // A drag to the left end turns the lamp off, in one step.
+    desktop.drag_from((at(0.5), row(2)), (at(0.1), row(2)));
+    desktop.drag_from((at(0.5), row(2)), (at(0.0) - 40, row(2)));
+    desktop.press(&["k"]);
+    printed("\"red\": Emissive(radiance: (0, 0, 0)),");
+    desktop.press(&["ctrl+z", "ctrl+z"]);
+    desktop.until_saved("both drags are undone", |picture| *picture == bright);
+    desktop.press(&["ctrl+shift+z", "ctrl+y"]);
+    desktop.press(&["u", "u", "u"]);
+    desktop.until_saved("all edits are undone", |picture| *picture == home);
+    desktop.press(&["ctrl+y"]);
+    desktop.until_saved("the first edit is redone", |picture| *picture == bright);
+    desktop.press(&["K"]);
+    let expected = scene.replace("(0.7, 0.2, 0.1)", "(2.8, 0.8, 0.4)");
+    eventually("the lamp is saved", || {
+        (desktop.scene() == expected).then_some(())
+    });
+}
+
+fn properties_are_edited_in_a_small_window() {
+    let material = "\"red\": Principled(base_color: (0.7, 0.2, 0.1)),";
+    let scene = SCENE.replace("\"red\": Diffuse(albedo: (0.7, 0.2, 0.1)),", material);
+    let desktop = Desktop::open_bare(&scene, &[]);
+    desktop.until_title("scene.ron – 4 samples");
+    let home = desktop.save();
+    desktop.until_same(&home, "the picture alone");
+    desktop.press(&["l"]);
+    desktop.until_shown("the panel over the picture", |shot| {
+        differing_pixels(shot, &home) > 50_000
+    });
+    let panel = desktop.still();
+    // The wheel over the labels scrolls.
+    desktop.point_at(200, 200);
+    desktop.wheel_back(9);
+    desktop.until_shown("further properties", |shot| {
+        differing_pixels(shot, &panel) > 3_000
+    });
+    desktop.wheel_forward(9);
+    desktop.until_same(&panel, "the first properties");
+    // The wheel over a slider changes it: here the metallic part.
+    desktop.point_at(400, row(3));
+    desktop.wheel_forward(5);
+    desktop.press(&["k"]);
+    eventually("the edit is printed", || {
+        desktop.output().contains("metallic: 0.").then_some(())
+    });
+    // A click on the swatch shows sliders of hue, saturation and value.
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.click(400, row(2));
+    desktop.click(400, row(3));
+    desktop.press(&["1", "2", "0", "Return"]);
+    desktop.press(&["k"]);
+    eventually("a green is printed", || {
+        let output = desktop.output();
+        let color = output.rsplit_once("base_color: (")?.1;
+        let channels = color.split(')').next()?.split(", ");
+        let channels: Vec<f64> = channels
+            .filter_map(|channel| channel.parse().ok())
+            .collect();
+        (channels[1] > 0.6 && channels[0] < 0.2).then_some(())
+    });
+    desktop.press(&["u", "u"]);
+    desktop.press(&["l"]);
+    desktop.until_same(&home, "the picture alone, without edits");
+}
