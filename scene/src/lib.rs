@@ -351,7 +351,7 @@ pub use self::{
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
-        edit::{can_save_view, materials_to_ron, save_camera, save_view},
+        edit::{can_save_view, materials_to_ron, save_camera, save_view, view_text},
         materials,
     },
     scene::{

@@ -1,12 +1,15 @@
 //! Options of the output files, and of the conversion of the film to the colors of a PNG.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::{compare::Reference, error::Error};
+use crate::error::Error;
 use clap::Args;
 use raysieve::{
     inspect::debug_view::DebugView,
-    picture::tone::Tone,
+    picture::{comparison::ComparisonImage, tone::Tone},
     render::{
         output::{self, Look, PictureFormat},
         region::Region,
@@ -82,7 +85,7 @@ pub(crate) struct Outputs {
     /// The region of `--crop`, to which the image is restricted. `None` for the whole image.
     pub(crate) region: Option<Region>,
     /// The image of `--compare`, with which the rendered image is compared. `None` also until it is read.
-    pub(crate) reference: Option<Reference>,
+    pub(crate) compared: Option<Arc<ComparisonImage>>,
     /// Whether a render prints its table to the standard output. The frames of a sequence do not.
     pub(crate) prints_table: bool,
 }

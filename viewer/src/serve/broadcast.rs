@@ -21,13 +21,17 @@ use super::{
 };
 use crate::{
     overlay::{self, pixels::describe},
-    session::{DisplayFrame, InspectedPath, Motion, PixelInfo, Session, State, Viewpoint, lock},
+    session::{
+        DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm, SceneToSave, Session, State,
+        Viewpoint, lock,
+    },
 };
 use raysieve::{
     inspect::debug_view::{DebugImage, DebugView, Legend},
     picture::tone::Tone,
     render::{
         output::{DisplayImage, Look},
+        region::Region,
         stats::Stats,
     },
 };
@@ -118,6 +122,9 @@ impl Broadcaster {
                 }
                 return Ok(());
             }
+            ViewerRequest::Region(left, top, right, bottom) => {
+                session.set_region((left, top), (right, bottom))
+            }
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)
@@ -181,6 +188,30 @@ impl Broadcaster {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
         Some((image, frame.stats))
+    }
+
+    /// Requests the film for saving; `None` before the first picture.
+    pub(super) fn request_film(&self) -> Option<RequestedFilm> {
+        let has_picture = lock(&self.frame).is_some();
+        has_picture.then(|| lock(&self.session).request_film())
+    }
+
+    /// Returns the scene with the viewers' changes, for saving.
+    pub(super) fn scene_to_save(&self) -> SceneToSave {
+        lock(&self.session).scene_to_save()
+    }
+
+    /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
+    /// there is none.
+    pub(super) fn compared_image(&self) -> Option<DisplayImage> {
+        let session = lock(&self.session);
+        let (image, look) = (session.compared()?.clone(), session.look());
+        drop(session);
+        Some(DisplayImage {
+            size: image.size(),
+            rgba: image.to_srgb8(look.exposure_stops, look.tone),
+            debug_view: DebugView::Light,
+        })
     }
 
     /// Returns the name of the scene's file without folder and extension, to name saved pictures.
@@ -398,6 +429,18 @@ impl Broadcaster {
             recent: &frame.recent,
             state: frame.state,
             size: session.size(),
+            region: frame.region.map(
+                |Region {
+                     x,
+                     y,
+                     width,
+                     height,
+                 }| [x, y, width, height],
+            ),
+            compared: session.compared().map(|image| {
+                let name = image.path().file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
             debug_view: session.debug_view().name(),

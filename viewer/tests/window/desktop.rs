@@ -307,6 +307,24 @@ impl Desktop {
         ]);
     }
 
+    /// Moves the window to a position on the screen.
+    pub(crate) fn move_to(&self, x: u32, y: u32) {
+        self.xdotool(&[
+            "windowmove",
+            "--sync",
+            &self.window,
+            &x.to_string(),
+            &y.to_string(),
+        ]);
+    }
+
+    /// Returns the position of the window's content on the screen, as xdotool prints it.
+    pub(crate) fn place(&self) -> String {
+        let geometry = self.ask("xdotool", &["getwindowgeometry", &self.window]);
+        let line = geometry.lines().find(|line| line.contains("Position"));
+        line.unwrap_or_default().to_owned()
+    }
+
     /// Resizes the window without waiting for it, as while its corner is dragged.
     pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
         self.xdotool(&[

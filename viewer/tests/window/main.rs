@@ -2,12 +2,14 @@
 //! required tools are missing.
 
 mod camera;
+mod compare;
 mod desktop;
 mod display;
 mod drop;
 mod lifecycle;
 #[path = "../../../tests/common/program.rs"]
 mod program;
+mod saving;
 #[path = "../common/scene.rs"]
 mod scene;
 
@@ -19,6 +21,8 @@ fn main() {
     lifecycle::add(&mut trials, &possible);
     display::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
+    compare::add(&mut trials, &possible);
+    saving::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
     arguments.test_threads.get_or_insert(4);

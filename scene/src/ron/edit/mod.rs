@@ -41,6 +41,22 @@ pub fn save_view(
     camera: &Camera,
     materials: &BTreeMap<String, Surface>,
 ) -> Result<(), Error> {
+    let text = view_text(path, camera, materials)?;
+    atomic_file::write_whole(path, |file| {
+        std::io::Write::write_all(file, text.as_bytes())
+    })
+}
+
+/// Returns the text of the scene file at `path` with the camera and the given materials replaced as by [`save_view`].
+/// The file is not written.
+///
+/// # Errors
+/// Every error of [`save_view`], except [`Error::Write`].
+pub fn view_text(
+    path: &Path,
+    camera: &Camera,
+    materials: &BTreeMap<String, Surface>,
+) -> Result<String, Error> {
     if !can_save_view(path) {
         return Err(Error::File {
             file: display_path(path),
@@ -50,10 +66,7 @@ pub fn save_view(
     }
     let text = read_scene_file(path)?;
     let text = with_camera(path, &text, camera)?;
-    let text = materials::with_materials(path, &text, materials)?;
-    atomic_file::write_whole(path, |file| {
-        std::io::Write::write_all(file, text.as_bytes())
-    })
+    materials::with_materials(path, &text, materials)
 }
 
 /// Returns whether the file at `path` can store a camera and materials: whether it is named as a scene and not as a
