@@ -4,7 +4,10 @@ use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, Once},
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -14,7 +17,7 @@ use winit::window::Window;
 use super::save::Displayed;
 use crate::{
     Error,
-    session::{RequestedFilm, SceneToSave, lock},
+    session::{RequestedFilm, SceneToSave},
 };
 use raysieve::render::output::PictureFormat;
 use raysieve_scene::atomic_file::{folder_of, write_whole};
@@ -27,9 +30,15 @@ pub(super) struct Savable {
     pub(super) scene: SceneToSave,
 }
 
-/// The name that a user has chosen; `None` if the user has cancelled the dialog. The error is the reason why no dialog
-/// could be opened, as text.
-pub(super) type Choice = Result<Option<PathBuf>, String>;
+/// The outcome of a dialog.
+pub(super) enum Choice {
+    /// The user has chosen this name.
+    Path(PathBuf),
+    /// The user has cancelled the dialog.
+    Cancelled,
+    /// No dialog could be opened.
+    NoDialog,
+}
 
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog(std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>);
@@ -38,7 +47,7 @@ impl Dialog {
     /// Creates a dialog that proposes a name after the scene, in the folder of its file. Some systems require that this
     /// is called on the main thread.
     pub(super) fn new(scene: &Path, parent: &Window) -> Self {
-        keep_problems();
+        notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let name = scene.file_stem().unwrap_or(scene.as_os_str());
         let dialog = AsyncFileDialog::new()
@@ -54,14 +63,11 @@ impl Dialog {
 
     /// Waits until the user has chosen a name or cancelled the dialog.
     pub(super) fn path(self) -> Choice {
-        lock(&PROBLEMS).clear();
-        let chosen = pollster::block_on(self.0);
-        let problems = lock(&PROBLEMS);
-        let has_failed = problems.last().is_some_and(|last| last.starts_with(FAILED));
-        match (chosen, problems.first()) {
-            (Some(file), _) => Ok(Some(file.path().to_owned())),
-            (None, Some(first)) if has_failed => Err(first.clone()),
-            (None, _) => Ok(None),
+        HAS_FAILED.store(false, Relaxed);
+        match pollster::block_on(self.0) {
+            Some(file) => Choice::Path(file.path().to_owned()),
+            None if HAS_FAILED.load(Relaxed) => Choice::NoDialog,
+            None => Choice::Cancelled,
         }
     }
 }
@@ -121,35 +127,35 @@ impl Savable {
     }
 }
 
-/// Problems that the dialog library has reported since the dialog was opened. It reports them only to the log: a
-/// missing dialog otherwise looks like a cancelled one.
-static PROBLEMS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Whether no dialog could be opened. The library reports this only to the log: a missing dialog otherwise looks like a
+/// cancelled one.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Beginning of the last problem if no dialog could be opened. Without it, another kind of dialog was opened.
+/// Beginning of the message if no kind of dialog could be opened.
 const FAILED: &str = "Failed to save file";
 
-/// A log that keeps the problems of the dialog library.
-struct ProblemLog;
+/// A log that notices the failures of the dialog library.
+struct FailureLog;
 
-impl Log for ProblemLog {
+impl Log for FailureLog {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.level() == Level::Error && metadata.target().starts_with("rfd")
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            lock(&PROBLEMS).push(record.args().to_string());
+        if self.enabled(record.metadata()) && record.args().to_string().starts_with(FAILED) {
+            HAS_FAILED.store(true, Relaxed);
         }
     }
 
     fn flush(&self) {}
 }
 
-/// Makes [`PROBLEMS`] receive the problems of dialogs, unless the program has a log of its own.
-fn keep_problems() {
+/// Makes [`HAS_FAILED`] follow the dialogs, unless the program has a log of its own.
+fn notice_failures() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        if log::set_logger(&ProblemLog).is_ok() {
+        if log::set_logger(&FailureLog).is_ok() {
             log::set_max_level(LevelFilter::Error);
         }
     });

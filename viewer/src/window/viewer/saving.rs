@@ -59,8 +59,8 @@ impl Viewer {
             return;
         };
         match choice {
-            Ok(None) => {}
-            Ok(Some(path)) => {
+            Choice::Cancelled => {}
+            Choice::Path(path) => {
                 let savable = Savable {
                     displayed,
                     film: PictureFormat::of(&path)
@@ -70,10 +70,10 @@ impl Viewer {
                 };
                 self.save_by(move || savable.save_to(&path));
             }
-            Err(problem) => self.save_by(move || {
+            Choice::NoDialog => self.save_by(move || {
                 let saved = displayed.save()?;
                 Ok(format!(
-                    "{saved}; a dialog for another name needs xdg-desktop-portal or zenity ({problem})"
+                    "{saved}; a dialog for another name needs xdg-desktop-portal or zenity"
                 ))
             }),
         }
