@@ -315,8 +315,11 @@ impl Broadcaster {
             let Some(frame) = lock(&self.frame).clone() else {
                 continue;
             };
-            let debug_view = lock(&self.session).debug_view();
-            if has_new || pending.debug_image || sent.debug_view != Some(debug_view) {
+            let session = lock(&self.session);
+            let debug_view = (session.debug_view(), session.shows_error_map());
+            drop(session);
+            let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
+            if has_new || pending.debug_image || has_changed {
                 let debug_image = lock(&self.session).debug_image(&frame);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
                 let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
@@ -478,8 +481,9 @@ fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
 struct SentState {
     /// Display settings of the last picture sent; `None` if a picture must be sent even with unchanged settings.
     look: Option<Look>,
-    /// Debug view that was selected when the last picture was sent; `None` before the first picture.
-    debug_view: Option<DebugView>,
+    /// Debug view that was selected when the last picture was sent, and whether the error map was; `None` before the
+    /// first picture.
+    debug_view: Option<(DebugView, bool)>,
     /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
     /// Time at which the picture must be sent again losslessly; `None` if that is not required.

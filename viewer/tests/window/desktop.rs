@@ -307,15 +307,14 @@ impl Desktop {
         ]);
     }
 
-    /// Moves the window to a position on the screen.
+    /// Moves the window to another position on the screen.
     pub(crate) fn move_to(&self, x: u32, y: u32) {
-        self.xdotool(&[
-            "windowmove",
-            "--sync",
-            &self.window,
-            &x.to_string(),
-            &y.to_string(),
-        ]);
+        let before = self.place();
+        let (x, y) = (x.to_string(), y.to_string());
+        self.xdotool(&["windowmove", &self.window, &x, &y]);
+        eventually("the window moves", || {
+            (self.place() != before).then_some(())
+        });
     }
 
     /// Returns the position of the window's content on the screen, as xdotool prints it.

@@ -51,6 +51,11 @@ impl Session {
         }
     }
 
+    /// Returns whether the error map of the picture and the other image is to be displayed.
+    pub(crate) fn shows_error_map(&self) -> bool {
+        self.difference.is_some()
+    }
+
     /// Requests the error map of a frame, unless it is a smaller preview.
     fn request_error_map(&self, difference: &DifferenceThread, frame: &DisplayFrame) {
         let is_same_size = |image: &&Arc<ComparisonImage>| {
