@@ -4,6 +4,7 @@
 //! `tev`, the image type of `compare`, and the progress lines of `headless`.
 
 mod bench;
+mod compared;
 mod farm;
 mod framing;
 mod generate;
@@ -23,6 +24,7 @@ use std::{
     env,
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -30,6 +32,7 @@ use crate::{check_output, error::Error, headless::with_reading_line, tev::DEFAUL
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use raysieve::inspect::debug_view::DebugView;
 use raysieve::{
+    accel::trees::SceneBvhs,
     inspect::aovs::Aov,
     render::{
         memory_use::MemoryUse,
@@ -47,6 +50,7 @@ use raysieve_viewer::session::ViewOptions;
 
 pub(crate) use self::{
     bench::{Bench, Method},
+    compared::is_image,
     farm::{Engine, Farm},
     generate::{Completions, Man},
     inspect::Inspect,
@@ -62,8 +66,9 @@ use self::{
     scene::{SampleRange, SceneArguments, check_hash},
     usage::usage_message,
     values::{
-        MIN_INTERVAL, debug_view, duration_from, host_and_port, new_scene_path, noise, part_path,
-        picture_path, reference_path, region, sample_range, scene_hash, scene_path, stats_path,
+        MIN_INTERVAL, compared_path, debug_view, duration_from, host_and_port, new_scene_path,
+        noise, part_path, picture_path, region, sample_range, scene_hash, scene_or_image_path,
+        stats_path,
     },
     words::{given_options, with_denoiser, with_negative_numbers},
 };
@@ -94,7 +99,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Option<Command>,
 
     /// Scene to render: a .ron, Mitsuba .xml or .pbrt file, or a model (.glb, .gltf, .obj or .ply)
-    #[arg(value_name = "SCENE", value_parser = scene_path(), required_unless_present = "list_devices")]
+    #[arg(value_name = "SCENE", value_parser = scene_or_image_path(), required_unless_present = "list_devices")]
     pub(crate) scene: Option<PathBuf>,
 
     /// Samples per pixel [default: the scene's]
@@ -185,10 +190,11 @@ pub(crate) struct Arguments {
         help_heading = "Rendering")]
     crop: Option<Region>,
 
-    /// Compare the image with this .exr of the same size: print the error FLIP, which estimates how visible the
-    /// differences are, and the relative squared error, and write a map of FLIP, box.flip.png for box.exr; implies
-    /// --headless [default: no comparison]
-    #[arg(long, value_name = "FILE", value_parser = reference_path(), conflicts_with_all = ["serve", "frames", "turntable"],
+    /// Compare the image with this .exr or .png of the same size. In the window and on the page, x shows both side by
+    /// side, and X the error FLIP, which estimates how visible the differences are. With an image file, the figures are
+    /// printed, and a map of FLIP is written, box.flip.png for box.exr. SCENE may also be an .exr or .png, which is
+    /// then compared without rendering; -o names the map [default: no comparison]
+    #[arg(long, value_name = "FILE", value_parser = compared_path(), conflicts_with_all = ["frames", "turntable"],
         help_heading = "Output")]
     pub(crate) compare: Option<PathBuf>,
 
@@ -258,10 +264,13 @@ pub(crate) fn read() -> Result<Option<Arguments>, Error> {
             farm.scene_options = given_options::<SceneArguments>(given);
             farm.model_options = given_options::<ModelArguments>(given);
         }
-        Ok(arguments)
+        Ok((arguments, matches))
     });
     match arguments {
-        Ok(arguments) => arguments.check().map(|()| Some(arguments)),
+        Ok((arguments, matches)) => arguments
+            .check()
+            .and_then(|()| compared::check(&arguments, &matches))
+            .map(|()| Some(arguments)),
         Err(error) if error.use_stderr() => Err(Error::Usage(usage_message(&error))),
         Err(help) => {
             let printed = help.print().and_then(|()| io::stdout().flush());
@@ -347,7 +356,6 @@ impl Arguments {
             && !self.headless
             && self.output.is_none()
             && self.checkpoint.is_none()
-            && self.compare.is_none()
             && self.crop.is_none()
             && !self.uses_oidn()
             && self.tev.is_none()
@@ -461,12 +469,17 @@ impl Arguments {
         self.machine.backend()
     }
 
-    /// Creates a renderer for the scene with the backend and the options of the command line.
+    /// Creates a renderer for the scene with the backend and the options of the command line. `trees` are the
+    /// acceleration structures of the scene; `None` builds them.
     ///
     /// # Errors
     /// If the scene's BVH is too deep, the backend cannot be used, or `--noise` or `--crop` is refused.
-    pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
-        let mut renderer = self.machine.renderer_on(scene)?;
+    pub(crate) fn renderer(
+        &self,
+        scene: &Scene,
+        trees: Option<Arc<SceneBvhs>>,
+    ) -> Result<Renderer, Error> {
+        let mut renderer = self.machine.renderer_on(scene, trees)?;
         if self.noise.is_some() {
             renderer.set_noise(self.noise)?;
         }
@@ -514,11 +527,12 @@ impl Arguments {
         })
     }
 
-    /// Returns the options with which the window or the page starts. `look` is the look of the first image.
+    /// Returns the options with which the window or the page starts, with the look and the compared image of `outputs`.
     #[cfg(any(feature = "window", feature = "serve"))]
-    pub(crate) fn view_options(&self, look: Look) -> ViewOptions {
+    pub(crate) fn view_options(&self, outputs: &Outputs) -> ViewOptions {
         ViewOptions {
-            look,
+            look: outputs.look,
+            compared: outputs.compared.clone(),
             debug_view: self.debug_view,
             strategy: self.machine.compaction,
             changes: self.settings.changes(self.spp),
@@ -574,7 +588,7 @@ impl Arguments {
             look: self.look.look(Look::default()),
             debug_view: self.debug_view,
             region: self.crop,
-            reference: None,
+            compared: None,
             oidn: None,
             prints_table: !self.frames.is_sequence(),
         }

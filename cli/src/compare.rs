@@ -1,66 +1,81 @@
-//! `--compare`: the difference between the rendered image and another one, as figures and as an error map.
+//! `--compare`: the difference between the rendered image, or an existing one, and another image, as figures and as an
+//! error map.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-use glam::Vec3;
 use raysieve::{
-    picture::{Picture, relative_squared_error, tone},
-    render::{output::Look, part::Part},
+    picture::{
+        Picture,
+        comparison::{Compared, ComparisonImage},
+        flip,
+    },
+    render::output::Look,
 };
-use raysieve_scene::{Image, Texels, atomic_file};
+use raysieve_scene::atomic_file;
 
-use crate::{error::Error, flip, print_result};
+use crate::{error::Error, print_result};
 
-/// The image of `--compare`.
-#[derive(Clone, Debug)]
-pub(crate) struct Reference {
-    /// Path of the image as the user gave it.
-    path: PathBuf,
-    picture: Picture,
+/// Compares two image files of the same size, without rendering. Linear light is converted with the exposure and the
+/// tone curve of `look`. Writes the error map to `map`, and prints the figures and the path of the map.
+///
+/// # Errors
+/// If an image cannot be read, they have different sizes, or the map or the standard output cannot be written.
+pub(crate) fn compare_files(
+    image: &Path,
+    other: &Path,
+    look: Look,
+    map: &Path,
+) -> Result<(), Error> {
+    atomic_file::check_place(map)?;
+    let image = ComparisonImage::open(image)?;
+    let other = ComparisonImage::open(other)?;
+    let (size, expected) = (image.size(), other.size());
+    if size != expected {
+        return Err(Error::File {
+            file: other.path().display().to_string(),
+            problem: format!(
+                "is {}x{}, but {} is {}x{}; compare images of the same size",
+                expected.0,
+                expected.1,
+                image.path().display(),
+                size.0,
+                size.1
+            ),
+        });
+    }
+    compare(Compared::Image(&image), &other, look, map)
 }
 
-impl Reference {
-    /// Reads the image, which is compared with renders of this width and height in pixels.
-    ///
-    /// # Errors
-    /// [`Error::File`] if the image cannot be read, has another size, or has no linear values.
-    pub(crate) fn read(path: &Path, size: (u32, u32)) -> Result<Reference, Error> {
-        Ok(Reference {
-            path: path.to_owned(),
-            picture: read_picture(path, size)?,
-        })
-    }
-
-    /// Compares a render with the reference, after converting both to 8-bit sRGB with the exposure and the tone curve
-    /// of `look`. Writes the error map beside `picture`, the path of the rendered image. Prints the figures and the
-    /// path of the map.
-    ///
-    /// # Errors
-    /// If the map or the standard output cannot be written.
-    pub(crate) fn compare(&self, part: &Part, look: Look, picture: &Path) -> Result<(), Error> {
-        let rendered = part.picture();
-        let [shown, expected] = [&rendered, &self.picture]
-            .map(|picture| tone::to_srgb8(picture, look.exposure_stops, look.tone));
-        let errors = flip::errors(&expected, &shown, rendered.width as usize);
-        let map = map_path(picture);
-        write_map(&map, (rendered.width, rendered.height), &errors)?;
-        let mean = errors.iter().map(|&error| f64::from(error)).sum::<f64>() / errors.len() as f64;
-        let mut sorted = errors;
-        sorted.sort_unstable_by(f32::total_cmp);
-        let quantile = sorted[(sorted.len() * 95 / 100).min(sorted.len() - 1)];
-        let largest = sorted[sorted.len() - 1];
-        print_result(&format!(
-            "difference   from {}\n  FLIP       {mean:.4} on average, below {quantile:.4} in 95 % of the pixels, at most \
-             {largest:.4}\n  squared    {:.3e}, relative to the light of {}\nerror map    {}\n",
-            self.path.display(),
-            relative_squared_error(&rendered, &self.picture),
-            self.path.display(),
-            map.display()
-        ))
-    }
+/// Compares an image with another one of the same size, after converting linear light to 8-bit sRGB with the exposure
+/// and the tone curve of `look`. Writes the error map to `map`, and prints the figures and the path of the map.
+///
+/// # Errors
+/// If the map or the standard output cannot be written.
+pub(crate) fn compare(
+    image: Compared<'_>,
+    other: &ComparisonImage,
+    look: Look,
+    map: &Path,
+) -> Result<(), Error> {
+    let difference = other.compare(image, look.exposure_stops, look.tone);
+    write_map(map, other.size(), &difference.errors)?;
+    let name = other.path().display();
+    let summary = difference.summary;
+    let squared = match difference.relative_squared {
+        Some(squared) => format!("  squared    {squared:.3e}, relative to the light of {name}\n"),
+        None => String::new(),
+    };
+    print_result(&format!(
+        "difference   from {name}\n  FLIP       {:.4} on average, below {:.4} in 95 % of the pixels, at most {:.4}\n\
+         {squared}error map    {}\n",
+        summary.mean,
+        summary.quantile_95,
+        summary.max,
+        map.display()
+    ))
 }
 
 /// Returns the path of the error map of the image at `picture`: `box.flip.png` for `box.exr`.
@@ -68,14 +83,11 @@ pub(crate) fn map_path(picture: &Path) -> PathBuf {
     picture.with_extension("flip.png")
 }
 
-/// Writes errors from 0 to 1 as a PNG in the colours magma: from black over purple and orange to pale yellow.
+/// Writes errors from 0 to 1 as a PNG in false colors.
 fn write_map(path: &Path, (width, height): (u32, u32), errors: &[f32]) -> Result<(), Error> {
     let rgb: Vec<u8> = errors
         .iter()
-        .flat_map(|&error| {
-            let color = colorous::MAGMA.eval_continuous(error.into());
-            [color.r, color.g, color.b]
-        })
+        .flat_map(|&error| flip::color(error))
         .collect();
     Ok(atomic_file::write_whole(path, |file| {
         let mut encoder = png::Encoder::new(file, width, height);
@@ -97,31 +109,32 @@ fn io_error(error: png::EncodingError) -> io::Error {
 /// Reads the image that renders of this width and height are compared with.
 ///
 /// # Errors
+/// [`Error::File`] if the image cannot be read or has another size.
+pub(crate) fn read(path: &Path, size: (u32, u32)) -> Result<ComparisonImage, Error> {
+    let image = ComparisonImage::open(path)?;
+    let (width, height) = image.size();
+    if image.size() == size {
+        return Ok(image);
+    }
+    Err(Error::File {
+        file: path.display().to_string(),
+        problem: format!(
+            "is {width}x{height}, but the scene is rendered at {}x{}; give --size {width}x{height}, or render the \
+             image again",
+            size.0, size.1
+        ),
+    })
+}
+
+/// Reads the image that renders of this width and height are compared with, in linear light.
+///
+/// # Errors
 /// [`Error::File`] if the image cannot be read, has another size, or has no linear values.
 pub(crate) fn read_picture(path: &Path, size: (u32, u32)) -> Result<Picture, Error> {
-    let refused = |problem: String| Error::File {
+    let image = read(path, size)?;
+    image.light().cloned().ok_or_else(|| Error::File {
         file: path.display().to_string(),
-        problem,
-    };
-    let image = Image::open(path).map_err(refused)?;
-    if (image.width, image.height) != size {
-        return Err(refused(format!(
-            "is {}x{}, but the scene is rendered at {}x{}; give --size {}x{}, or render the reference again",
-            image.width, image.height, size.0, size.1, image.width, image.height
-        )));
-    }
-    let Texels::Floats(texels) = image.texels else {
-        return Err(refused(
-            "does not contain floating-point values; render the reference to an .exr file"
-                .to_owned(),
-        ));
-    };
-    Ok(Picture {
-        width: image.width,
-        height: image.height,
-        pixels: texels
-            .iter()
-            .map(|&[r, g, b, _]| Vec3::new(r, g, b))
-            .collect(),
+        problem: "does not contain floating-point values; render the reference to an .exr file"
+            .to_owned(),
     })
 }

@@ -1,10 +1,13 @@
 //! Sequences: `--frames` renders each frame of an animation into an image of its own, and `--turntable` each view of a
 //! camera that circles its target.
 
-use std::{path::Path, sync::atomic::Ordering};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
 
 use crate::error::Error;
-use raysieve::render::renderer::Ahead;
+use raysieve::{accel::trees::SceneBvhs, render::renderer::Ahead};
 use raysieve_scene::{Scene, SceneLoader};
 
 use crate::{
@@ -71,8 +74,9 @@ struct Sequence<'a> {
     loader: SceneLoader,
     /// Files of the sequence, whose names still lack the number of the frame.
     outputs: Outputs,
-    /// The scene of a turntable, with the camera of its first frame. `None` before that frame and in an animation.
-    turntable: Option<Scene>,
+    /// The scene of a turntable with the camera of its first frame, and its acceleration structures, which do not
+    /// depend on the camera. `None` before that frame and in an animation.
+    turntable: Option<(Scene, Arc<SceneBvhs>)>,
     /// Lines that were printed for earlier frames and are not printed again.
     notes: Vec<String>,
 }
@@ -87,9 +91,12 @@ impl Sequence<'_> {
             FrameView::Turn(degrees) => format!("{degrees:.1}°"),
         };
         note(&format!("{head}, at {view}: {}", outputs.picture.display()));
-        let mut scene = match self.turntable.take() {
-            Some(scene) => scene,
-            None => arguments.load_frame(&mut self.loader, self.path, frame)?,
+        let (mut scene, trees) = match self.turntable.take() {
+            Some((scene, trees)) => (scene, Some(trees)),
+            None => (
+                arguments.load_frame(&mut self.loader, self.path, frame)?,
+                None,
+            ),
         };
         let camera = scene.camera;
         if let FrameView::Turn(degrees) = frame.view {
@@ -99,7 +106,11 @@ impl Sequence<'_> {
         outputs.check_apart(&scene)?;
         arguments.check_memory(&scene)?;
         scene.notes.iter().for_each(|line| self.note_once(line));
-        let renderer = arguments.renderer(&scene)?;
+        let trees = match (trees, frame.view) {
+            (None, FrameView::Turn(_)) => Some(Arc::new(SceneBvhs::of(&scene)?)),
+            (trees, _) => trees,
+        };
+        let renderer = arguments.renderer(&scene, trees.clone())?;
         self.note_once(&backend_line(&renderer));
         let ending = headless::render(
             renderer,
@@ -110,9 +121,9 @@ impl Sequence<'_> {
             None,
             signals,
         )?;
-        if let FrameView::Turn(_) = frame.view {
+        if let Some(trees) = trees {
             scene.camera = camera;
-            self.turntable = Some(scene);
+            self.turntable = Some((scene, trees));
         }
         Ok(ending)
     }

@@ -19,6 +19,7 @@ use indicatif::{
 use raysieve::{
     inspect::aovs::{Aov, Aovs},
     inspect::debug_view::{DebugImage, DebugView},
+    picture::comparison::Compared,
     render::stats::Stats,
     render::{
         checkpoint::Checkpoint,
@@ -35,6 +36,7 @@ use raysieve_viewer::overlay;
 use crate::{
     Ending,
     arguments::Outputs,
+    compare::{compare, map_path},
     failure, note, print_result,
     progress::Progress,
     rescue,
@@ -372,8 +374,14 @@ pub(crate) fn write_files(
     }
     picture_written?;
     print_result(&format!("image        {}\n", outputs.picture.display()))?;
-    if let Some(reference) = &outputs.reference {
-        reference.compare(part, look, picture)?;
+    if let Some(other) = &outputs.compared {
+        let rendered = part.picture();
+        compare(
+            Compared::Picture(&rendered),
+            other,
+            look,
+            &map_path(picture),
+        )?;
     }
     stats_written
 }

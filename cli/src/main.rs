@@ -7,7 +7,6 @@ mod compare;
 mod error;
 mod failure;
 mod farm;
-mod flip;
 mod frames;
 mod generate;
 mod headless;
@@ -32,8 +31,7 @@ use std::{
 
 #[cfg(feature = "window")]
 use arguments::Outputs;
-use arguments::{Arguments, Command};
-use compare::Reference;
+use arguments::{Arguments, Command, is_image};
 use error::Error;
 use raysieve::{
     devices,
@@ -80,8 +78,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, writes a scene
-/// file with `--write-scene`, or renders the scene or a sequence of frames.
+/// Runs the subcommand, if the command line has one. Otherwise lists the devices with `--list-devices`, compares two
+/// images, writes a scene file with `--write-scene`, or renders the scene or a sequence of frames.
 fn run(arguments: &Arguments) -> Result<Ending, Error> {
     match (&arguments.command, &arguments.scene) {
         (Some(Command::Merge(merge)), _) => merge::merge(merge).map(|()| Ending::Done),
@@ -94,6 +92,11 @@ fn run(arguments: &Arguments) -> Result<Ending, Error> {
         }
         (Some(Command::Man(arguments)), _) => generate::man(arguments).map(|()| Ending::Done),
         (None, Some(scene)) if !arguments.list_devices => {
+            if let Some(other) = arguments.compare.as_deref().filter(|_| is_image(scene)) {
+                let map = arguments.map_path(scene);
+                return compare::compare_files(scene, other, arguments.outputs(scene).look, &map)
+                    .map(|()| Ending::Done);
+            }
             match (&arguments.write_scene, arguments.frames.frames()) {
                 (Some(path), _) => write_scene(arguments, scene, path),
                 (None, Some(frames)) => frames::render(arguments, scene, &frames),
@@ -113,7 +116,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     if arguments.writes_picture() {
         outputs.check_picture()?;
     }
-    if arguments.compare.is_some() {
+    if arguments.compare.is_some() && arguments.writes_picture() {
         atomic_file::check_place(&compare::map_path(&outputs.picture))?;
     }
     let has_window = arguments.serve.is_none() && arguments.wants_window();
@@ -132,8 +135,8 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     let ahead = Ahead::open(arguments.backend());
     let (scene, samples) = arguments.load_scene(scene)?;
     outputs.look = arguments.look(&scene);
-    let read = |path| Reference::read(path, scene.size);
-    outputs.reference = arguments.compare.as_deref().map(read).transpose()?;
+    let read = |path| compare::read(path, scene.size).map(Arc::new);
+    outputs.compared = arguments.compare.as_deref().map(read).transpose()?;
     if arguments.writes_picture() {
         outputs.check_apart(&scene)?;
     }
@@ -145,12 +148,12 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     }
     let scene = Arc::new(scene);
     scene.notes.iter().for_each(|line| note(line));
-    let mut renderer = arguments.renderer(&scene)?;
+    let mut renderer = arguments.renderer(&scene, None)?;
     drop(ahead);
     note(&backend_line(&renderer));
     #[cfg(feature = "serve")]
     if let Some(server) = server {
-        let options = arguments.view_options(outputs.look);
+        let options = arguments.view_options(&outputs);
         let writes = arguments.writes_picture();
         let signals = Signals::watch()?;
         return page::show(
@@ -159,7 +162,7 @@ fn render(arguments: &Arguments, scene: &Path) -> Result<Ending, Error> {
     }
     #[cfg(feature = "window")]
     if has_window {
-        let options = arguments.view_options(outputs.look);
+        let options = arguments.view_options(&outputs);
         return show_window(renderer, &scene, options, &outputs);
     }
     let _ = has_window;
@@ -231,6 +234,9 @@ fn show_window(
             ));
             outputs.check_picture()?;
             outputs.check_apart(scene)?;
+            if outputs.compared.is_some() {
+                atomic_file::check_place(&compare::map_path(&outputs.picture))?;
+            }
             headless::render(
                 renderer,
                 scene,

@@ -44,7 +44,7 @@ pub(crate) fn verify(arguments: &Verify) -> Result<(), Error> {
             header.identity.software
         ));
     }
-    let mut renderer = arguments.machine.renderer_on(&scene)?;
+    let mut renderer = arguments.machine.renderer_on(&scene, None)?;
     note(&backend_line(&renderer));
 
     let (width, height) = header.identity.size;

@@ -352,7 +352,7 @@ pub use self::{
     load_options::{CameraFrom, EnvironmentFile, LoadOptions, UpAxis},
     loader::SceneLoader,
     ron::{
-        edit::{can_save_view, edits_to_ron, save_camera, save_edits},
+        edit::{can_save_view, edits_text, edits_to_ron, save_camera, save_edits},
         materials,
     },
     scene::{

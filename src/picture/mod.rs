@@ -1,7 +1,10 @@
-//! A picture in linear light, computed from a film, and its conversion to sRGB (`tone`).
+//! A picture in linear light, computed from a film, its conversion to sRGB (`tone`), and its comparison with another
+//! image (`comparison`, `flip`).
 //!
 //! Imports only `scene` and `error`.
 
+pub mod comparison;
+pub mod flip;
 pub mod tone;
 
 use std::ops::Range;

@@ -18,6 +18,8 @@ pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 mod messages;
+mod plots;
+mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
@@ -245,7 +247,11 @@ impl Overlay {
         match row {
             Row::Text(left, right) => self.text(canvas, area, left, right),
             Row::Progress(progress) => self.progress(canvas, area, *progress),
-            Row::Graph(rate_history) => self.graph(canvas, area, rate_history),
+            Row::Graph(rate_history, noise) => self.graphs(canvas, area, rate_history, noise),
+            Row::Strategy(left, right, strategy, fastest) => {
+                self.text(canvas, area, left, right);
+                self.speed(canvas, bar, strategy, *fastest);
+            }
             Row::Legend(units) => self.legend(canvas, area, units.label()),
             Row::Headings => self.headings(canvas, area, table),
             Row::Bounce(entry) => {
@@ -302,9 +308,9 @@ impl Overlay {
     fn row_height(&self, row: &Row<'_>) -> i32 {
         match row {
             Row::Progress(_) => self.pixels(BAR_HEIGHT + 2.0 * ROW_GAP),
-            Row::Bounce(_) => self.line_height() + self.pixels(ROW_GAP),
+            Row::Bounce(_) | Row::Strategy(..) => self.line_height() + self.pixels(ROW_GAP),
             Row::Bar(_) => self.pixels(BAR_HEIGHT + ROW_GAP / 2.0),
-            Row::Graph(_) => self.line_height() + self.pixels(GRAPH_HEIGHT + ROW_GAP),
+            Row::Graph(..) => self.line_height() + self.pixels(GRAPH_HEIGHT + ROW_GAP),
             _ => self.type_face.line_height,
         }
     }
@@ -315,7 +321,7 @@ impl Overlay {
     fn fitted<'a>(&self, mut rows: Vec<Row<'a>>, room: i32) -> Vec<Row<'a>> {
         let height_of = |rows: &[Row<'_>]| rows.iter().map(|row| self.row_height(row)).sum::<i32>();
         if height_of(&rows) > room {
-            rows.retain(|row| !matches!(row, Row::Graph(_)));
+            rows.retain(|row| !matches!(row, Row::Graph(..)));
         }
         let bounces = rows
             .iter()

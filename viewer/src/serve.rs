@@ -9,6 +9,7 @@
 mod access;
 mod notifier;
 mod connections;
+mod downloads;
 mod encode;
 mod broadcast;
 mod messages;

@@ -10,23 +10,30 @@ mod commands;
 mod controller;
 mod controls;
 mod debug_views;
+mod difference;
 mod editing;
+mod film;
 mod frame_pacing;
 mod inspection;
 mod loader;
+mod noise_history;
 mod orbit;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
 mod inspection_scene;
 
-pub(crate) use controller::{Continuity, Motion, Session, SessionEvent};
+pub(crate) use controller::{
+    Continuity, Motion, NOTHING_TO_COMPARE, SceneToSave, Session, SessionEvent,
+};
 pub use controls::list as controls;
 pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
 pub(crate) use editing::{PartInfo, Property};
+pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
+pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
@@ -38,9 +45,10 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use raysieve::{
     inspect::debug_view::{DebugImage, DebugView},
-    picture::{Picture, tone},
+    picture::{Picture, comparison::ComparisonImage, tone},
     render::{
         output::{DisplayImage, Look},
+        region::Region,
         stats::Stats,
     },
     stages::Preview,
@@ -54,6 +62,8 @@ pub struct ViewOptions {
     pub look: Look,
     /// Debug view displayed at first; `DebugView::Light` displays the picture itself.
     pub debug_view: DebugView,
+    /// Image with which the picture can be compared; `None` if there is none.
+    pub compared: Option<Arc<ComparisonImage>>,
     /// Compaction strategy with which the renderer was created. Renderers of scenes that are loaded later use it too,
     /// until the user selects another.
     pub strategy: Strategy,
@@ -84,6 +94,8 @@ pub(crate) struct DisplayFrame {
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
+    /// Region to which the render is restricted; `None` for the whole picture.
+    pub(crate) region: Option<Region>,
 }
 
 impl DisplayFrame {
@@ -136,6 +148,7 @@ impl From<Frame> for DisplayFrame {
             stats,
             recent,
             state,
+            region,
         } = frame;
         Self {
             picture,
@@ -145,6 +158,7 @@ impl From<Frame> for DisplayFrame {
             stats,
             recent,
             state,
+            region,
         }
     }
 }

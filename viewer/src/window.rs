@@ -7,11 +7,13 @@
 mod layout;
 mod properties;
 mod save;
+mod save_as;
 mod screen;
 mod settings;
 mod title;
 mod view;
 mod viewer;
+mod wipe;
 
 use std::{sync::Arc, thread::ThreadId, time::Instant};
 
@@ -123,6 +125,8 @@ enum Wake {
     Render(RenderEvent),
     /// The thread with this id has finished saving a picture, successfully or not.
     Saved(ThreadId),
+    /// A user has chosen the name of a file to save, or no dialog could be opened.
+    Chosen(save_as::Choice),
 }
 
 /// The state of the event loop: the initial scene, the options, and the window once it is open.
@@ -181,6 +185,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::Session(event)) => viewer.handle_event(event),
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
             Wake::Saved(thread) => viewer.report_save(thread),
+            Wake::Chosen(choice) => viewer.save_as(choice),
         }
     }
 
@@ -240,6 +245,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                 }
             }
             WindowEvent::ModifiersChanged(modifiers) => viewer.set_modifiers(modifiers.state()),
+            WindowEvent::Focused(true) => viewer.handle_focus(),
             // Key releases are not reported while another window has the focus.
             WindowEvent::Focused(false) => viewer.release_all(),
             _ => {}

@@ -122,7 +122,7 @@ impl Bench {
     /// Creates a renderer for the scene on the backend of `--backend`, with the default strategy and unsorted hits.
     pub(crate) fn renderer(&self, scene: &Scene) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (Strategy::default(), SortHits::Off);
-        self.device.renderer(scene, strategy, sort_hits)
+        self.device.renderer(scene, None, strategy, sort_hits)
     }
 }
 

@@ -200,7 +200,20 @@ impl Farm {
     /// Without a scene, the command continues a submitted render, so the options of [`SceneArguments`],
     /// [`ModelArguments`] and [`Machine`] are errors. Options for Slurm are errors with `--engine kubernetes`, and
     /// options for Kubernetes are errors without it.
+    ///
+    /// A `--time` with a unit is an error too, because it looks like a time limit of the jobs.
     pub(super) fn check(&self) -> Result<(), Error> {
+        let time = self
+            .model_options
+            .iter()
+            .skip_while(|word| *word != "--time")
+            .nth(1);
+        if let Some(time) = time.filter(|time| time.parse::<f64>().is_err()) {
+            return Err(Error::Usage(format!(
+                "--time {time}: --time is the time of the animations in seconds, without a unit; \
+                 --time-limit {time} limits the jobs"
+            )));
+        }
         let given = self
             .scene_options
             .iter()

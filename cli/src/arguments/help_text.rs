@@ -67,6 +67,6 @@ fn controls_help() -> String {
         text.push_str(&format!("\n  {key:<16}{action}"));
     }
     text.push_str("\n\nSaved for the next window in the settings folder ($XDG_CONFIG_HOME/raysieve/window.ron):");
-    text.push_str("\n  the level of detail of the overlay, and the window size");
+    text.push_str("\n  place and units of the figures, the size of the text, and the size and position of the window");
     text
 }

@@ -1,11 +1,14 @@
 //! Options that choose the backend and tune the speed of a render. They do not change the image.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crate::error::Error;
 use clap::Args;
 use compaction::select::Strategy;
-use raysieve::render::renderer::{BackendChoice, Renderer, Settings, SortHits};
+use raysieve::{
+    accel::trees::SceneBvhs,
+    render::renderer::{BackendChoice, Renderer, Settings, SortHits},
+};
 use raysieve_scene::Scene;
 
 use super::values::{MIN_INTERVAL, MIN_TIMEOUT, duration_from, sort_hits, strategy};
@@ -69,15 +72,21 @@ impl Machine {
 
     /// Creates a renderer for the scene with the options of the command line. See [`Device::renderer`] for progress and
     /// errors.
-    pub(crate) fn renderer_on(&self, scene: &Scene) -> Result<Renderer, Error> {
+    ///
+    /// `trees` are the acceleration structures of the scene; `None` builds them.
+    pub(crate) fn renderer_on(
+        &self,
+        scene: &Scene,
+        trees: Option<Arc<SceneBvhs>>,
+    ) -> Result<Renderer, Error> {
         let (strategy, sort_hits) = (self.compaction, self.sort_hits);
-        self.device.renderer(scene, strategy, sort_hits)
+        self.device.renderer(scene, trees, strategy, sort_hits)
     }
 }
 
 impl Device {
     /// Creates a renderer for the scene with these options. Shows a progress line on a terminal if that takes over half
-    /// a second.
+    /// a second. `trees` are the acceleration structures of the scene; `None` builds them.
     ///
     /// # Errors
     /// If the scene's BVH is too deep, or the backend cannot be used. With `--backend cuda`, `cuda:N`, `cuda:N,N` or
@@ -86,6 +95,7 @@ impl Device {
     pub(super) fn renderer(
         &self,
         scene: &Scene,
+        trees: Option<Arc<SceneBvhs>>,
         strategy: Strategy,
         sort_hits: SortHits,
     ) -> Result<Renderer, Error> {
@@ -99,17 +109,19 @@ impl Device {
             timeout: self.timeout,
         };
         let what = format!("building the trees of {}", scene.path.display());
-        with_progress_line(what, || Renderer::new(scene, &settings)).map_err(|error| {
-            match (&self.backend, error) {
-                (
-                    BackendChoice::Cuda(_) | BackendChoice::SomeCuda(_) | BackendChoice::AllCuda,
-                    raysieve::Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
-                ) => Error::Setting {
-                    setting: format!("--backend {}", self.backend),
-                    problem: format!("{missing}; use --backend cpu"),
-                },
-                (_, error) => error.into(),
-            }
+        let create = || match trees {
+            Some(trees) => Renderer::with_trees(trees, scene, &settings),
+            None => Renderer::new(scene, &settings),
+        };
+        with_progress_line(what, create).map_err(|error| match (&self.backend, error) {
+            (
+                BackendChoice::Cuda(_) | BackendChoice::SomeCuda(_) | BackendChoice::AllCuda,
+                raysieve::Error::Compaction(missing @ compaction::Error::NoDevice { .. }),
+            ) => Error::Setting {
+                setting: format!("--backend {}", self.backend),
+                problem: format!("{missing}; use --backend cpu"),
+            },
+            (_, error) => error.into(),
         })
     }
 }

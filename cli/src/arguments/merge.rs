@@ -88,7 +88,7 @@ impl Merge {
     pub(crate) fn outputs(&self) -> Outputs {
         Outputs {
             region: None,
-            reference: None,
+            compared: None,
             oidn: None,
             prints_table: true,
             picture: self.output.clone(),

@@ -1,12 +1,15 @@
 //! Options of the output files, and of the conversion of the film to the colors of a PNG.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::{compare::Reference, error::Error};
+use crate::error::Error;
 use clap::{Args, ValueEnum};
 use raysieve::{
     inspect::debug_view::DebugView,
-    picture::tone::Tone,
+    picture::{comparison::ComparisonImage, tone::Tone},
     render::{
         oidn::Oidn,
         output::{self, Look, PictureFormat},
@@ -97,7 +100,7 @@ pub(crate) struct Outputs {
     /// The region of `--crop`, to which the image is restricted. `None` for the whole image.
     pub(crate) region: Option<Region>,
     /// The image of `--compare`, with which the rendered image is compared. `None` also until it is read.
-    pub(crate) reference: Option<Reference>,
+    pub(crate) compared: Option<Arc<ComparisonImage>>,
     /// The program that denoises the image, with `--denoise oidn`. `None` also until it is found.
     pub(crate) oidn: Option<Oidn>,
     /// Whether a render prints its table to the standard output. The frames of a sequence do not.

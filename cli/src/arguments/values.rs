@@ -17,7 +17,7 @@ use raysieve_scene::{
     Background, CameraFrom, EnvironmentFile, Scene, UpAxis, color::srgb_value, limits::MAX_BOUNCES,
 };
 
-use super::{bench::Method, scene::SampleRange};
+use super::{bench::Method, compared::is_image, scene::SampleRange};
 
 /// Returns a parser of paths that accepts those for which `is_valid` returns `true`, and fails with `message` for
 /// others. Paths need not be UTF-8.
@@ -68,6 +68,20 @@ pub(super) fn reference_path() -> impl TypedValueParser<Value = PathBuf> {
         |path| has_extension(path, "exr"),
         "expected an .exr image, whose values are linear",
     )
+}
+
+/// Returns a parser of the path of a scene or model, or of an image that is compared with another one. It checks the
+/// extension.
+pub(super) fn scene_or_image_path() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match is_image(&path) {
+        true => Ok(path),
+        false => Scene::check_name(&path).map(|()| path),
+    })
+}
+
+/// Returns a parser of the paths of images to compare with, which checks the extension: .exr or .png.
+pub(super) fn compared_path() -> impl TypedValueParser<Value = PathBuf> {
+    path_matching(is_image, "expected an .exr or .png image")
 }
 
 pub(super) fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
@@ -320,7 +334,10 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('s').unwrap_or(text).parse();
     match number {
         Ok(seconds) if (0.0..=MAX_SECONDS).contains(&seconds) => Ok(seconds),
-        _ => Err("expected seconds from 0 to 1000000, such as 1.5".to_owned()),
+        _ => Err(
+            "expected seconds of the animation from 0 to 1000000, such as 1.5; --time-limit limits the jobs of farm"
+                .to_owned(),
+        ),
     }
 }
 

@@ -9,7 +9,7 @@ use raysieve::picture::{
     tone::{self, Tone},
 };
 
-use crate::{add_tests, assert_done, assert_refused, files::linear, folder, names, stdout};
+use crate::{add_tests, assert_done, assert_refused, files::linear, folder, names, stderr, stdout};
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
@@ -17,6 +17,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         comparison_agrees_with_the_reference_implementation_of_flip,
         image_does_not_differ_from_itself,
         unusable_image_is_refused_before_the_render,
+        existing_images_are_compared_without_rendering,
     );
 }
 
@@ -111,7 +112,7 @@ fn unusable_image_is_refused_before_the_render() {
     let before = names(folder.path());
     let wrong: &[(&[&str], &[&str])] = &[
         (&["-o", "b.exr", "--compare", "none.exr"], &["none.exr"]),
-        (&["-o", "b.exr", "--compare", "a.png"], &["a.png", ".exr"]),
+        (&["-o", "b.exr", "--compare", "a.jpg"], &["a.jpg", ".png"]),
         (
             &["-o", "b.exr", "--compare", "a.exr", "--size", "16x16"],
             &["a.exr", "is 48x32", "--size 48x32"],
@@ -120,15 +121,64 @@ fn unusable_image_is_refused_before_the_render() {
             &["-o", "c.png", "--compare", "a.exr"],
             &["c.flip.png", "folder"],
         ),
-        (
-            &["--serve", "--compare", "a.exr"],
-            &["--compare", "--serve"],
-        ),
     ];
     for (arguments, expected) in wrong {
         assert_refused(&render(folder.path(), arguments), 2, expected);
     }
     assert_eq!(names(folder.path()), before);
+}
+
+fn existing_images_are_compared_without_rendering() {
+    let folder = folder();
+    let folder = folder.path();
+    for seed in ["1", "2"] {
+        for ending in ["exr", "png"] {
+            let name = format!("{seed}.{ending}");
+            assert_done(&render(folder, &["--seed", seed, "-o", &name]));
+        }
+    }
+    let rendered = render(
+        folder,
+        &["--seed", "1", "-o", "again.exr", "--compare", "2.exr"],
+    );
+    assert_done(&rendered);
+    let expected = numbers(&stdout(&rendered), "FLIP");
+    let compare = |arguments: &[&str]| crate::run(folder, arguments);
+    let output = compare(&["1.exr", "--compare", "2.exr"]);
+    assert_done(&output);
+    let printed = stdout(&output);
+    assert!(printed.ends_with("error map    1.flip.png\n"), "{printed}");
+    assert!(numbers(&printed, "squared")[0] > 0.0);
+    assert_eq!(stderr(&output), "", "nothing is rendered");
+    let flip = numbers(&printed, "FLIP");
+    assert!(flip[0] > 0.01, "{printed}");
+
+    // The PNGs are what the EXRs look like, except for their exposure.
+    let output = compare(&["1.png", "--compare", "2.png", "-o", "map.png"]);
+    assert_done(&output);
+    let printed = stdout(&output);
+    assert_eq!(numbers(&printed, "FLIP"), expected, "{printed}");
+    assert!(!printed.contains("squared"), "{printed}");
+    assert!(folder.join("map.png").exists());
+
+    let refused: &[(&[&str], &[&str])] = &[
+        (&["1.exr"], &["1.exr", "--compare"]),
+        (
+            &["1.exr", "--compare", "2.exr", "--spp", "4"],
+            &["--spp", "not rendered"],
+        ),
+        (
+            &["1.exr", "--compare", "2.exr", "-o", "map.exr"],
+            &["map.exr", ".png"],
+        ),
+        (&["1.exr", "--compare", "none.exr"], &["none.exr"]),
+    ];
+    for (arguments, expected) in refused {
+        assert_refused(&compare(arguments), 2, expected);
+    }
+    assert_done(&render(folder, &["--size", "16x16", "-o", "small.exr"]));
+    let output = compare(&["small.exr", "--compare", "1.exr"]);
+    assert_refused(&output, 2, &["1.exr", "is 48x32", "small.exr", "16x16"]);
 }
 
 /// Renders the scene `spheres` with 3 samples, at 48×32 pixels unless the arguments have another size.

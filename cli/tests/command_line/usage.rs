@@ -278,6 +278,14 @@ fn wrong_usage_is_reported_on_one_line() {
             &["'0s'", "from 1s"],
         ),
         (
+            &["farm", "a.ron", "-o", "a.exr", "--time", "30s"],
+            &["--time 30s", "--time-limit 30s"],
+        ),
+        (
+            &["farm", "a.ron", "-o", "a.exr", "--time", "1:00:00"],
+            &["'1:00:00'", "--time-limit"],
+        ),
+        (
             &["a.ron", "--max-bounces", "4294967296"],
             &["--max-bounces", "4294967296"],
         ),

@@ -123,6 +123,11 @@ impl Renderer {
         }
     }
 
+    /// Returns the camera of the film.
+    pub fn camera(&self) -> scene::Camera {
+        self.view
+    }
+
     /// Sets the camera, clears the film and begins again.
     pub fn set_camera(&mut self, camera: scene::Camera) -> Result<(), Error> {
         self.view = camera;

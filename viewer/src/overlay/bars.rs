@@ -10,7 +10,7 @@ use super::{
 use raysieve::render::stats::BounceStats;
 
 /// Background colour of bars and of the graph.
-const TRACK: Colour = [62, 68, 80];
+pub(super) const TRACK: Colour = [62, 68, 80];
 /// Height of the bars of ray counts in pixels at scale 1. The progress bar is one pixel thinner. The bars of times
 /// depend on the line height instead.
 pub(super) const BAR_HEIGHT: f32 = 3.0;
@@ -19,7 +19,7 @@ pub(super) const ROW_GAP: f32 = 4.0;
 /// Height of the graph in pixels at scale 1, without its heading.
 pub(super) const GRAPH_HEIGHT: f32 = 28.0;
 /// Line width of the graph in pixels at scale 1.
-const GRAPH_LINE: f32 = 1.5;
+pub(super) const GRAPH_LINE: f32 = 1.5;
 
 /// Opacity of the area below the graph's line, in 0..=1.
 const GRAPH_OPACITY: f32 = 0.3;
@@ -85,7 +85,7 @@ impl Overlay {
             ..area
         };
         let peak = rate_history.iter().copied().fold(0.0, f32::max);
-        let left = vec![(DIM, "Mrays/s over the last 10 s".to_owned())];
+        let left = vec![(DIM, "Mrays/s, last 10 s".to_owned())];
         let right = vec![
             (DIM, "peak ".to_owned()),
             (PLAIN, format::millions(f64::from(peak))),

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::{Detail, Figures, Units, canvas::Colour, columns::Entry, format};
-use crate::session::{Comparison, State, StrategyComparison};
+use crate::session::{Comparison, NoisePoint, State, StrategyComparison};
 use raysieve::render::stats::{BounceStats, Stats};
 
 /// Text colour of the most important values.
@@ -33,8 +33,9 @@ pub(super) enum Row<'a> {
     Text(Line, Line),
     /// A thin progress bar, filled by this fraction in 0..=1.
     Progress(f64),
-    /// A graph of rays per second over time, the newest value last.
-    Graph(&'a [f32]),
+    /// A graph of rays per second over time, the newest value last, and beside it one of the noise over the samples, if
+    /// it has at least two points.
+    Graph(&'a [f32], &'a [NoisePoint]),
     /// The line above the table: its units, and the stages' names and colours.
     Legend(Units),
     /// The headings of the table's columns.
@@ -43,6 +44,9 @@ pub(super) enum Row<'a> {
     Bounce(Box<Entry>),
     /// A bar of a bounce's surviving, ended and missed rays, without numbers.
     Bar(&'a BounceStats),
+    /// A compaction strategy: texts as in `Text`, above a bar of its speed with the confidence interval. The last
+    /// number is the speed of a full bar.
+    Strategy(Line, Line, &'a StrategyComparison, f64),
     /// The last row of the table, with the totals over all bounces.
     Total(Box<Entry>),
 }
@@ -75,7 +79,7 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
         return rows;
     }
     if !recent.rate_history.is_empty() {
-        rows.push(Row::Graph(&recent.rate_history));
+        rows.push(Row::Graph(&recent.rate_history, &recent.noise_history));
     }
     rows.extend([Row::Legend(figures.units), Row::Headings]);
     let factor = figures.factor();
@@ -89,7 +93,10 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
             vec![dim("compaction strategies on this view")],
             vec![dim("median Mrays/s")],
         ));
-        rows.extend(recent.strategies.iter().map(strategy_row));
+        let ends = recent.strategies.iter().map(|entry| entry.interval[1]);
+        let fastest = ends.fold(0.0, f64::max);
+        let strategies = recent.strategies.iter();
+        rows.extend(strategies.map(|entry| strategy_row(entry, fastest)));
     }
     rows
 }
@@ -223,7 +230,8 @@ fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
         .collect()
 }
 
-fn strategy_row<'a>(strategy_row: &StrategyComparison) -> Row<'a> {
+/// Returns the row of a strategy; `fastest` is the speed of a full bar.
+fn strategy_row(strategy_row: &StrategyComparison, fastest: f64) -> Row<'_> {
     let (colour, against) = match &strategy_row.comparison {
         Comparison::Current => (BRIGHT, "current".to_owned()),
         Comparison::NotEnoughData => (DIM, "not enough data yet".to_owned()),
@@ -240,12 +248,14 @@ fn strategy_row<'a>(strategy_row: &StrategyComparison) -> Row<'a> {
     } else {
         "–".to_owned()
     };
-    Row::Text(
+    Row::Strategy(
         vec![
-            (colour, format!("  {:<20}", strategy_row.strategy)),
+            (colour, format!("{:<22}", strategy_row.strategy)),
             (colour, against),
         ],
         vec![(colour, speed)],
+        strategy_row,
+        fastest,
     )
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Detail, Figures, Overlay, Units, canvas::Area};
 use crate::session::{
-    Comparison, Difference, Recent, RecentBounce, StageTimes, State, StrategyComparison,
+    Comparison, Difference, NoisePoint, Recent, RecentBounce, StageTimes, State, StrategyComparison,
 };
 use raysieve::render::stats::{BounceStats, Stats};
 
@@ -27,6 +27,7 @@ fn full() -> (Stats, Recent) {
     let strategy_row = |strategy: &str| StrategyComparison {
         strategy: strategy.to_owned(),
         rays_per_second: 1e9,
+        interval: [0.9e9, 1.1e9],
         comparison: Comparison::Difference(Difference {
             by: -0.123,
             low: -0.15,
@@ -45,6 +46,13 @@ fn full() -> (Stats, Recent) {
     let recent = Recent {
         bounces: (0..9).map(recent).collect(),
         rate_history: (0..100).map(|point| 1e9 + 1e7 * point as f32).collect(),
+        noise_history: (0..12)
+            .map(|doubling| NoisePoint {
+                samples: f64::from(1 << doubling),
+                seconds: f64::from(doubling),
+                error: 0.5 / f64::from(1 << doubling),
+            })
+            .collect(),
         strategies: ["look-back", "off", "atomic", "hole-filling"]
             .map(strategy_row)
             .to_vec(),

@@ -22,7 +22,8 @@ use super::{
 use crate::{
     overlay::{self, pixels::describe},
     session::{
-        Continuity, DisplayFrame, InspectedPath, Motion, PixelInfo, Session, State, Viewpoint, lock,
+        Continuity, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm, SceneToSave,
+        Session, State, Viewpoint, lock,
     },
 };
 use raysieve::{
@@ -30,6 +31,7 @@ use raysieve::{
     picture::tone::Tone,
     render::{
         output::{DisplayImage, Look},
+        region::Region,
         stats::Stats,
     },
 };
@@ -119,6 +121,9 @@ impl Broadcaster {
                 }
                 return Ok(());
             }
+            ViewerRequest::Region(left, top, right, bottom) => {
+                session.set_region((left, top), (right, bottom))
+            }
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)
@@ -192,6 +197,30 @@ impl Broadcaster {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
         Some((image, frame.stats))
+    }
+
+    /// Requests the film for saving; `None` before the first picture.
+    pub(super) fn request_film(&self) -> Option<RequestedFilm> {
+        let has_picture = lock(&self.frame).is_some();
+        has_picture.then(|| lock(&self.session).request_film())
+    }
+
+    /// Returns the scene with the viewers' changes, for saving.
+    pub(super) fn scene_to_save(&self) -> SceneToSave {
+        lock(&self.session).scene_to_save()
+    }
+
+    /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
+    /// there is none.
+    pub(super) fn compared_image(&self) -> Option<DisplayImage> {
+        let session = lock(&self.session);
+        let (image, look) = (session.compared()?.clone(), session.look());
+        drop(session);
+        Some(DisplayImage {
+            size: image.size(),
+            rgba: image.to_srgb8(look.exposure_stops, look.tone),
+            debug_view: DebugView::Light,
+        })
     }
 
     /// Returns the name of the scene's file without folder and extension, to name saved pictures.
@@ -296,8 +325,11 @@ impl Broadcaster {
             let Some(frame) = lock(&self.frame).clone() else {
                 continue;
             };
-            let debug_view = lock(&self.session).debug_view();
-            if has_new || pending.debug_image || sent.debug_view != Some(debug_view) {
+            let session = lock(&self.session);
+            let debug_view = (session.debug_view(), session.shows_error_map());
+            drop(session);
+            let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
+            if has_new || pending.debug_image || has_changed {
                 let debug_image = lock(&self.session).debug_image(&frame);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
                 let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
@@ -404,6 +436,18 @@ impl Broadcaster {
             recent: &frame.recent,
             state: frame.state,
             size: session.size(),
+            region: frame.region.map(
+                |Region {
+                     x,
+                     y,
+                     width,
+                     height,
+                 }| [x, y, width, height],
+            ),
+            compared: session.compared().map(|image| {
+                let name = image.path().file_name().unwrap_or_default();
+                name.to_string_lossy().into_owned()
+            }),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
             debug_view: session.debug_view().name(),
@@ -441,8 +485,9 @@ fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
 struct SentState {
     /// Display settings of the last picture sent; `None` if a picture must be sent even with unchanged settings.
     look: Option<Look>,
-    /// Debug view that was selected when the last picture was sent; `None` before the first picture.
-    debug_view: Option<DebugView>,
+    /// Debug view that was selected when the last picture was sent, and whether the error map was; `None` before the
+    /// first picture.
+    debug_view: Option<(DebugView, bool)>,
     /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
     /// Time at which the picture must be sent again losslessly; `None` if that is not required.

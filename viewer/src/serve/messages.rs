@@ -51,6 +51,9 @@ pub(super) enum ViewerRequest {
     /// Asks for the description of a pixel, given by column and row from 0 at the upper left. The description follows,
     /// unless the pixel is outside the picture, or another viewer asks for a description at the same time.
     Pixel(u32, u32),
+    /// Renders only the region between two pixels, each given by column and row from 0 at the upper left; pixels
+    /// outside the picture are moved to its edge.
+    Region(u32, u32, u32, u32),
     /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
@@ -113,6 +116,11 @@ pub(super) struct Status<'a> {
     pub(super) state: State,
     /// Width and height in pixels of the picture as requested; a preview may be smaller.
     pub(super) size: (u32, u32),
+    /// Region that is rendered, as column and row of its upper left pixel and its width and height; `None` if the whole
+    /// picture is rendered.
+    pub(super) region: Option<[u32; 4]>,
+    /// File name of the image with which the picture can be compared; `None` if there is none.
+    pub(super) compared: Option<String>,
     pub(super) exposure_stops: f32,
     pub(super) tone: &'static str,
     /// Name of the debug view; `light` for the picture itself.

@@ -15,7 +15,7 @@ use super::{
     access::{Access, HEADERS},
     broadcast::Broadcaster,
     connections::Newcomer,
-    encode, viewer,
+    downloads, viewer,
 };
 use crate::chart;
 use raysieve::stages::Stage;
@@ -26,7 +26,7 @@ const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The static files of the page, which are part of the program: URL path, content type and text of each.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 13] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/panel.css", CSS, include_str!("page/panel.css")),
@@ -36,6 +36,9 @@ const FILES: [(&str, &str, &str); 10] = [
     ("/input.js", SCRIPT, include_str!("page/input.js")),
     ("/statistics.js", SCRIPT, include_str!("page/statistics.js")),
     ("/properties.js", SCRIPT, include_str!("page/properties.js")),
+    ("/compare.js", SCRIPT, include_str!("page/compare.js")),
+    ("/region.js", SCRIPT, include_str!("page/region.js")),
+    ("/zoom.js", SCRIPT, include_str!("page/zoom.js")),
     ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 
@@ -73,7 +76,10 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
     pages
         .route("/colours.css", get(async move || (css, colours())))
         .route("/live", get(live))
-        .route("/picture.png", get(picture))
+        .route("/picture.png", get(downloads::picture))
+        .route("/compared.png", get(downloads::compared))
+        .route("/film.exr", get(downloads::film))
+        .route("/scene.ron", get(downloads::scene))
         .route("/stats.json", get(stats))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))
         .layer(middleware::from_fn_with_state(Arc::new(access), guard))
@@ -132,43 +138,6 @@ async fn live(State(broadcaster): State<Arc<Broadcaster>>, request: Request) -> 
         .on_upgrade(|socket| viewer::serve(socket, broadcaster, guard))
 }
 
-/// Returns the current picture, or the debug image with its legend, as a PNG file to download; never denoised. The
-/// status is 404 before the first picture, and 500 if encoding fails.
-async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
-    let turn = broadcaster.saving.lock().await;
-    let of = broadcaster.clone();
-    // Encoding would block the runtime's only thread.
-    let encode = move || {
-        of.displayed_picture()
-            .map(|(displayed_picture, stats)| encode::png(&displayed_picture, &stats))
-    };
-    let encoded = tokio::task::spawn_blocking(encode).await;
-    drop(turn);
-    match encoded {
-        Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
-        Ok(Some(Ok(png))) => {
-            let name: String = broadcaster
-                .scene_name()
-                .chars()
-                .map(|letter| match letter {
-                    'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => letter,
-                    _ => '_',
-                })
-                .collect();
-            let named = format!("attachment; filename=\"{name}.png\"");
-            let headers = [
-                (header::CONTENT_TYPE, "image/png".to_owned()),
-                (header::CONTENT_DISPOSITION, named),
-            ];
-            (headers, png).into_response()
-        }
-        Ok(Some(Err(_))) | Err(_) => refusal(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "the picture could not be encoded",
-        ),
-    }
-}
-
 /// Returns the statistics of the newest frame as JSON. The status is 404 before the first frame.
 async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     match broadcaster
@@ -183,6 +152,6 @@ async fn stats(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
 }
 
 /// Returns an error response with this status and one line of plain text, to which a line feed is added.
-fn refusal(status: StatusCode, why: &'static str) -> Response {
+pub(super) fn refusal(status: StatusCode, why: &'static str) -> Response {
     (status, format!("{why}\n")).into_response()
 }

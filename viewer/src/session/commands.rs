@@ -9,10 +9,11 @@ use std::{
 use compaction::select::Strategy;
 
 use super::{
+    film::FilmRequest,
     inspection::{PathQuery, QueryKind},
     lock,
 };
-use raysieve::render::renderer::Renderer;
+use raysieve::render::{region::Region, renderer::Renderer};
 use raysieve_scene::Camera;
 
 /// A command to the render thread.
@@ -40,6 +41,10 @@ pub(super) enum Command {
     /// Asks for the number of the last sample of the query's pixel, to inspect a path or to describe the pixel.
     /// `SessionEvent::Query` follows.
     LastSample(PathQuery),
+    /// Renders only this region of the picture; `None` renders the whole picture. The film is continued afterwards.
+    Region(Option<Region>),
+    /// Asks for a copy of the film, once every pixel of the requested picture has a sample.
+    Film(FilmRequest),
 }
 
 /// The pending commands, merged: a later command replaces an earlier one of its kind. A field that is `None` or `false`
@@ -58,6 +63,10 @@ pub(super) struct PendingCommands {
     pub(super) last_sample: Option<PathQuery>,
     /// A `LastSample` command that asks for the description of a pixel. It does not replace one that asks for a path.
     pub(super) pixel: Option<PathQuery>,
+    /// A `Region` command.
+    pub(super) region: Option<Option<Region>>,
+    /// All `Film` commands.
+    pub(super) films: Vec<FilmRequest>,
     /// Whether any command is pending.
     any: bool,
     /// Whether the [`CommandSender`] has been dropped.
@@ -80,6 +89,8 @@ impl PendingCommands {
                 self.pixel = Some(query);
             }
             Command::LastSample(query) => self.last_sample = Some(query),
+            Command::Region(region) => self.region = Some(region),
+            Command::Film(request) => self.films.push(request),
         }
     }
 }

@@ -4,19 +4,28 @@
 mod history;
 mod scene_edits;
 mod scenes;
+mod saving;
+mod display;
+mod region;
 
-use std::{f32::consts::PI, io, ptr, sync::Arc, time::Duration};
+use std::{
+    f32::consts::PI,
+    io, ptr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use compaction::select::Strategy;
 use glam::Vec3;
 
-pub(crate) use self::history::Continuity;
+pub(crate) use self::{display::NOTHING_TO_COMPARE, history::Continuity, saving::SceneToSave};
 use self::{history::History, scenes::file_camera};
 use super::{
-    DisplayFrame, ViewOptions,
+    ViewOptions,
     commands::Command,
     controls::Change,
-    debug_views::{DebugViewRequest, DebugViewThread},
+    debug_views::DebugViewThread,
+    difference::DifferenceThread,
     editing::Editing,
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
@@ -26,11 +35,11 @@ use super::{
 };
 use crate::Error;
 use raysieve::{
-    inspect::debug_view::{DebugImage, DebugView},
-    picture::tone::Tone,
-    render::{output::Look, renderer::Renderer},
+    inspect::debug_view::DebugView,
+    picture::{comparison::ComparisonImage, tone::Tone},
+    render::{output::Look, region::Region, renderer::Renderer},
 };
-use raysieve_scene::{Camera, Scene, SettingOverrides};
+use raysieve_scene::{Camera, LoadOptions, Scene, SettingOverrides};
 
 /// An interactive render: its render thread, camera, edits and display settings.
 pub(crate) struct Session {
@@ -43,11 +52,18 @@ pub(crate) struct Session {
     debug_views: DebugViewThread,
     /// Selected debug view; `DebugView::Light` displays the picture itself.
     debug_view: DebugView,
+    /// Image with which the picture can be compared; `None` if there is none.
+    compared: Option<Arc<ComparisonImage>>,
+    /// Thread that computes the error map; `None` unless the map is displayed.
+    difference: Option<DifferenceThread>,
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
     scene_error: Option<String>,
+    /// Choices among what the scene's file offers.
+    load: LoadOptions,
     orbit: Orbit,
     /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
     file_camera: Option<usize>,
@@ -55,6 +71,8 @@ pub(crate) struct Session {
     history: History,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
+    /// Region to which the render is restricted; `None` for the whole picture.
+    region: Option<Region>,
     strategy: Strategy,
     /// Number of samples per pixel at which the render is complete, unless each pixel stops at a target error.
     samples: u32,
@@ -140,6 +158,7 @@ impl Session {
         let ViewOptions {
             look,
             debug_view,
+            compared,
             strategy,
             changes,
             load,
@@ -155,7 +174,7 @@ impl Session {
         let loader = Loader::start(
             scene.clone(),
             trees.clone(),
-            (changes, load, noise),
+            (changes, load.clone(), noise),
             settings,
             watches,
             on_event.clone(),
@@ -167,15 +186,20 @@ impl Session {
             inspection: Inspection::new(inspection_scene.clone(), on_event.clone()),
             loader,
             inspection_scene,
-            debug_views: DebugViewThread::new(on_event),
+            debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
+            compared,
+            difference: None,
+            on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
+            load,
             editing: Editing::new(scene.clone()),
             history: History::default(),
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,
+            region: None,
             strategy,
             samples: spp,
             paused: false,
@@ -236,6 +260,8 @@ impl Session {
             Change::Darker => self.expose(-EXPOSURE_STEP),
             Change::NextDebugView => self.set_debug_view(next(&DebugView::ALL, self.debug_view)),
             Change::Picture => self.set_debug_view(DebugView::Light),
+            Change::WholePicture => self.clear_region(),
+            Change::ErrorMap => self.switch_error_map(),
             Change::Denoise => self.denoise(),
             Change::NextTone => self.set_tone(next(&Tone::ALL, self.look.tone)),
         }
@@ -357,32 +383,6 @@ impl Session {
         Some(format!("tone curve: {}", tone.name()))
     }
 
-    /// Displays this debug view, or the picture for `DebugView::Light`; always returns a message.
-    pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<String> {
-        self.debug_view = debug_view;
-        self.request_debug_view();
-        Some(format!("debug view: {}", self.debug_view.name()))
-    }
-
-    /// Returns the selected debug view; `DebugView::Light` is the picture itself.
-    pub(crate) fn debug_view(&self) -> DebugView {
-        self.debug_view
-    }
-
-    /// Returns the debug image to display instead of `frame`, perhaps of an earlier camera or scene. Returns `None` if
-    /// no debug view is selected or its image is not ready.
-    pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
-        match self.debug_view {
-            DebugView::Light => None,
-            DebugView::Samples => {
-                let [width, height] = frame.stats.size;
-                let counts = frame.counts.as_ref()?;
-                Some(Arc::new(DebugImage::of_samples((width, height), counts)))
-            }
-            _ => self.debug_views.image(frame.stats.spp),
-        }
-    }
-
     /// Switches denoising on or off; always returns a message.
     fn denoise(&mut self) -> Option<String> {
         self.look.denoise = !self.look.denoise;
@@ -398,6 +398,7 @@ impl Session {
     /// Sets the width and height of the picture in pixels. Renders the picture again if they have changed.
     pub(crate) fn set_size(&mut self, size: (u32, u32)) {
         if self.size != size {
+            self.forget_region();
             self.size = size;
             self.render_view();
         }
@@ -444,24 +445,6 @@ impl Session {
             size: self.size,
         });
         self.request_debug_view();
-    }
-
-    /// Requests what the debug view needs: debug images of the current scene and camera, or sample counts in the frames
-    /// for the samples view. For the picture itself, ends such requests.
-    fn request_debug_view(&mut self) {
-        let counts = self.debug_view == DebugView::Samples;
-        self.render.send(Command::Counts(counts));
-        let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
-        let wanted = is_measured.then(|| DebugViewRequest {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: self.orbit.camera(self.size),
-            size: self.size,
-            debug_view: self.debug_view,
-        });
-        if self.debug_views.request(wanted).is_err() {
-            // No thread could be started.
-            self.debug_view = DebugView::Light;
-        }
     }
 
     /// Doubles the number of samples per pixel, unless the film could overflow; always returns a message.

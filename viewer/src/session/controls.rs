@@ -83,6 +83,10 @@ pub(crate) enum Change {
     NextTone,
     NextDebugView,
     Picture,
+    /// Renders the whole picture again instead of a region.
+    WholePicture,
+    /// Displays the error map of the picture and the image of `--compare`, or the picture again.
+    ErrorMap,
     NextPart,
     PreviousPart,
     NextProperty,
@@ -105,7 +109,7 @@ pub(crate) enum ScreenAction {
     Pixel,
     /// Shows or hides the panel of the selected part's properties.
     Properties,
-    /// Shows the whole picture again after it was magnified (window only).
+    /// Shows the whole picture again after it was magnified. On the page, magnifies the middle if nothing is magnified.
     WholePicture,
     /// Fills the screen with the window, or ends that (window only).
     FullScreen,
@@ -115,7 +119,13 @@ pub(crate) enum ScreenAction {
     SmallerText,
     /// Gives text its default size (window only).
     DefaultText,
+    /// Selects the region to render by the next drag, or ends the selection.
+    Region,
+    /// Shows the picture and the image of `--compare` side by side, with a line to drag between them, or ends that.
+    Wipe,
     Save,
+    /// Asks for a name and format, and saves the picture, the film or the scene.
+    SaveAs,
     Keys,
     /// Closes the topmost panel, or quits if none is open.
     Close,
@@ -309,7 +319,7 @@ pub(crate) static CONTROLS: &[Control] = &[
         "magnify down to single pixels (Ctrl + drag: move); Z: whole picture",
         &[("Z", Screen(ScreenAction::WholePicture))],
     )
-    .window_only(),
+    .button("Magnify"),
     control(
         "z",
         "render in the window's size; again: in the scene's size",
@@ -373,6 +383,24 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("View"),
     control(
+        "o, O",
+        "render only a region: drag over it; O: the whole picture",
+        &[
+            ("o", Screen(ScreenAction::Region)),
+            ("O", Render(Change::WholePicture)),
+        ],
+    )
+    .button("Region"),
+    control(
+        "x, X",
+        "compare with the image of --compare: side by side; X: map of the visible error",
+        &[
+            ("x", Screen(ScreenAction::Wipe)),
+            ("X", Render(Change::ErrorMap)),
+        ],
+    )
+    .button("Compare"),
+    control(
         "n",
         "denoised preview; saved images are not denoised",
         &[("n", Render(Change::Denoise))],
@@ -384,6 +412,15 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[("s", Screen(ScreenAction::Save))],
     )
     .button("Save"),
+    control(
+        "S",
+        "save as: picture (PNG), light with all layers (EXR), or scene",
+        &[
+            ("S", Screen(ScreenAction::SaveAs)),
+            ("Ctrl+s", Screen(ScreenAction::SaveAs)),
+        ],
+    )
+    .button("Save as"),
     control(
         "?, F1",
         "show or hide this list of keys",
@@ -423,7 +460,10 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
         "orbit about the target, or look around in fly mode",
     ),
     ("drag with two fingers", "pan"),
-    ("pinch", "nearer and farther"),
+    (
+        "pinch",
+        "nearer and farther; after Magnify, magnify more or less",
+    ),
     (
         "tap",
         "show one path of the pixel, and select its material to edit",

@@ -28,6 +28,11 @@ impl InspectionScene {
         }
     }
 
+    /// Returns the renderer's acceleration structures; `None` if they are no longer in host memory.
+    pub(super) fn trees(&self) -> Option<Arc<SceneBvhs>> {
+        self.trees.clone()
+    }
+
     /// Returns the prepared scene. The first call prepares the scene and later calls share it; after a failure, the
     /// next call tries again. Concurrent callers wait.
     pub(super) fn render_scene(&self) -> Result<Arc<RenderScene>, Error> {

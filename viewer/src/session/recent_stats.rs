@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 
 use serde::{Serialize, Serializer};
 
-use super::strategy_comparison::{StrategyComparison, StrategySpeeds};
+use super::{
+    noise_history::NoisePoint,
+    strategy_comparison::{StrategyComparison, StrategySpeeds},
+};
 use raysieve::{
     render::stats::{BounceStats, Stats},
     stages::Stage,
@@ -25,6 +28,8 @@ pub(crate) struct Recent {
     /// Rays per second of rendering, the newest last: at most 100 values, each an average over at least a tenth of a
     /// second. Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
+    /// Noise of the film at each doubling of its samples, in increasing order. Empty in [`Recent::of`].
+    pub(crate) noise_history: Vec<NoisePoint>,
     /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted. See
     /// [`BounceStats::lanes`].
     pub(crate) lane_use: f64,
@@ -106,6 +111,7 @@ impl Recent {
             rays_per_second: of(&|interval| part(interval.rays, interval.seconds)),
             frames_per_second: 0,
             rate_history: Vec::new(),
+            noise_history: Vec::new(),
             lane_use: of(&|interval| {
                 part(
                     all(interval, |row| row.rays),

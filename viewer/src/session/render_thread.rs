@@ -1,6 +1,8 @@
 //! Runs the renderer on a thread of its own. Commands go in and the newest frame comes out. The session does not wait
 //! for waves, and the thread waits for commands only while there is nothing to render.
 
+mod film;
+mod region;
 mod trial;
 
 use std::{
@@ -14,19 +16,21 @@ use serde::Serialize;
 
 use compaction::select::Strategy;
 
-use self::trial::Trial;
+use self::{region::RegionRender, trial::Trial};
 use super::{
     commands::{Command, CommandReceiver, CommandSender, PendingCommands},
     controller::SessionEvent,
+    film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
     inspection::{InspectedPath, PathQuery, PixelInfo},
     lock,
+    noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
 };
 use crate::Error;
 use raysieve::{
     picture::Picture,
-    render::{part::Samples, renderer::Renderer, stats::Stats},
+    render::{part::Samples, region::Region, renderer::Renderer, stats::Stats},
     stages::Preview,
     stages::wave::Pace,
 };
@@ -80,6 +84,8 @@ pub(crate) struct Frame {
     pub(crate) stats: Stats,
     pub(crate) recent: Recent,
     pub(crate) state: State,
+    /// Region to which the render is restricted; `None` for the whole picture.
+    pub(crate) region: Option<Region>,
 }
 
 /// The result of a render thread that has ended without a panic.
@@ -144,6 +150,9 @@ impl RenderThread {
                     denoises,
                     preview_time: Duration::ZERO,
                     trial: None,
+                    films: Vec::new(),
+                    region: RegionRender::default(),
+                    noise: NoiseHistory::default(),
                 };
                 Ok(work.run())
             });
@@ -252,6 +261,12 @@ struct RenderThreadState<T: Fn(RenderEvent)> {
     preview_time: Duration,
     /// Measurement of compaction strategies after the end of the render; `None` if there is none in progress.
     trial: Option<Trial>,
+    /// Requests for the film that wait until it is complete enough.
+    films: Vec<FilmRequest>,
+    /// Noise of the film so far.
+    noise: NoiseHistory,
+    /// Render of a region of the picture.
+    region: RegionRender,
 }
 
 /// Time without a change of scene, camera or size after which the view counts as still.
@@ -273,7 +288,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Runs the thread, and returns the renderer with an error that ended the render.
     fn run(mut self) -> Ended {
         let served = self.serve_commands();
-        let restored = self.end_trial();
+        let restored = self.end_trial().and_then(|()| self.end_region());
         let error = served.err().or(restored.err());
         self.renderer.set_pace(Pace::Steady);
         Ended {
@@ -289,8 +304,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if self.stats.spp > 0 {
             self.publish()?;
         }
-        while let Some(commands) = self.commands.collect(!self.is_working()) {
+        while let Some(commands) = self
+            .commands
+            .collect(!self.is_working() && !self.can_begin_region())
+        {
             let changed = self.execute(commands)?;
+            if self.can_begin_region() {
+                self.begin_region()?;
+            }
             if self.is_working() {
                 self.work()?;
                 for line in self.renderer.take_notes() {
@@ -303,6 +324,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                     self.render_in(size)?;
                 }
             }
+            self.answer_film_requests()?;
         }
         Ok(())
     }
@@ -344,14 +366,21 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             None => (self.picture()?, self.sample_counts()?, self.denoised()),
         };
         let stats = self.displayed_stats();
+        if self.trial.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
+            self.noise.add(&stats, &picture);
+        }
         let frame = Frame {
             picture,
             size: self.size(),
             counts,
             preview,
-            recent: self.recorder.recent(&stats, self.size()),
+            recent: Recent {
+                noise_history: self.noise.points().to_vec(),
+                ..self.recorder.recent(&stats, self.size())
+            },
             stats,
             state: self.state(),
+            region: self.region.wanted,
         };
         self.publisher.publish(frame, begun);
         Ok(())
@@ -368,6 +397,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn picture(&mut self) -> Result<Arc<Picture>, Error> {
         let mut picture = self.pictures.take();
         self.renderer.picture_into(Arc::make_mut(&mut picture))?;
+        self.region
+            .complete(Arc::make_mut(&mut picture), self.stats.spp);
         self.pictures.put(&picture);
         Ok(picture)
     }
@@ -452,6 +483,12 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if commands.view.is_some() || commands.restart || commands.samples.is_some() {
             self.end_trial()?;
         }
+        if commands.view.is_some() || commands.renderer.is_some() || commands.restart {
+            self.leave_region()?;
+            self.noise = NoiseHistory::default();
+        } else if commands.samples.is_some() {
+            self.end_region()?;
+        }
         if let Some((renderer, samples)) = commands.renderer {
             self.renderer = renderer;
             self.samples = samples;
@@ -493,6 +530,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             }
             if let Ok(previous) = previous
                 && self.done
+                && !self.region.is_begun()
                 && (self.trial.is_some() || self.renderer.stats().compaction == strategy.name())
             {
                 self.begin_trial(previous, strategy)?;
@@ -503,7 +541,12 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             self.add_samples(samples)?;
             changed = true;
         }
+        if let Some(region) = commands.region {
+            self.set_region(region)?;
+            changed = true;
+        }
         self.stats = self.renderer.stats();
+        self.films.extend(commands.films);
         for query in [commands.last_sample, commands.pixel].into_iter().flatten() {
             let sample = self.last_sample(&query)?;
             let event = SessionEvent::Query(PathQuery { sample, ..query });

@@ -12,6 +12,8 @@ pub(crate) struct StrategyComparison {
     pub(crate) strategy: String,
     /// Median of the rays per second, including shadow rays, over the recorded intervals; 0 if there are none.
     pub(crate) rays_per_second: f64,
+    /// Ends of the confidence interval of that median (about 95 %); both are 0 if there are no intervals.
+    pub(crate) interval: [f64; 2],
     /// Comparison with the strategy in use.
     pub(crate) comparison: Comparison,
 }
@@ -93,6 +95,7 @@ impl StrategySpeeds {
         let first = StrategyComparison {
             strategy: now.to_owned(),
             rays_per_second: own.as_ref().map_or(0.0, |own| own.median),
+            interval: own.as_ref().map_or([0.0; 2], SpeedDistribution::interval),
             comparison: Comparison::Current,
         };
         let others = self
@@ -104,6 +107,7 @@ impl StrategySpeeds {
                 StrategyComparison {
                     strategy: name.clone(),
                     rays_per_second: other.median,
+                    interval: other.interval(),
                     comparison: own
                         .as_ref()
                         .map_or(Comparison::NotEnoughData, |own| other.compare_with(own)),
@@ -136,6 +140,14 @@ impl SpeedDistribution {
             median,
             notch: 1.57 * (high - low) / (intervals.len() as f64).sqrt(),
         }
+    }
+
+    /// Returns the ends of the notch around the median, at least 0.
+    fn interval(&self) -> [f64; 2] {
+        [
+            (self.median - self.notch).max(0.0),
+            self.median + self.notch,
+        ]
     }
 
     /// Compares the speeds of this strategy with those of `current`, the strategy in use.

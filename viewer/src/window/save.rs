@@ -1,10 +1,12 @@
-//! Saves pictures from the window into the folder of the scene file, named after the scene and numbered.
+//! Saves what the window displays: pictures into the folder of the scene file, named after the scene and numbered, and
+//! pictures, films and scenes under a chosen name.
 
 use std::{
     ffi::OsString,
     fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use crate::{
@@ -18,22 +20,54 @@ use raysieve::{
 };
 use raysieve_scene::atomic_file::folder_of;
 
-/// Writes the picture, or the debug image if one is given, in its own size and without denoising. The name is
-/// `<scene>-001.png`, or has the first free number. The folder is that of the scene file or, if that cannot be written,
-/// the current folder or the user's folder of pictures or home folder. Returns the message about the saved picture.
-///
-/// If `units` are given, draws the statistics onto the image, with a table in these units. The legend of a debug image
-/// is drawn too, but no other panel. If writing fails, no file remains.
-///
-/// # Errors
-/// [`Error::Write`] if the picture cannot be encoded, or if none of the folders can be written.
-pub(super) fn save(
+/// The picture or debug image that the window displays, and how it is saved.
+pub(super) struct Displayed {
+    /// Path of the scene file, after which pictures are named.
+    pub(super) scene: PathBuf,
+    pub(super) frame: DisplayFrame,
+    /// Debug image that is displayed instead of the picture; `None` for the picture.
+    pub(super) debug_image: Option<Arc<DebugImage>>,
+    pub(super) look: Look,
+    /// Units of the statistics that are drawn onto the picture; `None` draws none.
+    pub(super) units: Option<Units>,
+}
+
+impl Displayed {
+    /// Writes the picture, or the debug image, in its own size and without denoising. The name is `<scene>-001.png`, or
+    /// has the first free number. The folder is that of the scene file or, if that cannot be written, the current
+    /// folder or the user's folder of pictures or home folder. Returns the message about the saved picture.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the picture cannot be encoded, or if none of the folders can be written. No file remains
+    /// then.
+    pub(super) fn save(&self) -> Result<String, Error> {
+        write(&self.scene, &self.png()?)
+    }
+
+    /// Returns the picture, or the debug image with its legend, as a PNG without denoising. Statistics are drawn onto
+    /// it if there are units, but no other panel.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if the picture cannot be encoded.
+    pub(super) fn png(&self) -> Result<Vec<u8>, Error> {
+        png(
+            &self.scene,
+            &self.frame,
+            self.debug_image.as_deref(),
+            self.look,
+            self.units,
+        )
+    }
+}
+
+/// Encodes a picture for [`Displayed::png`].
+fn png(
     scene: &Path,
     frame: &DisplayFrame,
     debug_image: Option<&DebugImage>,
     look: Look,
     units: Option<Units>,
-) -> Result<String, Error> {
+) -> Result<Vec<u8>, Error> {
     let DisplayFrame { stats, recent, .. } = frame;
     // Saved pictures are never denoised.
     let look = Look {
@@ -71,7 +105,7 @@ pub(super) fn save(
             problem: format!("cannot encode the picture: {error}"),
         }
     })?;
-    write(scene, &png)
+    Ok(png)
 }
 
 /// Writes the bytes of a PNG to the first folder that can be written. Returns the message about it.

@@ -8,7 +8,7 @@ use std::{
 
 use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
-    dpi::{LogicalSize, PhysicalSize},
+    dpi::{LogicalSize, PhysicalPosition, PhysicalSize},
     event_loop::ActiveEventLoop,
     window::{Fullscreen, Window, WindowAttributes},
 };
@@ -45,20 +45,25 @@ const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
 impl Screen {
     /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
-    /// monitor in logical pixels, if it is known. The window is redrawn less often if `renders_on_cpu`. The error is
-    /// the reason on one line.
+    /// monitor in logical pixels, if it is known. `position` is that of its upper left corner on the desktop in
+    /// physical pixels, and is ignored if it is on no monitor. The window is redrawn less often if `renders_on_cpu`.
+    /// The error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
         size: impl FnOnce(Option<(f64, f64)>) -> (f64, f64),
+        position: Option<(i32, i32)>,
         renders_on_cpu: bool,
     ) -> Result<Self, String> {
         let (width, height) = size(monitor_room(event_loop));
         let size = LogicalSize::new(width, height);
-        let attributes = WindowAttributes::default()
+        let mut attributes = WindowAttributes::default()
             .with_title(title)
             .with_inner_size(size)
             .with_min_inner_size(MIN_SIZE);
+        if let Some(position) = position.filter(|&position| is_on_monitor(event_loop, position)) {
+            attributes = attributes.with_position(PhysicalPosition::<i32>::from(position));
+        }
         let window = event_loop
             .create_window(attributes)
             .map_err(|error| super::os_text(&error.to_string()))?;
@@ -100,9 +105,20 @@ impl Screen {
         (f64::from(width) / scale, f64::from(height) / scale)
     }
 
+    /// Returns the window, as the parent of dialogs.
+    pub(super) fn window(&self) -> &Window {
+        &self.window
+    }
+
     /// Returns the number of physical pixels per logical pixel.
     pub(super) fn scale(&self) -> f32 {
         self.window.scale_factor() as f32
+    }
+
+    /// Returns the position of the window's upper left corner on the desktop in physical pixels; `None` if the desktop
+    /// does not tell it, as with Wayland.
+    pub(super) fn position(&self) -> Option<(i32, i32)> {
+        self.window.outer_position().ok().map(Into::into)
     }
 
     /// Returns the minimum interval between redraws.
@@ -197,4 +213,17 @@ fn monitor_room(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let room = monitor.size().to_logical::<f64>(monitor.scale_factor());
     let is_known = room.width > 0.0 && room.height > 0.0;
     is_known.then_some((MONITOR_SHARE * room.width, MONITOR_SHARE * room.height))
+}
+
+/// Returns whether a position on the desktop in physical pixels is on one of the monitors, so that a window there is
+/// visible.
+fn is_on_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
+    event_loop.available_monitors().any(|monitor| {
+        let (PhysicalPosition { x: left, y: top }, size) = (monitor.position(), monitor.size());
+        let is_within = |at: i32, begin: i32, length: u32| {
+            let along = i64::from(at) - i64::from(begin);
+            (0..i64::from(length)).contains(&along)
+        };
+        is_within(x, left, size.width) && is_within(y, top, size.height)
+    })
 }

@@ -26,6 +26,9 @@ pub(super) struct Settings {
     /// Width and height of the window in logical pixels, if the user has ever resized the window; `None` fits the
     /// window to the picture.
     pub(super) size: Option<(f64, f64)>,
+    /// Position of the window's upper left corner on the desktop in physical pixels, which also selects the monitor;
+    /// `None` leaves the place to the desktop.
+    pub(super) position: Option<(i32, i32)>,
 }
 
 impl Default for Settings {
@@ -35,6 +38,7 @@ impl Default for Settings {
             units: Units::default(),
             text_scale: 1.0,
             size: None,
+            position: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use rayon::{ThreadPool, prelude::*};
 use super::{
     layout::{Layout, Placement},
     properties::Properties,
+    wipe::Wipe,
 };
 use crate::overlay::{
     Detail, Figures, Overlay, Units,
@@ -20,7 +21,11 @@ use crate::overlay::{
 use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
     inspect::debug_view::DebugImage,
-    render::output::{DisplayImage, Look},
+    picture::comparison::ComparisonImage,
+    render::{
+        output::{DisplayImage, Look},
+        region::Region,
+    },
 };
 
 /// The displayed picture and panels. The methods that change them take effect at the next `draw`.
@@ -38,6 +43,10 @@ pub(super) struct View {
     shown: Option<Fitted>,
     /// Whether the first hints are displayed.
     has_hints: bool,
+    /// Comparison of the picture with another image side by side; `None` if there is none.
+    wipe: Option<Wipe>,
+    /// Two corners of the region that is being selected, by column and row; `None` if none is.
+    selection: Option<Corners>,
     /// Displayed part of the picture.
     zoom: Zoom,
     /// Factor of the text's size, chosen by the user.
@@ -58,6 +67,9 @@ pub(super) struct View {
     backdrop: Option<Backdrop>,
     pool: ThreadPool,
 }
+
+/// Two pixels in opposite corners of a region, by column and row.
+pub(super) type Corners = ((u32, u32), (u32, u32));
 
 /// A message to the user.
 struct Message {
@@ -107,6 +119,8 @@ impl View {
             units,
             shown: None,
             has_hints: true,
+            wipe: None,
+            selection: None,
             zoom: Zoom::default(),
             text_scale,
             pixel: None,
@@ -248,6 +262,38 @@ impl View {
         }
     }
 
+    /// Outlines a region that is being selected; `None` outlines none.
+    pub(super) fn select(&mut self, selection: Option<Corners>) {
+        self.selection = selection;
+    }
+
+    /// Returns two corners of the region that is being selected; `None` if none is.
+    pub(super) fn selection(&self) -> Option<Corners> {
+        self.selection
+    }
+
+    /// Compares the picture side by side with an image, or ends the comparison.
+    pub(super) fn switch_wipe(&mut self, image: &Arc<ComparisonImage>) {
+        self.wipe = match self.wipe {
+            None => Some(Wipe::new(image.clone())),
+            Some(_) => None,
+        };
+    }
+
+    /// Returns whether a press at column `x` in window pixels drags the line between two compared images. `scale` is
+    /// the number of physical pixels per logical pixel.
+    pub(super) fn is_at_wipe(&self, x: f64, scale: f64) -> bool {
+        let compared = self.wipe.as_ref().zip(self.shown.as_ref());
+        compared.is_some_and(|(wipe, fitted)| wipe.is_at(x, fitted, scale))
+    }
+
+    /// Moves the line between two compared images to column `x` in window pixels.
+    pub(super) fn move_wipe(&mut self, x: f64) {
+        if let (Some(wipe), Some(fitted)) = (&mut self.wipe, &self.shown) {
+            wipe.move_to(x, fitted);
+        }
+    }
+
     /// Displays the whole picture again.
     pub(super) fn show_whole_picture(&mut self) {
         self.zoom = Zoom::default();
@@ -375,9 +421,25 @@ impl View {
         });
         rgba.copy_from_slice(&backdrop.rgba);
         self.backdrop = Some(backdrop);
-        if self.debug_image.is_none() {
+        if let Some(wipe) = &mut self.wipe {
+            let pool = &self.pool;
+            wipe.draw(rgba, size, &fitted, look, &mut self.overlay, |image| {
+                pool.install(|| fit(image, size, &fitted))
+            });
+        } else if self.debug_image.is_none() {
             self.overlay
                 .draw_pixel_values(rgba, size, &frame.picture, &fitted);
+        }
+        let rendered = frame.region.map(
+            |Region {
+                 x,
+                 y,
+                 width,
+                 height,
+             }| { ((x, y), (x + width - 1, y + height - 1)) },
+        );
+        for corners in [rendered, self.selection].into_iter().flatten() {
+            self.overlay.draw_outline(rgba, size, &fitted, corners);
         }
         let mut side = layout.picture;
         if let Some((region, detail)) = layout.figures {

@@ -2,12 +2,14 @@
 
 mod pixel;
 mod properties;
+mod region;
+mod saving;
 
 use std::{
     io::{self, Write},
     path::{Path, PathBuf},
     sync::Arc,
-    thread::{self, JoinHandle, ThreadId},
+    thread::JoinHandle,
     time::{Duration, Instant},
 };
 
@@ -19,14 +21,9 @@ use winit::{
     keyboard::ModifiersState,
 };
 
+use self::saving::{SaveResult, joined};
 use super::{
-    Wake,
-    layout::{Placement, window_size},
-    save::save,
-    screen::Screen,
-    settings::Settings,
-    title::title,
-    view::View,
+    Wake, layout::window_size, screen::Screen, settings::Settings, title::title, view::View,
 };
 use crate::{
     Error,
@@ -38,7 +35,7 @@ use crate::{
     },
 };
 use raysieve::render::renderer::Renderer;
-use raysieve_scene::{Scene, catch_panics::panic_text};
+use raysieve_scene::Scene;
 
 /// The state of an open window.
 pub(super) struct Viewer {
@@ -47,6 +44,9 @@ pub(super) struct Viewer {
     settings: Settings,
     /// Size of the window when it was opened, in logical pixels.
     opened_size: (f64, f64),
+    /// Position of the window when it first got the keyboard focus, which follows its placement by the desktop; `None`
+    /// before, or if the desktop does not tell it.
+    opened_position: Option<(i32, i32)>,
     view: View,
     session: Session,
     wake: EventLoopProxy<Wake>,
@@ -66,13 +66,17 @@ pub(super) struct Viewer {
     asks_pixel: bool,
     /// Pixel about which the session was asked; `None` if no answer is awaited.
     asked: Option<(u32, u32)>,
+    /// Whether the next drag selects the region to render.
+    selects_region: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
     /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
     /// quit is executed.
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
-    saves: Vec<JoinHandle<Result<String, Error>>>,
+    saves: Vec<JoinHandle<SaveResult>>,
+    /// Whether a dialog for the name of a file is open.
+    asks_name: bool,
 }
 
 /// The kind of motion that a drag causes.
@@ -82,6 +86,10 @@ enum Drag {
     Pan,
     /// Moves the magnified picture instead of the camera.
     Picture,
+    /// Moves the line between two compared images.
+    Wipe,
+    /// Selects the region to render.
+    Region,
 }
 
 /// Minimum interval between updates of the title while samples are added.
@@ -119,6 +127,7 @@ impl Viewer {
                     window_size(scene.size, settings.statistics, panel, monitor)
                 })
             },
+            settings.position,
             renderer.gpus().is_empty(),
         )
         .and_then(|screen| {
@@ -126,7 +135,7 @@ impl Viewer {
                 .map_err(|error| error.to_string())?;
             Ok((screen, view))
         });
-        let (screen, view) = match parts {
+        let (screen, mut view) = match parts {
             Ok(parts) => parts,
             Err(reason) => return Err((renderer, reason)),
         };
@@ -135,9 +144,13 @@ impl Viewer {
         let on_event = move |event| drop(proxy.send_event(Wake::Render(event)));
         let session = Session::start(renderer, scene, options, screen.interval(), on_event)
             .map_err(|(renderer, error)| (renderer, error.to_string()))?;
+        if let Some(image) = session.compared() {
+            view.switch_wipe(image);
+        }
         Ok(Self {
             settings,
             opened_size: screen.logical_size(),
+            opened_position: None,
             session,
             screen,
             view,
@@ -149,9 +162,11 @@ impl Viewer {
             held_directions: Vec::new(),
             asks_pixel: false,
             asked: None,
+            selects_region: false,
             title_time: None,
             warned: false,
             saves: Vec::new(),
+            asks_name: false,
         })
     }
 
@@ -160,7 +175,9 @@ impl Viewer {
         let hinted = self.view.hide_hints();
         let quits = match action {
             Action::Screen(ScreenAction::Quit) => true,
-            Action::Screen(ScreenAction::Close) => !(hinted || self.view.close_panel()),
+            Action::Screen(ScreenAction::Close) => {
+                !(hinted || self.end_selection() || self.view.close_panel())
+            }
             _ => false,
         };
         if quits {
@@ -196,6 +213,11 @@ impl Viewer {
             Action::Screen(ScreenAction::Properties) => {
                 self.view.properties.switch(&mut self.session);
             }
+            Action::Screen(ScreenAction::Region) => self.switch_selection(),
+            Action::Screen(ScreenAction::Wipe) => match self.session.compared() {
+                Some(image) => self.view.switch_wipe(image),
+                None => self.say(session::NOTHING_TO_COMPARE.to_owned()),
+            },
             Action::Screen(ScreenAction::WholePicture) => self.view.show_whole_picture(),
             Action::Screen(ScreenAction::FullScreen) => self.screen.switch_full_screen(),
             Action::Screen(ScreenAction::LargerText) => {
@@ -207,6 +229,7 @@ impl Viewer {
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
+            Action::Screen(ScreenAction::SaveAs) => self.ask_name(),
             Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
         }
         self.screen.refresh();
@@ -256,6 +279,13 @@ impl Viewer {
         }
     }
 
+    /// Handles the gain of the keyboard focus.
+    pub(super) fn handle_focus(&mut self) {
+        if self.opened_position.is_none() {
+            self.opened_position = self.screen.position();
+        }
+    }
+
     /// Handles the loss of the keyboard focus, which counts as the release of all keys.
     pub(super) fn release_all(&mut self) {
         self.held_directions.clear();
@@ -282,7 +312,10 @@ impl Viewer {
         if button == MouseButton::Left && self.press_properties(pressed) {
             return;
         }
+        let scale = f64::from(self.screen.scale());
         let drag = match button {
+            MouseButton::Left if self.selects_region => Drag::Region,
+            MouseButton::Left if self.view.is_at_wipe(self.cursor.x, scale) => Drag::Wipe,
             MouseButton::Left if self.shift() => Drag::Pan,
             MouseButton::Left if self.ctrl() => Drag::Picture,
             MouseButton::Left => Drag::Turn,
@@ -291,9 +324,13 @@ impl Viewer {
         };
         self.dragging = pressed.then_some(drag);
         let clicked = self.pressed.take().is_some() && !pressed;
+        if drag == Drag::Region {
+            return self.drag_region(pressed);
+        }
         if pressed {
             self.pressed = Some(self.cursor);
-        } else if clicked && button == MouseButton::Left && drag != Drag::Pan {
+        } else if clicked && button == MouseButton::Left && !matches!(drag, Drag::Pan | Drag::Wipe)
+        {
             self.inspect();
         } else if clicked && button == MouseButton::Right && self.view.close_path_or_message() {
             self.screen.refresh();
@@ -326,6 +363,12 @@ impl Viewer {
         match self.dragging {
             Some(Drag::Turn) => self.move_camera(Motion::Turn(right, down)),
             Some(Drag::Pan) => self.move_camera(Motion::Pan(right, down)),
+            Some(Drag::Region) => self.extend_region(),
+            Some(Drag::Wipe) => {
+                self.view.hide_hints();
+                self.view.move_wipe(to.x);
+                self.screen.refresh();
+            }
             Some(Drag::Picture) => {
                 self.view.hide_hints();
                 self.view.move_picture(to.x - from.x, to.y - from.y);
@@ -436,20 +479,6 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Displays the result of the saving thread with this id, and joins the thread. Must be called when the thread has
-    /// sent its id, just before it ends.
-    pub(super) fn report_save(&mut self, thread: ThreadId) {
-        let mut saves = self.saves.iter();
-        let Some(place) = saves.position(|save| save.thread().id() == thread) else {
-            return;
-        };
-        let saved = joined(self.saves.swap_remove(place));
-        match saved {
-            Ok(message) => self.say(message),
-            Err(error) => self.say_problem(error.to_string()),
-        }
-    }
-
     /// Does what is due at `now`: moves the flying camera, removes the message and redraws.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
@@ -503,6 +532,9 @@ impl Viewer {
     fn save_settings(&self) {
         let size = self.screen.logical_size();
         let resized = size != self.opened_size && !self.screen.is_full_screen();
+        let position = self.screen.position();
+        let is_elsewhere = self.opened_position.is_some() && position != self.opened_position;
+        let moved = is_elsewhere && !self.screen.is_full_screen();
         let settings = Settings {
             statistics: self.view.placement(),
             units: self.view.units(),
@@ -511,6 +543,11 @@ impl Viewer {
                 Some(size)
             } else {
                 self.settings.size
+            },
+            position: if moved {
+                position
+            } else {
+                self.settings.position
             },
         };
         if settings != self.settings {
@@ -523,29 +560,6 @@ impl Viewer {
         self.title_time = None;
         self.view.hide_hints();
         self.session.move_camera(motion);
-    }
-
-    /// Saves the displayed picture on a thread of its own, which sends `Wake::Saved` at its end. Does nothing before
-    /// the first frame.
-    fn save(&mut self) {
-        let Some(frame) = self.view.frame().cloned() else {
-            return;
-        };
-        let look = self.session.look();
-        let units = (self.view.placement() == Placement::Overlay).then_some(self.view.units());
-        let debug_image = self.view.debug_image().cloned();
-        let (scene, wake) = (self.session.scene().path.clone(), self.wake.clone());
-        let save = thread::Builder::new()
-            .name("save".to_owned())
-            .spawn(move || {
-                let saved = save(&scene, &frame, debug_image.as_deref(), look, units);
-                let _ = wake.send_event(Wake::Saved(thread::current().id()));
-                saved
-            });
-        match save {
-            Ok(save) => self.saves.push(save),
-            Err(error) => self.say_problem(format!("cannot save: {error}")),
-        }
     }
 
     /// Updates the title with the newest frame's samples and speed. While samples are added, does so at most once per
@@ -575,13 +589,4 @@ fn name(path: &Path) -> String {
         .unwrap_or(path.as_os_str())
         .to_string_lossy()
         .into_owned()
-}
-
-/// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
-fn joined(save: JoinHandle<Result<String, Error>>) -> Result<String, Error> {
-    save.join().unwrap_or_else(|panic| {
-        Err(Error::Window {
-            problem: panic_text(&*panic),
-        })
-    })
 }

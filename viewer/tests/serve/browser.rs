@@ -17,11 +17,16 @@ use crate::{
     viewer::{Viewer, difference},
 };
 
-pub(crate) fn add(trials: &mut Vec<Trial>) {
+/// Returns `Ok` if there is a browser with its driver, otherwise which of them is missing.
+pub(crate) fn has_browser() -> Result<(), String> {
     let missing = ["chromium", "chromedriver"]
         .iter()
         .find(|program| Command::new(program).arg("--version").output().is_err());
-    let possible = missing.map_or(Ok(()), |program| Err(format!("{program} is not installed")));
+    missing.map_or(Ok(()), |program| Err(format!("{program} is not installed")))
+}
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    let possible = has_browser();
     let has_axe = axe().ok_or_else(|| "AXE_CORE names no axe.min.js".to_owned());
     add_tests!(
         trials, if possible.clone() =>

@@ -4,6 +4,7 @@
 mod access;
 mod browser;
 mod chromium;
+mod compare;
 mod ending;
 mod gpus;
 mod live;
@@ -23,6 +24,7 @@ fn main() {
     access::add(&mut trials);
     live::add(&mut trials);
     tools::add(&mut trials);
+    compare::add(&mut trials);
     watch::add(&mut trials);
     ending::add(&mut trials);
     browser::add(&mut trials);

@@ -307,6 +307,23 @@ impl Desktop {
         ]);
     }
 
+    /// Moves the window to another position on the screen.
+    pub(crate) fn move_to(&self, x: u32, y: u32) {
+        let before = self.place();
+        let (x, y) = (x.to_string(), y.to_string());
+        self.xdotool(&["windowmove", &self.window, &x, &y]);
+        eventually("the window moves", || {
+            (self.place() != before).then_some(())
+        });
+    }
+
+    /// Returns the position of the window's content on the screen, as xdotool prints it.
+    pub(crate) fn place(&self) -> String {
+        let geometry = self.ask("xdotool", &["getwindowgeometry", &self.window]);
+        let line = geometry.lines().find(|line| line.contains("Position"));
+        line.unwrap_or_default().to_owned()
+    }
+
     /// Resizes the window without waiting for it, as while its corner is dragged.
     pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
         self.xdotool(&[

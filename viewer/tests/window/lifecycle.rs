@@ -320,6 +320,13 @@ fn window_settings_are_saved() {
         let border = image::imageops::crop_imm(shot, 550, 0, 150, 300).to_image();
         border.pixels().all(|pixel| *pixel == border[(0, 0)])
     });
+    desktop.move_to(310, 190);
+    let place = desktop.place();
+    close(desktop);
+    let desktop = open();
+    eventually("the window opens where it was", || {
+        (desktop.place() == place).then_some(())
+    });
     close(desktop);
 
     // Invalid settings produce one line of output.

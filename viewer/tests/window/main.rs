@@ -2,6 +2,7 @@
 //! required tools are missing.
 
 mod camera;
+mod compare;
 mod desktop;
 mod display;
 mod drop;
@@ -9,6 +10,7 @@ mod editing;
 mod lifecycle;
 #[path = "../../../tests/common/program.rs"]
 mod program;
+mod saving;
 #[path = "../common/scene.rs"]
 mod scene;
 
@@ -21,6 +23,8 @@ fn main() {
     display::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
     editing::add(&mut trials, &possible);
+    compare::add(&mut trials, &possible);
+    saving::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
     arguments.test_threads.get_or_insert(4);

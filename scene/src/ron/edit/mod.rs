@@ -40,12 +40,26 @@ pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
 /// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file is
 /// unchanged after an error.
 pub fn save_edits(edited: &Scene, loaded: &Scene, camera: &Camera) -> Result<Vec<Part>, Error> {
+    let (text, missing) = edits_text(edited, loaded, camera)?;
+    write(&edited.path, &text)?;
+    Ok(missing)
+}
+
+/// Returns the text of the scene's file with the camera and the edits that [`save_edits`] would write, and the edited
+/// parts that the file does not define. The file is not written.
+///
+/// # Errors
+/// Every error of [`save_edits`], except [`Error::Write`].
+pub fn edits_text(
+    edited: &Scene,
+    loaded: &Scene,
+    camera: &Camera,
+) -> Result<(String, Vec<Part>), Error> {
     let path = &edited.path;
     let text = editable_text(path)?;
     let text = with_camera(path, &text, camera)?;
     let saved = fields::with_fields(path, &text, edited, loaded)?;
-    write(path, &saved.text)?;
-    Ok(saved.missing)
+    Ok((saved.text, saved.missing))
 }
 
 /// Reads the scene file at `path`. Fails if it is a model or cannot be read.

@@ -8,13 +8,16 @@ const CLICK = 4;
 
 /**
  * Calls `send` with camera motion, `act` with a pressed key, `click` with the event of a click, and `point` with the event
- * of a movement over the picture.
+ * of a movement over the picture. `tools` handles what does not move the camera: drags of other tools, and the
+ * magnification.
  */
-export function follow(picture, send, act, click, point) {
+export function follow(picture, send, act, click, point, tools) {
   const pointers = new Map();
   const motion = { turn: [0, 0], pan: [0, 0], zoom: 1, dolly: 0 };
   let waiting = false;
   let pans = false;
+  // Whether the drag belongs to one of the tools.
+  let isTool = false;
   // Position of the press, until the pointer has moved away from it.
   let pressed;
 
@@ -48,6 +51,7 @@ export function follow(picture, send, act, click, point) {
   picture.addEventListener("pointerdown", (event) => {
     picture.setPointerCapture(event.pointerId);
     pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    isTool = pointers.size === 1 && tools.begin(event);
     pans = event.button !== 0 || event.shiftKey;
     pressed = pans || pointers.size > 1 ? undefined : { x: event.clientX, y: event.clientY };
   });
@@ -58,7 +62,10 @@ export function follow(picture, send, act, click, point) {
     const to = { x: event.clientX, y: event.clientY };
     if (pressed && Math.hypot(to.x - pressed.x, to.y - pressed.y) < CLICK) return;
     pressed = undefined;
-    if (pointers.size === 1) {
+    if (isTool) {
+      pointers.set(event.pointerId, to);
+      tools.drag(event, to.x - from.x, to.y - from.y);
+    } else if (pointers.size === 1) {
       pointers.set(event.pointerId, to);
       add(pans ? "pan" : "turn", to.x - from.x, to.y - from.y);
     } else if (pointers.size === 2) {
@@ -66,13 +73,17 @@ export function follow(picture, send, act, click, point) {
       const [x, y, span] = middleAndSpan();
       pointers.set(event.pointerId, to);
       const [newX, newY, newSpan] = middleAndSpan();
+      const factor = span > 0 && newSpan > 0 ? newSpan / span : 1;
+      if (tools.pinch(factor, newX - x, newY - y, newX, newY)) return;
       add("pan", newX - x, newY - y);
-      if (span > 0 && newSpan > 0) motion.zoom *= newSpan / span;
+      motion.zoom *= factor;
     }
   });
   picture.addEventListener("pointerup", (event) => {
-    if (pressed) click(event);
+    if (isTool) tools.end(event, Boolean(pressed));
+    if (pressed && !isTool) click(event);
     pressed = undefined;
+    isTool = false;
   });
   for (const end of ["pointerup", "pointercancel"]) {
     picture.addEventListener(end, (event) => pointers.delete(event.pointerId));
@@ -80,8 +91,10 @@ export function follow(picture, send, act, click, point) {
   picture.addEventListener("contextmenu", (event) => event.preventDefault());
   picture.addEventListener("wheel", (event) => {
     event.preventDefault();
+    // A touchpad's pinch arrives as a wheel with Ctrl.
+    if (event.ctrlKey) return tools.wheel(event, event.deltaY / NOTCH[event.deltaMode]);
     motion.dolly -= event.deltaY / NOTCH[event.deltaMode];
-    soon();
+    return soon();
   }, { passive: false });
 
   document.addEventListener("keydown", (event) => {

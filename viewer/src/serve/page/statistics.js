@@ -159,6 +159,44 @@ function showHistory(history) {
     : range;
 }
 
+/** Plots the noise over the number of samples, both on logarithmic scales, with lines at powers of ten. */
+function showNoise(history) {
+  const figure = at("noise-history");
+  figure.hidden = history.length < 2;
+  if (figure.hidden) return;
+  const [first, newest] = [history[0], history[history.length - 1]];
+  const errors = history.map(({ error }) => error);
+  const scale = (low, high) => {
+    const decades = Math.max(Math.log10(high / low), 1e-6);
+    const powers = [];
+    for (let power = Math.ceil(Math.log10(low)); 10 ** power <= high; power += 1) powers.push(10 ** power);
+    return [(value) => Math.log10(value / low) / decades, powers];
+  };
+  const [across, columns] = scale(first.samples, newest.samples);
+  const [up, rows] = scale(Math.min(...errors), Math.max(...errors));
+  const x = (samples) => (100 * across(samples)).toFixed(2);
+  const y = (error) => (96 - 92 * up(error)).toFixed(2);
+  const marks = [...columns.map((samples) => `M${x(samples)} 0V100`), ...rows.map((error) => `M0 ${y(error)}H100`)];
+  const [lines, curve] = figure.querySelectorAll("path");
+  lines.setAttribute("d", marks.join(""));
+  curve.setAttribute("d", history.map(({ samples, error }, place) =>
+    `${place ? "L" : "M"}${x(samples)} ${y(error)}`).join(""));
+  const part = (error) => `${(100 * error).toFixed(2)}\u00a0%`;
+  write(at("noise"), `${part(newest.error)} at ${newest.samples.toFixed(0)}`);
+  const words = ({ error, samples }) => `${part(error)} at ${samples.toFixed(0)} samples`;
+  at("noise-history-text").textContent = `From ${words(first)} to ${words(newest)}`;
+}
+
+/** Creates a bar of a strategy's speed, of which `fastest` is the full width, with its confidence interval. */
+function speedBar({ rays_per_second: speed, interval: [low, high] }, fastest) {
+  const place = (rate) => `${fastest > 0 ? (100 * rate) / fastest : 0}%`;
+  const [bar, range] = [element("i"), element("i", { className: "interval" })];
+  bar.style.width = place(speed);
+  range.style.left = place(low);
+  range.style.width = place(high - low);
+  return element("div", { className: "speed-track", ariaHidden: "true" }, bar, range);
+}
+
 /** Describes the comparison of a strategy with the current one. */
 function describe(comparison) {
   const texts = { current: "current", "not-enough-data": "not enough data yet" };
@@ -174,12 +212,15 @@ function describe(comparison) {
 function showStrategies(strategies) {
   const table = at("strategies");
   table.hidden = strategies.length < 2;
-  table.tBodies[0].replaceChildren(...strategies.map(({ strategy, rays_per_second: speed, comparison }) =>
-    element(
+  const fastest = Math.max(...strategies.map(({ interval }) => interval[1]));
+  table.tBodies[0].replaceChildren(...strategies.map((one) => {
+    const { strategy, rays_per_second: speed, comparison } = one;
+    return element(
       "tr", {}, element("th", { scope: "row" }, strategy),
       element("td", { title: String(speed) }, speed > 0 ? millions(speed) : "–"),
-      element("td", {}, describe(comparison)),
-    )));
+      element("td", {}, describe(comparison), speedBar(one, fastest)),
+    );
+  }));
 }
 
 /** Describes the noise estimate of an adaptive render. */
@@ -238,6 +279,7 @@ export function showStatistics(status) {
   write(at("state"), (state.paused ? "paused" : going ? "rendering" : doing) + others);
   const left = timeLeft(stats, state);
   write(at("left"), left);
+  write(at("frames"), state.rendering ? `${recent.frames_per_second} fps` : "");
   at("done").value = going ? going.progress : 1;
   const speed = going ? recent : stats;
   write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
@@ -277,5 +319,6 @@ export function showStatistics(status) {
   counts.update(shown, { removed });
   times.update(shown, {});
   showHistory(recent.rate_history);
+  showNoise(recent.noise_history);
   showStrategies(recent.strategies);
 }

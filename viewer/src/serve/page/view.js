@@ -1,9 +1,12 @@
 // The page: its connection to the program, the pictures received over it, and the controls.
 
 import { createTimes, showStatistics, switchUnits } from "./statistics.js";
+import { switchWipe, updateComparison } from "./compare.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
 import { showPath } from "./path.js";
+import { beginSelection, endSelection, extendSelection, switchSelection, updateRegion } from "./region.js";
+import { isMagnified, magnify, move, switchZoom } from "./zoom.js";
 
 const at = (id) => document.getElementById(id);
 const picture = at("picture");
@@ -48,9 +51,13 @@ const own = {
     askPixel();
   },
   properties: focusEditor,
+  wipe: () => showMessage(switchWipe(), 3000),
+  region: () => showMessage(switchSelection(), 3000),
+  "whole-picture": switchZoom,
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
   },
+  "save-as": () => (at("save").open ? at("save").close() : at("save").showModal()),
   keys: () => {
     if (at("keys").open) return at("keys").close();
     at("keys").showModal();
@@ -210,6 +217,8 @@ function update(status) {
   if (document.activeElement !== at("tone")) at("tone").value = status.tone;
   if (document.activeElement !== at("debug-view")) at("debug-view").value = status.debug_view;
   showLegend(status.legend);
+  updateComparison(status);
+  updateRegion(status);
   const stops = status.exposure_stops;
   at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(2).replace(/0$/, "")} stops`;
   flying = status.flying;
@@ -224,6 +233,9 @@ function update(status) {
   if (count > messageCount) showMessage(text, 3000);
   messageCount = count;
 }
+
+// Magnification per notch of the wheel.
+const ZOOM = 1.25;
 
 let explained;
 
@@ -305,6 +317,25 @@ follow(
     if (clicked) send({ [event.ctrlKey || event.metaKey ? "focus" : "inspect"]: clicked });
   },
   point,
+  {
+    begin: (event) => beginSelection(pixel(event)) || (isMagnified() && event.ctrlKey && event.button === 0),
+    drag: (event, right, down) => {
+      if (event.ctrlKey && isMagnified()) move(right, down);
+      else extendSelection(pixel(event), size);
+    },
+    end: (event, isClick) => {
+      endSelection(pixel(event), send);
+      const clicked = pixel(event);
+      if (isClick && event.ctrlKey && clicked) send({ focus: clicked });
+    },
+    wheel: (event, notches) => magnify(ZOOM ** -notches, event.clientX, event.clientY),
+    pinch: (factor, right, down, x, y) => {
+      if (!isMagnified()) return false;
+      magnify(factor, x, y);
+      move(right, down);
+      return true;
+    },
+  },
 );
 document.addEventListener("keyup", release);
 addEventListener("blur", () => held.clear());

@@ -10,7 +10,7 @@ use crate::session::{
     orbit::Orbit,
 };
 use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
-use raysieve_scene::{Scene, escaped};
+use raysieve_scene::{LoadOptions, Scene, escaped};
 
 impl Session {
     /// Requests a scene or model file, which is displayed once loaded. If loading fails, a message follows and the
@@ -108,6 +108,7 @@ impl Session {
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
+            self.load = LoadOptions::default();
             self.file_camera = file_camera(&scene);
             self.history = History::default();
         } else {
@@ -120,6 +121,7 @@ impl Session {
             self.look.tone = scene.tone;
         }
         if opened || scene.size != before.size {
+            self.forget_region();
             self.size = scene.size;
         }
         if replaced || seen != self.orbit.camera(self.size) {

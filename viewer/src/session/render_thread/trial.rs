@@ -29,6 +29,13 @@ pub(super) struct Trial {
     pub(super) preview: Option<Arc<Preview>>,
 }
 
+impl Trial {
+    /// Returns the complete film.
+    pub(super) fn film(&self) -> &Part {
+        &self.film
+    }
+}
+
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Measures those of `previous`, the strategy in use before, and `strategy` that have too few intervals for a
     /// comparison. Does nothing if both have enough. If a measurement is in progress, adds `strategy` to its end

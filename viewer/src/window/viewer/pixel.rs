@@ -5,7 +5,7 @@ use crate::session::PixelInfo;
 
 impl Viewer {
     /// Returns column and row of the pixel under the pointer; `None` outside the picture.
-    fn pointed_pixel(&self) -> Option<(u32, u32)> {
+    pub(super) fn pointed_pixel(&self) -> Option<(u32, u32)> {
         let (width, height) = self.session.size();
         let pixel = self.view.shown()?.pixel(self.cursor.x, self.cursor.y);
         // The displayed picture may be larger than one that was just requested.

@@ -36,7 +36,7 @@ const INVERSE_WHITE: Vec3 = Vec3::new(1.052_156_9, 1.0, 0.918_357_7);
 /// ignored.
 ///
 /// Both images must have the same number of pixels, a multiple of `width`.
-pub(crate) fn errors(reference: &[u8], test: &[u8], width: usize) -> Vec<f32> {
+pub fn errors(reference: &[u8], test: &[u8], width: usize) -> Vec<f32> {
     let [reference, test] = [reference, test].map(|rgba| Seen::new(rgba, width));
     let largest = largest_color_difference();
     let knee = COLOR_KNEE * largest;
@@ -60,6 +60,40 @@ pub(crate) fn errors(reference: &[u8], test: &[u8], width: usize) -> Vec<f32> {
             libm::powf(color, 1.0 - feature).clamp(0.0, 1.0)
         })
         .collect()
+}
+
+/// Figures of the errors of an image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorSummary {
+    /// Mean over the pixels, 0 to 1.
+    pub mean: f64,
+    /// Error that 95 % of the pixels do not exceed, 0 to 1.
+    pub quantile_95: f32,
+    /// Largest error, 0 to 1.
+    pub max: f32,
+}
+
+impl ErrorSummary {
+    /// Summarises the errors of the pixels of an image; all figures are 0 without pixels.
+    pub fn of(errors: &[f32]) -> ErrorSummary {
+        let sum = errors.iter().map(|&error| f64::from(error)).sum::<f64>();
+        let mut sorted = errors.to_vec();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let last = sorted.len().saturating_sub(1);
+        let at = |place: usize| sorted.get(place.min(last)).copied().unwrap_or(0.0);
+        ErrorSummary {
+            mean: sum / errors.len().max(1) as f64,
+            quantile_95: at(sorted.len() * 95 / 100),
+            max: at(last),
+        }
+    }
+}
+
+/// Returns the color of an error from 0 to 1 in the color map magma, as 8-bit sRGB: from black over purple and orange
+/// to pale yellow.
+pub fn color(error: f32) -> [u8; 3] {
+    let color = colorous::MAGMA.eval_continuous(error.clamp(0.0, 1.0).into());
+    [color.r, color.g, color.b]
 }
 
 /// An image as the model of the eye sees it.

@@ -1,0 +1,143 @@
+//! Plots of the overlay: the noise over the samples, and the speeds of compaction strategies.
+
+use super::{
+    Overlay,
+    bars::{GRAPH_HEIGHT, GRAPH_LINE, TRACK},
+    canvas::{Area, Canvas},
+    content::{ACCENT, BRIGHT, DIM, PLAIN},
+};
+use crate::session::{NoisePoint, StrategyComparison};
+
+/// Distance between two graphs side by side, in characters.
+const GAP: i32 = 2;
+
+impl Overlay {
+    /// Draws the graph of the speed and, if it has at least two points, that of the noise beside it.
+    pub(super) fn graphs(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        rate_history: &[f32],
+        noise: &[NoisePoint],
+    ) {
+        if noise.len() < 2 {
+            return self.graph(canvas, area, rate_history);
+        }
+        let width = (area.width - GAP * self.type_face.cell_width) / 2;
+        self.graph(canvas, Area { width, ..area }, rate_history);
+        let x = area.x + area.width - width;
+        self.noise_graph(canvas, Area { x, width, ..area }, noise);
+    }
+
+    /// Draws the noise over the number of samples, both on logarithmic scales, below a heading with the last values.
+    /// Lines mark powers of ten. There must be at least one point.
+    fn noise_graph(&mut self, canvas: &mut Canvas<'_>, area: Area, noise: &[NoisePoint]) {
+        let (Some(first), Some(last)) = (noise.first(), noise.last()) else {
+            return;
+        };
+        let heading = Area {
+            height: self.line_height(),
+            ..area
+        };
+        let left = vec![(DIM, "noise by samples".to_owned())];
+        let right = vec![
+            (PLAIN, format!("{:.2} %", 100.0 * last.error)),
+            (DIM, format!(" at {:.0}", last.samples)),
+        ];
+        self.text(canvas, heading, &left, &right);
+        let plot = Area {
+            y: heading.y + heading.height,
+            height: self.pixels(GRAPH_HEIGHT),
+            ..area
+        };
+        canvas.fill(plot, TRACK, 0.3);
+        let errors = || noise.iter().map(|point| point.error);
+        let (lowest, highest) = (
+            errors().fold(f64::INFINITY, f64::min),
+            errors().fold(0.0, f64::max),
+        );
+        let across = Scale::new(first.samples, last.samples);
+        let down = Scale::new(lowest, highest);
+        let line = self.pixels(GRAPH_LINE).max(1);
+        let x = |samples: f64| f64::from(plot.x) + across.place(samples) * f64::from(plot.width);
+        let y = |error: f64| {
+            let room = f64::from(plot.height - 2 * line);
+            f64::from(plot.y + line) + (1.0 - down.place(error)) * room
+        };
+        for power in across.powers() {
+            let mark = Area {
+                x: x(power).round() as i32,
+                width: 1,
+                ..plot
+            };
+            canvas.fill(mark, TRACK, 0.8);
+        }
+        for power in down.powers() {
+            let mark = Area {
+                y: y(power).round() as i32,
+                height: 1,
+                ..plot
+            };
+            canvas.fill(mark, TRACK, 0.8);
+        }
+        let place = |point: &NoisePoint| [x(point.samples) as f32, y(point.error) as f32];
+        for pair in noise.windows(2) {
+            canvas.line(place(&pair[0]), place(&pair[1]), line as f32, ACCENT);
+        }
+    }
+
+    /// Draws a bar of a strategy's speed, and a thinner one of its confidence interval over its end. The full width of
+    /// `area` stands for `fastest` rays per second.
+    pub(super) fn speed(
+        &self,
+        canvas: &mut Canvas<'_>,
+        area: Area,
+        strategy: &StrategyComparison,
+        fastest: f64,
+    ) {
+        canvas.fill(area, TRACK, 0.45);
+        let place = |rate: f64| match fastest > 0.0 {
+            true => (f64::from(area.width) * (rate / fastest).clamp(0.0, 1.0)).round() as i32,
+            false => 0,
+        };
+        let width = place(strategy.rays_per_second);
+        canvas.fill(Area { width, ..area }, ACCENT, 0.7);
+        let [low, high] = strategy.interval.map(place);
+        let interval = Area {
+            x: area.x + low,
+            y: area.y + area.height / 3,
+            width: (high - low).max(1),
+            height: (area.height / 3).max(1),
+        };
+        if high > 0 {
+            canvas.fill(interval, BRIGHT, 1.0);
+        }
+    }
+}
+
+/// A logarithmic scale from one positive value to a larger one.
+struct Scale {
+    low: f64,
+    decades: f64,
+}
+
+impl Scale {
+    /// Creates a scale that begins with `low` and ends with `high`, both above 0.
+    fn new(low: f64, high: f64) -> Self {
+        let low = low.max(f64::MIN_POSITIVE);
+        let decades = (high / low).log10().max(1e-6);
+        Self { low, decades }
+    }
+
+    /// Returns the place of a value: 0 at the beginning of the scale, and 1 at its end.
+    fn place(&self, value: f64) -> f64 {
+        ((value / self.low).log10() / self.decades).clamp(0.0, 1.0)
+    }
+
+    /// Yields the powers of ten on the scale.
+    fn powers(&self) -> impl Iterator<Item = f64> {
+        let first = self.low.log10();
+        let powers = first.ceil() as i32..=(first + self.decades).floor() as i32;
+        powers.map(|power| 10_f64.powi(power))
+    }
+}

@@ -1,0 +1,112 @@
+//! Files that viewers download: the picture, the film with its layers, and the scene.
+
+use std::{fs, path::Path, sync::Arc};
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+
+use raysieve::render::stats::Stats;
+
+use super::{broadcast::Broadcaster, encode, pages::refusal};
+
+/// Returns the current picture, or the debug image with its legend, as a PNG file to download; never denoised. The
+/// status is 404 before the first picture, and 500 if encoding fails.
+pub(super) async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    download(broadcaster, "png", "image/png", |broadcaster| {
+        let displayed = broadcaster.displayed_picture();
+        displayed.map(|(displayed_picture, stats)| encode::png(&displayed_picture, &stats))
+    })
+    .await
+}
+
+/// Returns the image with which the picture can be compared, as a PNG. The status is 404 if there is none.
+pub(super) async fn compared(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    download(broadcaster, "png", "image/png", |broadcaster| {
+        let image = broadcaster.compared_image();
+        image.map(|image| encode::png(&image, &Stats::default()))
+    })
+    .await
+}
+
+/// Returns the film with all layers as an EXR file to download. The status is 404 before the first picture, and 500
+/// if the file cannot be made.
+pub(super) async fn film(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    download(broadcaster, "exr", "image/x-exr", |broadcaster| {
+        let film = broadcaster.request_film()?;
+        let write = |path: &Path| film.write(path);
+        Some(through_file("film.exr", write))
+    })
+    .await
+}
+
+/// Returns the scene with the viewers' camera and materials as a scene file to download; for a model, a scene that
+/// shows it. The status is 500 if the scene has a format that cannot be written.
+pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
+    download(
+        broadcaster,
+        "ron",
+        "text/plain; charset=utf-8",
+        |broadcaster| {
+            let scene = broadcaster.scene_to_save();
+            // The paths in it are relative to the folder of the scene.
+            let text = scene.text(&scene.path().with_extension("ron"));
+            Some(text.map(String::into_bytes).map_err(|error| error.line()))
+        },
+    )
+    .await
+}
+
+/// Lets `write` write a temporary file of this name, and returns the content. The error is one line.
+fn through_file(
+    name: &str,
+    write: impl FnOnce(&Path) -> Result<(), crate::Error>,
+) -> Result<Vec<u8>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let path = folder.path().join(name);
+    write(&path).map_err(|error| error.line())?;
+    fs::read(&path).map_err(|error| error.to_string())
+}
+
+/// Returns the file that `make` makes on a thread of its own, named after the scene, with this ending. The status is
+/// 404 if it makes nothing, and 500 with the problem if it fails. One file is made at a time.
+async fn download(
+    broadcaster: Arc<Broadcaster>,
+    ending: &str,
+    kind: &'static str,
+    make: impl FnOnce(&Broadcaster) -> Option<Result<Vec<u8>, String>> + Send + 'static,
+) -> Response {
+    let turn = broadcaster.saving.lock().await;
+    let of = broadcaster.clone();
+    // Encoding would block the runtime's only thread.
+    let made = tokio::task::spawn_blocking(move || make(&of)).await;
+    drop(turn);
+    match made {
+        Ok(None) => refusal(StatusCode::NOT_FOUND, "there is no picture yet"),
+        Ok(Some(Ok(bytes))) => {
+            let name: String = broadcaster
+                .scene_name()
+                .chars()
+                .map(|letter| match letter {
+                    'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => letter,
+                    _ => '_',
+                })
+                .collect();
+            let named = format!("attachment; filename=\"{name}.{ending}\"");
+            let headers = [
+                (header::CONTENT_TYPE, kind.to_owned()),
+                (header::CONTENT_DISPOSITION, named),
+            ];
+            (headers, bytes).into_response()
+        }
+        Ok(Some(Err(problem))) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n")).into_response()
+        }
+        Err(_) => refusal(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the file could not be made",
+        ),
+    }
+}

@@ -1,0 +1,92 @@
+//! The film of the displayed render, to save it as an EXR with layers.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender},
+    },
+};
+
+use super::inspection_scene::InspectionScene;
+use crate::Error;
+use raysieve::{
+    inspect::aovs::{Aov, Aovs},
+    render::{
+        output::{self, Look},
+        part::Part,
+        region::Region,
+    },
+    stages::Preview,
+};
+use raysieve_scene::{Camera, Scene};
+
+/// Additional layers of a saved film. Alpha is added for scenes with a transparent background.
+const LAYERS: [Aov; 5] = [
+    Aov::Albedo,
+    Aov::Normal,
+    Aov::Depth,
+    Aov::Samples,
+    Aov::Denoised,
+];
+
+/// A copy of the film, as the render thread returns it.
+pub(super) struct FilmCopy {
+    pub(super) part: Part,
+    /// Camera with which the film was rendered.
+    pub(super) camera: Camera,
+    /// Region to which the render is restricted; `None` for the whole picture.
+    pub(super) region: Option<Region>,
+    /// Denoised picture; `None` if the noise is unknown.
+    pub(super) preview: Option<Preview>,
+}
+
+/// A request for the film, for the render thread. The requester notices if it is dropped without an answer.
+pub(super) type FilmRequest = Sender<FilmCopy>;
+
+/// A film that was requested from the render thread.
+pub(crate) struct RequestedFilm {
+    pub(super) answer: Receiver<FilmCopy>,
+    /// Scene that was displayed at the time of the request.
+    pub(super) inspection_scene: Arc<InspectionScene>,
+}
+
+impl RequestedFilm {
+    /// Waits for the film, and writes it as an EXR with all layers. The first hits of the camera rays are traced for
+    /// them. While a region is rendered, the file contains that region, as with `--crop`.
+    ///
+    /// # Errors
+    /// If the scene has changed since the request, the render has ended, or the file cannot be written.
+    pub(crate) fn write(self, path: &Path) -> Result<(), Error> {
+        let refused = |problem: &str| Error::Write {
+            path: path.to_owned(),
+            problem: problem.to_owned(),
+        };
+        let copy = self
+            .answer
+            .recv()
+            .map_err(|_| refused("not saved: the render has ended"))?;
+        let identity = &copy.part.header.identity;
+        let scene = Scene {
+            camera: copy.camera,
+            size: identity.size,
+            ..Scene::clone(&self.inspection_scene.scene)
+        };
+        if scene.hash() != identity.scene_hash {
+            return Err(refused(
+                "not saved: the scene has changed meanwhile; save again",
+            ));
+        }
+        let trees = self.inspection_scene.trees();
+        let mut aovs = Aovs::trace(&scene, trees, &LAYERS)?;
+        aovs.set_preview(copy.preview);
+        match copy.region {
+            Some(region) => {
+                aovs.requested.retain(|&aov| aov != Aov::Denoised);
+                output::write_region(path, &copy.part, region, Look::default(), &aovs)?;
+            }
+            None => output::write_picture(path, &copy.part, Look::default(), &aovs, &|_, _| ())?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Saves under a name that the user chooses in a dialog of the desktop.
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rfd::{AsyncFileDialog, FileHandle};
+use winit::window::Window;
+
+use super::save::Displayed;
+use crate::{
+    Error,
+    session::{RequestedFilm, SceneToSave},
+};
+use raysieve::render::output::PictureFormat;
+use raysieve_scene::atomic_file::{folder_of, write_whole};
+
+/// The things that can be saved: the displayed picture, the film and the scene.
+pub(super) struct Savable {
+    pub(super) displayed: Displayed,
+    /// The film; `None` unless it is to be saved.
+    pub(super) film: Option<RequestedFilm>,
+    pub(super) scene: SceneToSave,
+}
+
+/// The outcome of a dialog.
+pub(super) enum Choice {
+    /// The user has chosen this name.
+    Path(PathBuf),
+    /// The user has cancelled the dialog.
+    Cancelled,
+    /// No dialog could be opened.
+    NoDialog,
+}
+
+/// A dialog that is open, or about to be.
+pub(super) struct Dialog(std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>);
+
+impl Dialog {
+    /// Creates a dialog that proposes a name after the scene, in the folder of its file. Some systems require that this
+    /// is called on the main thread.
+    pub(super) fn new(scene: &Path, parent: &Window) -> Self {
+        notice_failures();
+        let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
+        let name = scene.file_stem().unwrap_or(scene.as_os_str());
+        let dialog = AsyncFileDialog::new()
+            .set_title("Save as")
+            .set_directory(folder)
+            .set_file_name(format!("{}.png", name.to_string_lossy()))
+            .add_filter("Picture (PNG)", &["png"])
+            .add_filter("Light with all layers (OpenEXR)", &["exr"])
+            .add_filter("Scene", &["ron"])
+            .set_parent(parent);
+        Self(Box::pin(dialog.save_file()))
+    }
+
+    /// Waits until the user has chosen a name or cancelled the dialog.
+    pub(super) fn path(self) -> Choice {
+        HAS_FAILED.store(false, Relaxed);
+        match pollster::block_on(self.0) {
+            Some(file) => Choice::Path(file.path().to_owned()),
+            None if HAS_FAILED.load(Relaxed) => Choice::NoDialog,
+            None => Choice::Cancelled,
+        }
+    }
+}
+
+impl Savable {
+    /// Saves the picture as `.png`, the film as `.exr`, or the scene as `.ron`. Returns the message about it.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or its name has another ending.
+    pub(super) fn save_to(self, path: &Path) -> Result<String, Error> {
+        let refused = |problem: String| Error::Write {
+            path: path.to_owned(),
+            problem,
+        };
+        let scene = self.scene.path().to_owned();
+        let is_scene = |path: &Path| match (fs::canonicalize(path), fs::canonicalize(&scene)) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => false,
+        };
+        let saved = path.display();
+        match PictureFormat::of(path) {
+            _ if is_scene(path) => Err(refused(
+                "not saved: this is the scene itself; K saves camera and materials to it"
+                    .to_owned(),
+            )),
+            Some(PictureFormat::Png) => {
+                let png = self.displayed.png()?;
+                write_whole(path, |file| file.write_all(&png))?;
+                Ok(format!("picture saved to {saved}"))
+            }
+            Some(PictureFormat::Exr) => {
+                let film = self
+                    .film
+                    .ok_or_else(|| refused("not saved: no film".to_owned()))?;
+                film.write(path)?;
+                Ok(format!("light with all layers saved to {saved}"))
+            }
+            None if path
+                .extension()
+                .is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) =>
+            {
+                let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
+                if self.scene.names_files() && folder(path) != folder(&scene) {
+                    return Err(refused(format!(
+                        "not saved: the scene names other files relative to its folder; save it in {}",
+                        folder_of(&scene).display()
+                    )));
+                }
+                let text = self.scene.text(path)?;
+                write_whole(path, |file| file.write_all(text.as_bytes()))?;
+                Ok(format!("scene saved to {saved}"))
+            }
+            None => Err(refused(
+                "not saved: expected a name that ends in .png, .exr or .ron".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Whether no dialog could be opened. The library reports this only to the log: a missing dialog otherwise looks like a
+/// cancelled one.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Beginning of the message if no kind of dialog could be opened.
+const FAILED: &str = "Failed to save file";
+
+/// A log that notices the failures of the dialog library.
+struct FailureLog;
+
+impl Log for FailureLog {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() == Level::Error && metadata.target().starts_with("rfd")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) && record.args().to_string().starts_with(FAILED) {
+            HAS_FAILED.store(true, Relaxed);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Makes [`HAS_FAILED`] follow the dialogs, unless the program has a log of its own.
+fn notice_failures() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if log::set_logger(&FailureLog).is_ok() {
+            log::set_max_level(LevelFilter::Error);
+        }
+    });
+}

@@ -1,0 +1,120 @@
+//! Saves what the window displays, on threads of its own.
+
+use std::thread::{self, JoinHandle, ThreadId};
+
+use super::Viewer;
+use crate::{
+    Error,
+    window::{
+        Wake,
+        layout::Placement,
+        save::Displayed,
+        save_as::{Choice, Dialog, Savable},
+    },
+};
+use raysieve::render::output::PictureFormat;
+use raysieve_scene::catch_panics::panic_text;
+
+/// The message about a saved file.
+pub(super) type SaveResult = Result<String, Error>;
+
+impl Viewer {
+    /// Returns what is displayed, to save it; `None` before the first frame.
+    fn displayed(&self) -> Option<Displayed> {
+        Some(Displayed {
+            scene: self.session.scene().path.clone(),
+            frame: self.view.frame().cloned()?,
+            debug_image: self.view.debug_image().cloned(),
+            look: self.session.look(),
+            units: (self.view.placement() == Placement::Overlay).then_some(self.view.units()),
+        })
+    }
+
+    /// Saves the displayed picture next to the scene. Does nothing before the first frame.
+    pub(super) fn save(&mut self) {
+        if let Some(displayed) = self.displayed() {
+            self.save_by(move || displayed.save());
+        }
+    }
+
+    /// Asks for the name of a file in a dialog, unless one is open. `Wake::Chosen` follows.
+    pub(super) fn ask_name(&mut self) {
+        if self.asks_name {
+            return;
+        }
+        let dialog = Dialog::new(&self.session.scene().path, self.screen.window());
+        let wake = self.wake.clone();
+        let asked = thread::Builder::new().name("dialog".to_owned());
+        match asked.spawn(move || drop(wake.send_event(Wake::Chosen(dialog.path())))) {
+            Ok(_) => self.asks_name = true,
+            Err(error) => self.say_problem(format!("cannot ask for a name: {error}")),
+        }
+    }
+
+    /// Saves under the name that the user has chosen, as its ending asks for. If no dialog could be opened, saves the
+    /// picture next to the scene.
+    pub(in crate::window) fn save_as(&mut self, choice: Choice) {
+        self.asks_name = false;
+        let Some(displayed) = self.displayed() else {
+            return;
+        };
+        match choice {
+            Choice::Cancelled => {}
+            Choice::Path(path) => {
+                let savable = Savable {
+                    displayed,
+                    film: PictureFormat::of(&path)
+                        .filter(|&format| format == PictureFormat::Exr)
+                        .map(|_| self.session.request_film()),
+                    scene: self.session.scene_to_save(),
+                };
+                self.save_by(move || savable.save_to(&path));
+            }
+            Choice::NoDialog => self.save_by(move || {
+                let saved = displayed.save()?;
+                Ok(format!(
+                    "{saved}; a dialog for another name needs xdg-desktop-portal or zenity"
+                ))
+            }),
+        }
+    }
+
+    /// Saves something on a thread of its own, which sends `Wake::Saved` at its end.
+    fn save_by(&mut self, save: impl FnOnce() -> SaveResult + Send + 'static) {
+        let wake = self.wake.clone();
+        let save = thread::Builder::new()
+            .name("save".to_owned())
+            .spawn(move || {
+                let saved = save();
+                let _ = wake.send_event(Wake::Saved(thread::current().id()));
+                saved
+            });
+        match save {
+            Ok(save) => self.saves.push(save),
+            Err(error) => self.say_problem(format!("cannot save: {error}")),
+        }
+    }
+
+    /// Displays the result of the saving thread with this id, and joins the thread. Must be called when the thread has
+    /// sent its id, just before it ends.
+    pub(in crate::window) fn report_save(&mut self, thread: ThreadId) {
+        let mut saves = self.saves.iter();
+        let Some(place) = saves.position(|save| save.thread().id() == thread) else {
+            return;
+        };
+        let saved = joined(self.saves.swap_remove(place));
+        match saved {
+            Ok(message) => self.say(message),
+            Err(error) => self.say_problem(error.to_string()),
+        }
+    }
+}
+
+/// Waits for a saving thread, and returns its result; a panic counts as an [`Error::Window`].
+pub(super) fn joined(save: JoinHandle<SaveResult>) -> SaveResult {
+    save.join().unwrap_or_else(|panic| {
+        Err(Error::Window {
+            problem: panic_text(&*panic),
+        })
+    })
+}

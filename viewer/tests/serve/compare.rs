@@ -1,0 +1,189 @@
+//! Tests of a region, downloads and the comparison with another image, by the protocol and in the browser.
+
+use std::fs;
+
+use libtest_mimic::Trial;
+use raysieve::render::part::PartHeader;
+
+use crate::{
+    browser::has_browser,
+    chromium::{DESK, browse},
+    program::{add_tests, assert_done, run},
+    server::{Program, SCENE, scene_folder},
+    viewer::Viewer,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(
+        trials,
+        a_region_is_rendered_alone_and_then_the_film_continues,
+        film_and_scene_can_be_downloaded,
+    );
+    add_tests!(trials, if has_browser() => the_page_compares_saves_and_magnifies);
+}
+
+/// Downloads the film, and returns its hash.
+fn downloaded_hash(program: &Program) -> String {
+    let film = program.get("/film.exr", &[]);
+    assert_eq!(film.status, 200, "{}", String::from_utf8_lossy(&film.body));
+    let path = program.folder.path().join("downloaded.exr");
+    fs::write(&path, film.body).unwrap();
+    PartHeader::read(&path).unwrap().stats.film_hash
+}
+
+/// Renders a scene file of the program's folder without a window, and returns the hash of the film.
+fn rendered_hash(program: &Program, scene: &str, arguments: &[&str]) -> String {
+    let all = [&[scene, "-o", "rendered.exr"], arguments].concat();
+    assert_done(&run(program.folder.path(), all));
+    let path = program.folder.path().join("rendered.exr");
+    PartHeader::read(&path).unwrap().stats.film_hash
+}
+
+fn a_region_is_rendered_alone_and_then_the_film_continues() {
+    let program = Program::start(&["--spp", "200"]);
+    let mut viewer = Viewer::join(&program);
+    let wait_for_region = |viewer: &mut Viewer, region: serde_json::Value| {
+        viewer.wait_for_status(|status| status["region"] == region)
+    };
+    viewer.send(r#"{"region":[40,90,20,500]}"#);
+    wait_for_region(&mut viewer, serde_json::json!([20, 90, 21, 30]));
+    // A part that contains only a region has no film.
+    let done = viewer.wait_for_status(|status| status["state"] == "done");
+    assert_eq!(done["stats"]["paths"], 21 * 30 * 200, "{}", done["stats"]);
+    let film = program.get("/film.exr", &[]);
+    let path = program.folder.path().join("region.exr");
+    fs::write(&path, film.body).unwrap();
+    assert!(PartHeader::read(&path).is_err());
+    let region = raysieve_scene::Image::open(&path).unwrap();
+    assert_eq!(
+        (region.width, region.height),
+        (160, 120),
+        "the display window"
+    );
+    // The region remains after a movement of the camera.
+    viewer.send(r#"{"turn":[0.1,0]}"#);
+    viewer.wait_for_status(|status| {
+        status["stats"]["paths"] == 21 * 30 * 200 && status["state"] == "done"
+    });
+    viewer.send(r#"{"act":"home"}"#);
+    viewer.send(r#"{"act":"whole-picture"}"#);
+    wait_for_region(&mut viewer, serde_json::Value::Null);
+    viewer.wait_for_status(|status| {
+        status["state"] == "done" && status["stats"]["paths"] == 160 * 120 * 200
+    });
+    assert_eq!(
+        downloaded_hash(&program),
+        rendered_hash(&program, "scene.ron", &["--spp", "200"])
+    );
+}
+
+fn film_and_scene_can_be_downloaded() {
+    let program = Program::start(&[]);
+    let mut viewer = Viewer::join(&program);
+    let home = viewer.still();
+    let scene = program.get("/scene.ron", &[]);
+    assert_eq!(scene.text(), SCENE);
+    let named = scene.header("content-disposition").unwrap();
+    assert_eq!(named, "attachment; filename=\"scene.ron\"");
+    viewer.send(r#"{"material":[0,[["red",0.25]]]}"#);
+    viewer.wait_for_still(|picture| *picture != home);
+    viewer.wait_for_status(|status| status["state"] == "done");
+    let scene = program.get("/scene.ron", &[]);
+    assert_eq!(
+        scene.text(),
+        SCENE.replace("(0.7, 0.2, 0.1)", "(0.25, 0.2, 0.1)")
+    );
+    fs::write(program.folder.path().join("edited.ron"), scene.text()).unwrap();
+    assert_eq!(
+        downloaded_hash(&program),
+        rendered_hash(&program, "edited.ron", &[])
+    );
+    assert_eq!(program.get("/compared.png", &[]).status, 404);
+}
+
+fn the_page_compares_saves_and_magnifies() {
+    let folder = scene_folder();
+    let other = ["scene.ron", "--seed", "7", "-o", "other.exr"];
+    assert_done(&run(folder.path(), other));
+    let compared = folder.path().join("other.exr");
+    let program = Program::start(&["--spp", "64", "--compare", compared.to_str().unwrap()]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.wait_for_text("#state", "done").await;
+        let split = "return ['wipe', 'compared'].map((id) => document.getElementById(id).checkVisibility())";
+        browser
+            .until(split, |shown| *shown == serde_json::json!([true, true]))
+            .await;
+        let clip = "return document.getElementById('compared').style.clipPath";
+        let middle = browser.run(clip).await;
+        browser.run("document.getElementById('wipe').focus()").await;
+        browser.press("\u{e012}").await;
+        browser.until(clip, |clip| *clip != middle).await;
+        let loaded = "const image = document.getElementById('compared'); return image.complete && image.naturalWidth";
+        browser.until(loaded, |width| *width == 160).await;
+        browser.press("x").await;
+        browser
+            .until(split, |shown| *shown == serde_json::json!([false, false]))
+            .await;
+        browser.press("X").await;
+        let legend = "return document.getElementById('legend').textContent";
+        browser
+            .until(legend, |text| {
+                let text = text.as_str().unwrap();
+                text.contains("FLIP, difference from other.exr") && text.contains("mean 0.0")
+            })
+            .await;
+        browser.press("X").await;
+        browser
+            .until(
+                "return document.getElementById('legend').hidden",
+                |hidden| *hidden == true,
+            )
+            .await;
+
+        let transform = "return document.getElementById('view').style.transform";
+        browser.click("[data-action=whole-picture]").await;
+        browser
+            .until(transform, |text| {
+                text.as_str().unwrap().contains("scale(4)")
+            })
+            .await;
+        browser.press("Z").await;
+        browser.until(transform, |text| *text == "").await;
+
+        let noise = "return document.getElementById('noise-history-text').textContent";
+        browser
+            .until(noise, |text| text.as_str().unwrap().starts_with("From "))
+            .await;
+
+        browser.press("S").await;
+        let links = "return [...document.querySelectorAll('#save a')].map((link) => link.pathname)";
+        assert_eq!(
+            browser.run(links).await,
+            serde_json::json!(["/picture.png", "/film.exr", "/scene.ron"])
+        );
+        assert_eq!(
+            browser
+                .run("return document.getElementById('save').open")
+                .await,
+            true
+        );
+        browser.click("#save button").await;
+
+        // A drag selects a region, and a click the whole picture.
+        browser.press("o").await;
+        browser.drag((0.25, 0.25), (0.75, 0.5)).await;
+        let outline = "return document.querySelector('#region').checkVisibility() && \
+                       Number(document.querySelector('#region rect').getAttribute('width'))";
+        browser
+            .until(outline, |width| {
+                width
+                    .as_u64()
+                    .is_some_and(|width| (79..=83).contains(&width))
+            })
+            .await;
+        browser.press("o").await;
+        browser.drag((0.5, 0.5), (0.5, 0.5)).await;
+        browser.until(outline, |shown| *shown == false).await;
+    });
+}

@@ -1,0 +1,134 @@
+//! Tests of saving under a chosen name. The dialog is a script in place of zenity, which answers with a prepared name.
+
+use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
+
+use libtest_mimic::Trial;
+use raysieve::{
+    inspect::aovs::Aov,
+    render::part::{PartHeader, aovs_of},
+};
+
+use crate::{
+    desktop::{Desktop, SCENE, eventually, raysieve},
+    program::add_tests,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
+    add_tests!(
+        trials, if possible.clone() =>
+        picture_film_and_scene_are_saved_under_a_chosen_name,
+        without_a_dialog_the_picture_is_saved_next_to_the_scene,
+    );
+}
+
+/// Opens a window whose dialogs can only come from a program in this folder.
+fn open(folder: &Path) -> Desktop {
+    let folder = folder.to_str().expect("a path in plain text");
+    let path = format!("{folder}:/usr/bin:/bin");
+    let environment = [
+        ("PATH", path.as_str()),
+        ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent"),
+    ];
+    let desktop = Desktop::open_with(SCENE, &[], &environment);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop
+}
+
+fn picture_film_and_scene_are_saved_under_a_chosen_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let dialog = folder.path().join("zenity");
+    let answer = folder.path().join("answer");
+    let asked = folder.path().join("asked");
+    let script = format!(
+        "#!/bin/sh\necho \"$@\" >> {}\nexec cat {}\n",
+        asked.display(),
+        answer.display()
+    );
+    fs::write(&dialog, script).unwrap();
+    fs::set_permissions(&dialog, fs::Permissions::from_mode(0o755)).unwrap();
+    let desktop = open(folder.path());
+    let plain = desktop.save();
+
+    // A cancelled dialog saves nothing.
+    desktop.press(&["ctrl+s"]);
+    eventually("the dialog is opened", || {
+        let words = fs::read_to_string(&asked).ok()?;
+        assert!(
+            words.contains("--save") && words.contains("scene.png"),
+            "{words}"
+        );
+        Some(())
+    });
+    // The dialog ends shortly after it was opened.
+    thread::sleep(Duration::from_millis(300));
+    let save_to = |name: &str| {
+        let path = desktop.folder().join(name);
+        fs::write(&answer, path.to_str().unwrap()).unwrap();
+        desktop.press(&["S"]);
+        path
+    };
+    let until_written =
+        |path: &Path| eventually("the file is written", || path.exists().then_some(()));
+
+    let picture = save_to("chosen.png");
+    until_written(&picture);
+    assert_eq!(image::open(&picture).unwrap().to_rgb8(), plain);
+
+    let film = save_to("chosen.exr");
+    until_written(&film);
+    let layers = aovs_of(&film).unwrap();
+    for layer in [
+        Aov::Albedo,
+        Aov::Normal,
+        Aov::Depth,
+        Aov::Samples,
+        Aov::Denoised,
+    ] {
+        assert!(layers.contains(&layer), "{layers:?}");
+    }
+    let mut command = raysieve(desktop.folder());
+    let rendered = command
+        .args(["scene.ron", "-o", "rendered.exr"])
+        .output()
+        .unwrap();
+    assert!(rendered.status.success());
+    let hash = |path: &Path| PartHeader::read(path).unwrap().stats.film_hash;
+    assert_eq!(hash(&film), hash(&desktop.folder().join("rendered.exr")));
+
+    desktop.press(&["Right"]);
+    let scene = save_to("chosen.ron");
+    until_written(&scene);
+    let text = fs::read_to_string(&scene).unwrap();
+    assert_ne!(text, SCENE);
+    assert!(
+        text.contains("\"white\": Diffuse(albedo: (0.7, 0.7, 0.7)),"),
+        "{text}"
+    );
+    assert_eq!(desktop.scene(), SCENE, "the scene itself is not changed");
+
+    let other = save_to("chosen.jpg");
+    thread::sleep(Duration::from_millis(500));
+    assert!(!other.exists());
+    let names = ["chosen.exr", "chosen.png", "chosen.ron", "scene-001.png"];
+    let mut found: Vec<_> = fs::read_dir(desktop.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("chosen") || name.starts_with("scene-"))
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+}
+
+fn without_a_dialog_the_picture_is_saved_next_to_the_scene() {
+    let folder = tempfile::tempdir().unwrap();
+    let has_zenity = Path::new("/usr/bin/zenity").exists();
+    if has_zenity {
+        return;
+    }
+    let desktop = open(folder.path());
+    desktop.press(&["ctrl+s"]);
+    let path = desktop.folder().join("scene-001.png");
+    eventually("the picture is saved", || {
+        Some(image::open(&path).ok()?.to_rgb8())
+    });
+}
