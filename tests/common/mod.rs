@@ -98,7 +98,9 @@ pub(crate) fn garden() -> Scene {
         .zip(&every_field.material_names)
     {
         let same_type = |other: &Surface| discriminant(other) == discriminant(&surface);
-        if garden.materials.iter().any(same_type) {
+        // A blend refers to other materials by index.
+        let is_blend = matches!(surface, Surface::Blend { .. });
+        if is_blend || garden.materials.iter().any(same_type) {
             continue;
         }
         let spheres = Arc::make_mut(&mut garden.spheres);

@@ -30,7 +30,7 @@ fn room(materials: &str) -> Scene {
 }
 
 const ONE: &str = "RoughConductor(preset: \"gold\", alpha: 0.3, alpha_v: 0.1)";
-const OTHER: &str = "Principled(base_color: (0.2, 0.5, 0.8), clearcoat: 0.6, roughness: 0.4)";
+const OTHER: &str = "Principled(base_color: (0.2, 0.5, 0.8), clearcoat: 0.6, anisotropy: 0.3)";
 
 /// The choice has random numbers of its own, so that nothing else changes.
 #[test]
@@ -67,7 +67,9 @@ fn a_blend_reflects_the_mean_of_its_materials_and_emits_its_own_light() {
                     "pair": Blend(first: "red", second: "blue", weight: 0.25),
                     "m": {m},
                 }},
-                objects: [Sphere(center: (0, 0, 0), radius: 1, material: "m")],
+                objects: [
+                    Quad(corner: (-1, -1, 0), edge_u: (2, 0, 0), edge_v: (0, 2, 0), material: "m"),
+                ],
             )"#
         )))
     };
@@ -83,6 +85,23 @@ fn a_blend_reflects_the_mean_of_its_materials_and_emits_its_own_light() {
         pair.lerp(DVec3::splat(0.5), 0.4),
         "a blend in a blend",
     );
+}
+
+/// A black mirror takes away its part of the light, also of light that other surfaces reflect.
+#[test]
+fn a_blend_with_a_black_mirror_is_a_darker_material() {
+    let seen = |m: &str| {
+        let materials = format!(
+            r#""black": Mirror(reflectance: (0, 0, 0)), "white": Diffuse(albedo: (1, 1, 1)), "m": {m},"#
+        );
+        measure(&Scene {
+            spp: 64,
+            ..room(&materials)
+        })
+    };
+    let diffuse = seen("Diffuse(albedo: (0.4, 0.4, 0.4))");
+    let blend = seen(r#"Blend(first: "black", second: "white", weight: 0.4)"#);
+    expect(&blend, diffuse.mean, "a black mirror");
 }
 
 /// The window shows blends of materials whose emission was edited, and materials of a scene are public.

@@ -200,16 +200,17 @@ fn materials() -> Vec<(String, Surface)> {
             }
         }
     }
-    for masking in [Masking::Separable, Masking::HeightCorrelated] {
-        for (alpha, alpha_v) in [(0.15, 0.5), (0.9, 0.3)] {
-            let roughness = Roughness {
-                alpha_v: Some(alpha_v),
-                ..rough(alpha, masking, false)
-            };
-            let of = format!("alphas {alpha} and {alpha_v}, {masking:?}");
-            materials.push((format!("gold, {of}"), metal(gold(), roughness)));
-            materials.push((format!("glass, {of}"), glass(1.5, roughness)));
-        }
+    for (alpha, alpha_v, masking) in [
+        (0.15, 0.5, Masking::Separable),
+        (0.9, 0.3, Masking::HeightCorrelated),
+    ] {
+        let roughness = Roughness {
+            alpha_v: Some(alpha_v),
+            ..rough(alpha, masking, false)
+        };
+        let of = format!("alphas {alpha} and {alpha_v}, {masking:?}");
+        materials.push((format!("gold, {of}"), metal(gold(), roughness)));
+        materials.push((format!("glass, {of}"), glass(1.5, roughness)));
     }
     let roughness = rough(0.3, Masking::HeightCorrelated, true);
     let color = Metal::Color(Vec3::new(0.9, 0.5, 0.2));
