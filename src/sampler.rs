@@ -27,12 +27,15 @@ pub const PAIR_BSDF: u32 = 2;
 pub const PAIR_CHOICE: u32 = 3;
 /// Pair of dimensions (of bounce 0) that chooses the sample's position on the lens; beyond the pairs of all bounces.
 pub const PAIR_LENS: u32 = 1 << 16;
+/// Pair of dimensions, in each bounce, whose first chooses a material of a blend; beyond the pairs of all bounces.
+pub const PAIR_BLEND: u32 = 1 << 17;
 /// Number of pairs of dimensions that each bounce uses.
 pub const PAIRS_PER_BOUNCE: u32 = 3;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     PAIR_FILM,
     PAIR_LENS,
+    PAIR_BLEND,
     PAIR_LIGHT,
     PAIR_BSDF,
     PAIR_CHOICE,

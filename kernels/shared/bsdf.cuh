@@ -15,6 +15,10 @@ inline Bsdf bsdf_of(const f32 *tables, const Material &material, f32 cos_eye, f3
     bsdf.flags = material.flags;
     bsdf.table = material.table;
     bsdf.mirrors = material.mirrors;
+    if (has_anisotropic_facets(bsdf)) {
+        bsdf.alpha_along = material.alpha;
+        bsdf.alpha = material.alpha_across;
+    }
     bool compensated = (bsdf.flags & COMPENSATED) != 0;
     if (HAS(ROUGH_CONDUCTOR) && bsdf.kind == ROUGH_CONDUCTOR && compensated) compensate_conductor(tables, bsdf, cos_eye);
     if (HAS(ROUGH_DIELECTRIC) && bsdf.kind == ROUGH_DIELECTRIC && compensated) {

@@ -2,6 +2,7 @@
 // src/shading/conductor.rs.
 #include "bsdf_types.cuh"
 #include "energy.cuh"
+#include "facets.cuh"
 #include "material.cuh"
 #include "microfacet.cuh"
 
@@ -26,8 +27,8 @@ inline BsdfValue metal_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light <= 0.0f) return no_value();
     Vec3 half = normalize(to_eye + to_light);
-    f32 seen = 0.25f * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
-    f32 lit = shadowing(cos_eye, cos_light, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
+    f32 seen = 0.25f * facet_density(bsdf, normal, to_eye, half, cos_eye);
+    f32 lit = facet_shadowing(bsdf, normal, to_eye, to_light, cos_light);
     Vec3 once = metal_reflectance(bsdf, dot(to_eye, half)) * (seen * lit);
     if (bsdf.lost_ratio <= 0.0f) return {once, 1.0f, seen};
     f32 spread = cos_light * INV_PI;

@@ -2,6 +2,7 @@
 // src/shading/dielectric.rs.
 #include "bsdf_types.cuh"
 #include "energy.cuh"
+#include "facets.cuh"
 #include "material.cuh"
 #include "microfacet.cuh"
 #include "thin_film.cuh"
@@ -91,12 +92,12 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
     f32 passed = 1.0f;
     if (eye_half > 0.0f && (light_half < 0.0f) == bends) {
         f32 reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
-        f32 facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        f32 facets = facet_density(bsdf, normal, to_eye, half, cos_eye);
         f32 part = reflects ? reflected : 1.0f - reflected;
         if (inside_coat) passed = share(part_below_coat(tables, bsdf, normal, half, to_eye, to_light, reflected), part);
         seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
     }
-    f32 lit = shadowing(cos_eye, depth, bsdf.alpha, (bsdf.flags & CORRELATED) != 0);
+    f32 lit = facet_shadowing(bsdf, normal, to_eye, to_light, depth);
     f32 once = seen * lit;
     if (inside_coat) once *= passed;
     if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * once, seen};
@@ -117,7 +118,7 @@ inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye,
         f32 side = choice < bsdf.lost * bsdf.transmitted_share ? -1.0f : 1.0f;
         return {sample_cosine(normal * side, u, v).direction, side};
     }
-    Vec3 facet = sample_visible_normal(normal, to_eye, bsdf.alpha, u, v);
+    Vec3 facet = sample_facet(bsdf, normal, to_eye, u, v);
     f32 cos_in = dot(facet, to_eye);
     Vec3 mirrored = reflect(-to_eye, facet);
     if (bsdf.kind != ROUGH_CONDUCTOR) {

@@ -155,7 +155,7 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
     if (reflects) {
         Vec3 half_here = in_frame(normal, bsdf.tangent, half);
         f32 seen = 0.25f * anisotropic_density(eye, half_here, bsdf.alpha_along, bsdf.alpha);
-        f32 lit = anisotropic_shadowing(eye, light, bsdf.alpha_along, bsdf.alpha);
+        f32 lit = anisotropic_shadowing(eye, light, bsdf.alpha_along, bsdf.alpha, true);
         color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
         evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +

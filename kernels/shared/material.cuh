@@ -35,6 +35,10 @@ struct alignas(16) Material {
     f32 diffuse_transmission;
     u32 sheen_table;
     u32 anisotropic_table;
+    f32 alpha_across;
+    f32 weight;
+    u32 first;
+    u32 second;
     u32 padding[2];
 };
 
@@ -99,6 +103,16 @@ inline ChosenChannel choose_channel(const Material &material, Vec3 throughput, f
     if (red == 1 && chosen == 0) return {{throughput.x * scale, 0.0f, 0.0f}, dispersed_ior(material, 0), rest};
     if (green == 1 && chosen == red) return {{0.0f, throughput.y * scale, 0.0f}, dispersed_ior(material, 1), rest};
     return {{0.0f, 0.0f, throughput.z * scale}, dispersed_ior(material, 2), rest};
+}
+
+struct ChosenMaterial {
+    u32 index;
+    f32 choice;
+};
+
+inline ChosenMaterial choose_material(const Material &blend, f32 choice) {
+    if (choice < blend.weight) return {blend.second, choice / blend.weight};
+    return {blend.first, (choice - blend.weight) / (1.0f - blend.weight)};
 }
 
 inline f32 power_heuristic(f32 drawn, f32 other) {

@@ -6,7 +6,7 @@
 struct alignas(16) MaterialTextures {
     Vec3 emission;
     f32 normal_scale;
-    u32 textures[20];
+    u32 textures[24];
     u32 used;
     f32 opacity;
     f32 cutoff;
@@ -54,6 +54,10 @@ inline Vec3 bent_normal(const Surface &surface, Vec3 normal, Vec3 value, f32 nor
     return normalize(surface.tangent * right + upwards * up + normal * away);
 }
 
+inline f32 roughness_factor(const Material &material, f32 part) {
+    return (material.flags & LINEAR_ROUGHNESS) != 0 ? part : part * part;
+}
+
 inline void apply_extended_map(Material &material, u32 place, const Texel &value, f32 part) {
     switch (place) {
     case MAP_SHEEN_COLOR: material.sheen = scale_color(material.sheen, value.rgb); break;
@@ -75,6 +79,8 @@ inline void apply_extended_map(Material &material, u32 place, const Texel &value
         break;
     }
     case MAP_DIFFUSE_TRANSMISSION: material.diffuse_transmission = material.diffuse_transmission * part; break;
+    case MAP_ROUGHNESS_ACROSS: material.alpha_across = max_f32(material.alpha_across * part, MIN_ALPHA); break;
+    case MAP_WEIGHT: material.weight = material.weight * part; break;
     default: material.diffuse_transmission_color = scale_color(material.diffuse_transmission_color, value.rgb);
     }
 }
@@ -98,7 +104,7 @@ inline Material material_at(const TextureAtlas &atlas, const Material &material,
                 surface.coat = bent_normal(surface, surface.coat, value.rgb, maps.coat_normal_scale);
             }
             break;
-        case MAP_ROUGHNESS: here.alpha = max_f32(here.alpha * (part * part), MIN_ALPHA); break;
+        case MAP_ROUGHNESS: here.alpha = max_f32(here.alpha * roughness_factor(here, part), MIN_ALPHA); break;
         case MAP_METALLIC: here.metallic = here.metallic * part; break;
         case MAP_TRANSMISSION: here.transmission = here.transmission * part; break;
         case MAP_CLEARCOAT: here.clearcoat = here.clearcoat * part; break;

@@ -51,9 +51,10 @@ inline f32 anisotropic_density(Vec3 eye, Vec3 half, f32 alpha_x, f32 alpha_y) {
     return 2.0f * INV_PI / (area * (eye.z + anisotropic_root(eye, alpha_x, alpha_y)));
 }
 
-inline f32 anisotropic_shadowing(Vec3 eye, Vec3 light, f32 alpha_x, f32 alpha_y) {
-    f32 root_eye = anisotropic_root(eye, alpha_x, alpha_y);
+inline f32 anisotropic_shadowing(Vec3 eye, Vec3 light, f32 alpha_x, f32 alpha_y, bool correlated) {
     f32 root_light = anisotropic_root(light, alpha_x, alpha_y);
+    if (!correlated) return 2.0f * light.z / (light.z + root_light);
+    f32 root_eye = anisotropic_root(eye, alpha_x, alpha_y);
     return light.z * (eye.z + root_eye) / (eye.z * root_light + light.z * root_eye);
 }
 

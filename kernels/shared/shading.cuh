@@ -142,6 +142,32 @@ inline bool survives_roulette(u32 bounce, f32 choice, Throughput &throughput) {
     return choice < chance;
 }
 
+// A loop keeps a single inlined lookup of textures.
+inline Material material_here(const RenderScene &scene, const Vertex &vertex, Surface &surface) {
+    u32 index = surface.material, sides = 0;
+    Vec3 emission = {0.0f, 0.0f, 0.0f};
+    f32 choice = 0.0f;
+#pragma unroll 1
+    for (u32 level = 0;; level++) {
+        const Material &table = scene.materials[index];
+        Material material = table;
+        if (INSTANCED && table.maps != 0) material = material_at(scene.texture_atlas, table, surface);
+        bool is_blend = HAS(EXTENDED) && (material.flags & BLEND) != 0;
+        if (HAS(EXTENDED) && level > 0) {
+            material.emission = emission;
+            material.flags = (material.flags & ~TWO_SIDED_EMISSION) | sides;
+        } else if (is_blend) {
+            emission = material.emission;
+            sides = material.flags & TWO_SIDED_EMISSION;
+            choice = pair(vertex.numbers, vertex.bounce, PAIR_BLEND).x;
+        }
+        if (!is_blend || level == MAX_BLENDS) return material;
+        ChosenMaterial chosen = choose_material(material, choice);
+        index = chosen.index;
+        choice = chosen.choice;
+    }
+}
+
 inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, Vertex &vertex) {
     Primitive primitive = scene.primitives[hit.primitive];
     Surface surface;
@@ -151,9 +177,7 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     } else {
         surface = surface_at(primitive, vertex.ray, hit);
     }
-    const Material &table = scene.materials[surface.material];
-    Material material = table;
-    if (INSTANCED && table.maps != 0) material = material_at(scene.texture_atlas, table, surface);
+    Material material = material_here(scene, vertex, surface);
     f32 cosine = -dot(vertex.ray.direction, surface.normal);
     bool front = cosine > 0.0f;
     if (max_component(material.emission) > 0.0f) {
@@ -182,7 +206,8 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
     Pair choice = pair(vertex.numbers, vertex.bounce, PAIR_CHOICE);
     Vec3 tangent = {0.0f, 0.0f, 0.0f};
     f32 along2 = 0.0f;
-    if (HAS(EXTENDED) && material.kind == EXTENDED) {
+    bool anisotropic = (KINDS & ANISOTROPIC) != 0 && (material.flags & ANISOTROPIC_FACETS) != 0;
+    if ((HAS(EXTENDED) && material.kind == EXTENDED) || anisotropic) {
         Vec3 direction = anisotropy_direction(material, front_shading, surface.tangent, surface.handedness);
         tangent = tangent_at(direction, surface.shading);
         along2 = along_tangent(in_frame(surface.shading, tangent, -vertex.ray.direction));

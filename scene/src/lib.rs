@@ -58,10 +58,11 @@
 //! | field | meaning | default |
 //! |---|---|---|
 //! | `origin` | position of the pinhole, or of the lens centre | required |
-//! | `target` | point that appears in the centre of the image; not `origin` | required |
+//! | `target` | point at which the camera looks, in the centre of the image unless `shift` moves it; not `origin` | required |
 //! | `up` | direction that points up in the image, of any length; not parallel to the view direction | `(0, 1, 0)` |
 //! | `fov` | horizontal angle of view of a perspective camera in degrees, 0.001 to 179.999 | `fov` or `width` is required |
 //! | `width` | width in metres of the view of an orthographic camera, whose rays are parallel and start on the plane through `origin` | `fov` or `width` is required |
+//! | `shift` | `(right, up)`: moves the view sideways without turning the camera, in image widths and heights, each -1e6 to 1e6; parallel edges stay parallel, as with a shift lens | `(0, 0)` |
 //! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
 //! | `filter` | pixel reconstruction filter, see below | `Box(radius: 0.5)` |
 //!
@@ -287,7 +288,7 @@
 //! | | Mitsuba | pbrt |
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
-//! | films | size, a crop in the centre; filters `box` and `gaussian` | the same; exposure by `iso` and `exposuretime` |
+//! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
 //! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
@@ -298,10 +299,13 @@
 //!   emissions as they are. As in pbrt, the spectrum of a pbrt light has luminance 1 before its `scale`.
 //! - A camera that mirrors its image is supported: then the whole scene is mirrored. So pbrt's left-handed coordinates
 //!   need no conversion.
-//! - Disks, cylinders, curved patches, and stretched or textured spheres become meshes of 128 edges per circle.
+//! - Disks, cylinders, curved patches, and stretched, textured or anisotropic spheres become meshes of 128 edges per circle.
+//!   They deviate from the circle by 0.03 % of its radius.
 //! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16 straight
 //!   pieces.
-//! - A texture of a roughness is replaced by its mean, except for `principled`. Beckmann's distribution becomes GGX.
+//! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and that
+//!   of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
+//! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
 //! - Participating media, scattering in hair, curves of Mitsuba, subsurface scattering, polarisation and motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
 //! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.

@@ -14,10 +14,14 @@ pub const SAMPLE_LIMIT: f32 = 16_777_216.0;
 pub const MAX_VISIBLE_RADIANCE: f32 = 16_384.0;
 /// Smallest GGX `alpha` of a rough material. A smaller one would look like a smooth surface.
 pub const MIN_ALPHA: f32 = 0.001;
+/// Largest number of blends that contain one another. A blend of two materials that are not blends counts as 1.
+pub const MAX_BLENDS: u32 = 8;
 /// Largest thickness of a thin film in nanometres. Thicker films have no visible interference.
 pub const MAX_FILM_THICKNESS: f32 = 1e5;
 /// Largest strength of dispersion. The Abbe number is 20 divided by it, and real materials have at least 9.
 pub const MAX_DISPERSION: f32 = 100.0;
+/// Largest magnitude of the shift of a camera, in widths and heights of its image.
+pub(crate) const MAX_SHIFT: f64 = 1e6;
 /// Largest number of emissive triangles of all instances that can be sampled as lights: 2²⁰. A triangle of a mesh
 /// counts once per instance. Each takes about 300 bytes.
 pub const MAX_INSTANCED_LIGHTS: u64 = 1 << 20;

@@ -268,6 +268,7 @@ fn the_cornell_box_has_the_numbers_of_its_model() {
         projection: Projection::Perspective {
             fov_degrees: 39.3077,
         },
+        shift: [0.0; 2],
         lens: None,
         filter: PixelFilter::default(),
     };

@@ -11,7 +11,7 @@ use glam::{DVec3, Vec3};
 
 use crate::{
     camera::filter::{FILTER_STEPS, table},
-    math::{normalize, square_to_disk},
+    math::{cross, normalize, square_to_disk},
     scene::{self, Projection},
 };
 
@@ -22,7 +22,8 @@ shared! {
         pub origin: Vec3,
         /// Width of the film in pixels.
         pub width: f32,
-        /// Viewing direction, of length 1, world space.
+        /// Vector from the camera to the film's centre at distance 1, world space. Without a shift of the lens it is the
+        /// viewing direction, of length 1.
         pub forward: Vec3,
         /// Height of the film in pixels.
         pub height: f32,
@@ -150,7 +151,7 @@ pub fn camera_ray(camera: &Camera, x: f32, y: f32, u: f32, v: f32) -> (Vec3, Vec
 
 impl Camera {
     /// Builds the camera of a scene for a film of this size in pixels. The field of view, or the orthographic width, is
-    /// the horizontal one.
+    /// the horizontal one that the film has without a shift.
     pub fn new(camera: &scene::Camera, width: u32, height: u32) -> Camera {
         let origin = camera.origin.as_dvec3();
         let forward = (camera.target.as_dvec3() - origin).normalize();
@@ -164,14 +165,23 @@ impl Camera {
             Projection::Orthographic { width } => f64::from(width) / 2.0,
         };
         let half_height = half_width * f64::from(height) / f64::from(width);
+        let [shift_right, shift_up] = camera.shift.map(|part| 2.0 * f64::from(part));
+        let shift = right * (shift_right * half_width) + up * (shift_up * half_height);
+        let is_parallel = matches!(camera.projection, Projection::Orthographic { .. });
+        // Without a shift nothing is added, which would turn components of -0 into 0.
+        let (film_origin, to_film) = match camera.shift == [0.0; 2] {
+            true => (origin, forward),
+            false if is_parallel => (origin + shift, forward),
+            false => (origin, forward + shift),
+        };
         let pinhole = Camera {
-            origin: camera.origin,
+            origin: film_origin.as_vec3(),
             width: width as f32,
-            forward: forward.as_vec3(),
+            forward: to_film.as_vec3(),
             height: height as f32,
             right: (right * half_width).as_vec3(),
             up: (up * half_height).as_vec3(),
-            parallel: matches!(camera.projection, Projection::Orthographic { .. }).into(),
+            parallel: is_parallel.into(),
             ..Camera::default()
         };
         let camera_with_lens = match &camera.lens {
@@ -214,6 +224,11 @@ impl Camera {
             turn: [libm::cos(turn) as f32, libm::sin(turn) as f32],
             ..self
         }
+    }
+
+    /// Returns the viewing direction, of length 1: perpendicular to the film, whatever the shift of the lens.
+    pub fn viewing_direction(&self) -> Vec3 {
+        normalize(cross(self.up, self.right))
     }
 
     /// Returns width and height of the film in pixels.

@@ -29,8 +29,9 @@ use crate::{
     shading::{
         energy,
         material::{
-            ABSORBING, COAT_NORMALS, COATED_GLASS, EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT,
-            Material, OTHER_LIGHTS, SECOND_UV, THIN,
+            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, COAT_NORMALS, COATED_GLASS,
+            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
+            SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MAP_OPACITY, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -150,8 +151,13 @@ impl RenderScene {
     /// Builds the material and light tables of a scene whose BVHs exist already.
     ///
     /// # Errors
-    /// The textures exceed the address range or the memory.
+    /// The textures exceed the address range or the memory, or a blend is invalid (see [`Scene::check_blends`]).
     pub fn with_trees(trees: Arc<SceneBvhs>, scene: &Scene) -> Result<RenderScene, Error> {
+        let invalid = |problem: String| Error::File {
+            file: scene.path.display().to_string(),
+            problem,
+        };
+        scene.check_blends().map_err(invalid)?;
         let mut materials: Vec<Material> = scene.materials.iter().map(Material::from).collect();
         let kinds = materials
             .iter()
@@ -171,12 +177,14 @@ impl RenderScene {
         } else {
             kinds
         };
+        let is_anisotropic = |material: &Material| material.flags & ANISOTROPIC_FACETS != 0;
+        let kinds = if materials.iter().any(is_anisotropic) {
+            kinds | ANISOTROPIC
+        } else {
+            kinds
+        };
         let energy = energy::tables(&mut materials);
-        let texture_buffers =
-            TextureBuffers::new(scene, &mut materials).map_err(|problem| Error::File {
-                file: scene.path.display().to_string(),
-                problem,
-            })?;
+        let texture_buffers = TextureBuffers::new(scene, &mut materials).map_err(invalid)?;
         let coated = |maps: &MaterialTextures| maps.used & (1 << MAP_COAT_NORMAL) != 0;
         let kinds = if texture_buffers.maps.iter().any(coated) {
             kinds | COAT_NORMALS
@@ -367,7 +375,8 @@ impl RenderScene {
         }
     }
 
-    /// Returns the surface at a hit and its material there, textures applied. `instance` is an index or `NO_INSTANCE`.
+    /// Returns the surface at a hit and its material there, textures applied. The color of a blend is the mean of those
+    /// of its materials, by their weights. `instance` is an index or `NO_INSTANCE`.
     pub(crate) fn surface_and_material(
         &self,
         ray: &Ray,
@@ -382,10 +391,35 @@ impl RenderScene {
             }
             None => surface_at(primitive, ray, hit),
         };
-        let mut material = self.materials[surface.material as usize];
-        if material.maps != 0 {
-            material = material_at(&self.texture_atlas(), &material, &mut surface);
+        let mut material = self.material_of(surface.material, &mut surface);
+        if material.flags & BLEND != 0 {
+            material.color = self.blended_color(&material, surface, MAX_BLENDS);
         }
         (surface, material)
+    }
+
+    /// Returns the material with this index at a point of a surface, textures applied. Its normal map bends the shading
+    /// normals of the surface.
+    fn material_of(&self, index: u32, surface: &mut Surface) -> Material {
+        let material = self.materials[index as usize];
+        match material.maps {
+            0 => material,
+            _ => material_at(&self.texture_atlas(), &material, surface),
+        }
+    }
+
+    /// Returns the mean color of the materials of a blend at a point of a surface. Blends are followed to a depth of
+    /// `levels`, 1 or more.
+    fn blended_color(&self, blend: &Material, surface: Surface, levels: u32) -> Vec3 {
+        let color = |index: u32| {
+            let mut surface = surface;
+            let material = self.material_of(index, &mut surface);
+            match material.flags & BLEND {
+                0 => material.color,
+                _ if levels <= 1 => Vec3::ZERO,
+                _ => self.blended_color(&material, surface, levels - 1),
+            }
+        };
+        color(blend.first).lerp(color(blend.second), blend.weight)
     }
 }

@@ -14,8 +14,8 @@ use crate::{
             MAP_ANISOTROPY, MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR,
             MAP_DIFFUSE_TRANSMISSION, MAP_DIFFUSE_TRANSMISSION_COLOR, MAP_EMISSION, MAP_FILM,
             MAP_FILM_THICKNESS, MAP_METALLIC, MAP_NORMAL, MAP_OPACITY, MAP_ROUGHNESS,
-            MAP_SHEEN_COLOR, MAP_SHEEN_ROUGHNESS, MAP_SPECULAR, MAP_SPECULAR_COLOR,
-            MAP_TRANSMISSION, MaterialTextures,
+            MAP_ROUGHNESS_ACROSS, MAP_SHEEN_COLOR, MAP_SHEEN_ROUGHNESS, MAP_SPECULAR,
+            MAP_SPECULAR_COLOR, MAP_TRANSMISSION, MAP_WEIGHT, MaterialTextures,
         },
         texture::{
             BILINEAR, CLAMP, FLOAT, LINEAR_8, LINEAR_16, MIRRORED_REPEAT, NEAREST, REPEAT, SRGB_8,
@@ -112,6 +112,8 @@ fn map_index(parameter: Parameter) -> u32 {
         Parameter::IridescenceThickness => MAP_FILM_THICKNESS,
         Parameter::DiffuseTransmission => MAP_DIFFUSE_TRANSMISSION,
         Parameter::DiffuseTransmissionColor => MAP_DIFFUSE_TRANSMISSION_COLOR,
+        Parameter::RoughnessV => MAP_ROUGHNESS_ACROSS,
+        Parameter::BlendWeight => MAP_WEIGHT,
     }
 }
 

@@ -293,7 +293,7 @@ pub(crate) fn first_hit(
     } else {
         1.0
     };
-    let along = dot(ray.direction, camera.forward);
+    let along = dot(ray.direction, camera.viewing_direction());
     Some(FirstHit {
         albedo: material.color,
         normal: surface.shading * facing,

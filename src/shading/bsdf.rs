@@ -1,5 +1,5 @@
 //! BSDFs: evaluation, pdf and sampling of a material at a hit. Twin: `kernels/shared/bsdf.cuh`. Imports `bsdf_types`,
-//! `conductor`, `dielectric`, `extended`, `layered`, `material`, `math`, `specular`.
+//! `conductor`, `dielectric`, `extended`, `facets`, `layered`, `material`, `math`, `specular`.
 //!
 //! Directions are in world space, have length 1 and point away from the surface: `to_eye` to the previous path vertex,
 //! `to_light` to the next one. `normal` is the shading normal on the eye's side. Energy that single scattering on rough
@@ -12,6 +12,8 @@ pub mod conductor;
 pub mod dielectric;
 #[path = "extended.rs"]
 pub mod extended;
+#[path = "facets.rs"]
+pub mod facets;
 #[path = "layered.rs"]
 pub mod layered;
 #[path = "sheen.rs"]
@@ -26,6 +28,7 @@ use self::{
     conductor::{compensate_conductor, metal_value},
     dielectric::{compensate_dielectric, glass_value, sample_rough},
     extended::{extended_value, resolve_extended, sample_extended},
+    facets::has_anisotropic_facets,
     layered::{layered_value, resolve_layers, sample_layers},
 };
 pub use crate::shading::bsdf_types::{Bsdf, BsdfSample, BsdfValue, NO_VALUE};
@@ -51,6 +54,10 @@ pub fn bsdf_of(
     front: bool,
 ) -> Bsdf {
     let mut bsdf = unresolved_bsdf(material, front);
+    if has_anisotropic_facets(&bsdf) {
+        bsdf.alpha_along = material.alpha;
+        bsdf.alpha = material.alpha_across;
+    }
     if bsdf.kind == ROUGH_CONDUCTOR && bsdf.flags & COMPENSATED != 0 {
         compensate_conductor(tables, &mut bsdf, cos_eye);
     }

@@ -16,7 +16,7 @@ pub struct Bsdf {
     pub k: Vec3,
     /// Relative refractive index: that on the eye's side over that behind the surface.
     pub eta: f32,
-    /// GGX roughness `alpha`.
+    /// GGX roughness `alpha`; of anisotropic facets, that across `tangent`.
     pub alpha: f32,
     /// Sum of the flags of `Material::flags`.
     pub flags: u32,
@@ -70,10 +70,11 @@ pub struct Bsdf {
     pub facets_cumulative: f32,
     /// Cumulative probability of sampling the coat, the facets or the cosine lobe; glass takes the rest.
     pub diffuse_cumulative: f32,
-    /// Tangent along the anisotropy direction of an extended material, of length 1 and perpendicular to the shading
+    /// Tangent along the anisotropy direction of an extended or anisotropic material, of length 1 and perpendicular to the shading
     /// normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
     pub tangent: Vec3,
-    /// GGX roughness of an extended material's facets along `tangent`; across it the roughness is `alpha`.
+    /// GGX roughness of anisotropic facets, and of those of an extended material, along `tangent`; across it the
+    /// roughness is `alpha`.
     pub alpha_along: f32,
     /// Offset of the energy table of anisotropic facets, in floats.
     pub anisotropic_table: u32,

@@ -1,5 +1,5 @@
 //! Conductors: Fresnel reflectance, and evaluation of rough conductors with compensation of multiple scattering. Twin:
-//! `kernels/shared/conductor.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`.
+//! `kernels/shared/conductor.cuh`. Imports `bsdf_types`, `energy`, `facets`, `material`, `math`, `microfacet`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Rough conductors are sampled by
 //! [`sample_rough`](crate::shading::bsdf::dielectric::sample_rough).
@@ -9,10 +9,11 @@ use glam::Vec3;
 use crate::{
     math::{INV_PI, dot, normalize},
     shading::{
+        bsdf::facets::{facet_density, facet_shadowing},
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{LOST, directional, hemispherical},
-        material::{CORRELATED, SCHLICK},
-        microfacet::{fresnel_conductor, schlick, shadowing, visible_normal_density},
+        material::SCHLICK,
+        microfacet::{fresnel_conductor, schlick},
     },
 };
 
@@ -66,8 +67,8 @@ pub fn metal_value(
         return NO_VALUE;
     }
     let half = normalize(to_eye + to_light);
-    let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
-    let lit = shadowing(cos_eye, cos_light, bsdf.alpha, bsdf.flags & CORRELATED != 0);
+    let seen = 0.25 * facet_density(bsdf, normal, to_eye, half, cos_eye);
+    let lit = facet_shadowing(bsdf, normal, to_eye, to_light, cos_light);
     let once = metal_reflectance(bsdf, dot(to_eye, half)) * (seen * lit);
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {

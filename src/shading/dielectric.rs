@@ -1,6 +1,6 @@
 //! Rough glass: evaluation with compensation of multiple scattering, and sampling of GGX facets. Twin:
-//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `material`, `math`, `microfacet`,
-//! `thin_film`.
+//! `kernels/shared/dielectric.cuh`. Imports `bsdf_types`, `energy`, `facets`, `material`, `math`,
+//! `microfacet`, `thin_film`.
 //!
 //! Directions are those of [`bsdf`](crate::shading::bsdf). Light passes through thin glass without refraction.
 
@@ -9,10 +9,11 @@ use glam::Vec3;
 use crate::{
     math::{INV_PI, dot, max_f32, min_f32},
     shading::{
+        bsdf::facets::{facet_density, facet_shadowing, sample_facet},
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
         energy::{GRAZING, LOST, THROUGH_FRONT, directional, hemispherical},
-        material::{CORRELATED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
-        microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
+        material::{ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
+        microfacet::schlick,
         thin_film::film_reflectance,
     },
 };
@@ -171,7 +172,7 @@ pub fn glass_value(
     let mut passed = 1.0;
     if eye_half > 0.0 && (light_half < 0.0) == bends {
         let reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
-        let facets = visible_normal_density(normal, half, cos_eye, bsdf.alpha);
+        let facets = facet_density(bsdf, normal, to_eye, half, cos_eye);
         let part = if reflects { reflected } else { 1.0 - reflected };
         if inside_coat {
             let ways = (to_eye, to_light);
@@ -186,7 +187,7 @@ pub fn glass_value(
             0.25 * facets * part
         };
     }
-    let lit = shadowing(cos_eye, depth, bsdf.alpha, bsdf.flags & CORRELATED != 0);
+    let lit = facet_shadowing(bsdf, normal, to_eye, to_light, depth);
     let mut once = seen * lit;
     if inside_coat {
         once *= passed;
@@ -240,7 +241,7 @@ pub fn sample_rough(
         let (direction, _) = sample_cosine(normal * side, u, v);
         return (direction, side);
     }
-    let facet = sample_visible_normal(normal, to_eye, bsdf.alpha, u, v);
+    let facet = sample_facet(bsdf, normal, to_eye, u, v);
     let cos_in = dot(facet, to_eye);
     let mirrored = reflect(-to_eye, facet);
     if bsdf.kind != ROUGH_CONDUCTOR {

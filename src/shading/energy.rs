@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use crate::{
     math::{max_f32, min_f32},
     shading::material::{
-        COMPENSATED, CORRELATED, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR, ROUGH_DIELECTRIC,
-        THIN,
+        BLEND, COMPENSATED, CORRELATED, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR,
+        ROUGH_DIELECTRIC, THIN,
     },
 };
 
@@ -254,7 +254,8 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
     let correlated = material.flags & CORRELATED != 0;
     let compensated = material.flags & COMPENSATED != 0;
     let metal = material.kind == ROUGH_CONDUCTOR && compensated;
-    let layered = material.kind == LAYERED || material.kind == EXTENDED;
+    let layered =
+        (material.kind == LAYERED || material.kind == EXTENDED) && material.flags & BLEND == 0;
     let glass = material.kind == ROUGH_DIELECTRIC && compensated
         || layered && material.transmission > 0.0 && material.flags & THIN == 0;
     let ior = if rounds {

@@ -278,7 +278,7 @@ pub fn extended_value(
         let half_here = in_frame(normal, bsdf.tangent, half);
         let (along, across) = (bsdf.alpha_along, bsdf.alpha);
         let seen = 0.25 * anisotropic_density(eye, half_here, along, across);
-        let lit = anisotropic_shadowing(eye, light, along, across);
+        let lit = anisotropic_shadowing(eye, light, along, across, true);
         color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
         evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen

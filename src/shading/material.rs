@@ -10,6 +10,8 @@ use crate::{
     shading::microfacet::{MIN_ALPHA, fresnel_conductor},
 };
 
+pub use crate::scene::limits::MAX_BLENDS;
+
 /// Feature bit beside the bits of material kinds: the scene has lights that are not surfaces, or a light tree.
 pub const OTHER_LIGHTS: u32 = 1 << 31;
 /// Feature bit beside the bits of material kinds: some material absorbs light in its interior.
@@ -22,6 +24,8 @@ pub const COAT_NORMALS: u32 = 1 << 28;
 pub const SECOND_UV: u32 = 1 << 27;
 /// Feature bit beside the bits of material kinds: some material is glass that refracts below a clear coat.
 pub const COATED_GLASS: u32 = 1 << 26;
+/// Feature bit beside the bits of material kinds: some conductor or glass has the flag [`ANISOTROPIC_FACETS`].
+pub const ANISOTROPIC: u32 = 1 << 25;
 /// `Material::kind`: Lambertian reflection of albedo `color`.
 pub const DIFFUSE: u32 = 0;
 /// `Material::kind`: a perfect mirror of reflectance `color`.
@@ -36,7 +40,8 @@ pub const ROUGH_CONDUCTOR: u32 = 4;
 pub const ROUGH_DIELECTRIC: u32 = 5;
 /// `Material::kind`: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary.
 pub const LAYERED: u32 = 6;
-/// `Material::kind`: a layered material with sheen, anisotropy, iridescence, diffuse transmission or dispersion.
+/// `Material::kind`: a layered material with sheen, anisotropy, iridescence, diffuse transmission or dispersion. Also
+/// that of a blend, which has the flag [`BLEND`], until one of its materials is chosen.
 pub const EXTENDED: u32 = 7;
 /// Number of material kinds.
 pub const KIND_COUNT: u32 = EXTENDED + 1;
@@ -61,7 +66,7 @@ pub const ALL_KINDS: u32 = PLAIN_KINDS
 pub const RARE_KINDS: u32 = INSTANCED_LIGHTS | COAT_NORMALS | SECOND_UV;
 /// Material kinds and features that would slow down scenes with rare features. A scene with any of them uses the
 /// variant with everything.
-pub const EXTENDED_KINDS: u32 = 1 << EXTENDED | COATED_GLASS;
+pub const EXTENDED_KINDS: u32 = 1 << EXTENDED | COATED_GLASS | ANISOTROPIC;
 
 /// Bit of `Material::flags`: masking and shadowing of GGX are height-correlated; otherwise they are separable.
 pub const CORRELATED: u32 = 1;
@@ -76,6 +81,13 @@ pub const THIN: u32 = 8;
 pub const SATURATED: u32 = 16;
 /// Bit of `Material::flags`: emits from both sides. Emission from the back is found by BSDF samples only.
 pub const TWO_SIDED_EMISSION: u32 = 32;
+/// Bit of `Material::flags`: the facets of a rough conductor or of glass have the roughness `alpha` along the tangent
+/// and `alpha_across` across it.
+pub const ANISOTROPIC_FACETS: u32 = 64;
+/// Bit of `Material::flags`: a texture of the roughness scales `alpha`. Otherwise it scales the square root of `alpha`.
+pub const LINEAR_ROUGHNESS: u32 = 128;
+/// Bit of `Material::flags`: a blend of the materials `first` and `second`, of which each path chooses one.
+pub const BLEND: u32 = 256;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -100,12 +112,17 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     COAT_NORMALS,
     SECOND_UV,
     COATED_GLASS,
+    ANISOTROPIC,
     CORRELATED,
     COMPENSATED,
     SCHLICK,
     THIN,
     SATURATED,
-    TWO_SIDED_EMISSION
+    TWO_SIDED_EMISSION,
+    ANISOTROPIC_FACETS,
+    LINEAR_ROUGHNESS,
+    BLEND,
+    MAX_BLENDS
 ];
 
 shared! {
@@ -124,7 +141,7 @@ shared! {
         /// Real part of a conductor's refractive index, per channel. For a layered material, the F0 of its dielectric
         /// boundary.
         pub eta: Vec3,
-        /// GGX roughness `alpha`, [`MIN_ALPHA`]..=1, of rough kinds.
+        /// GGX roughness `alpha`, [`MIN_ALPHA`]..=1, of rough kinds; of anisotropic ones, that along the tangent.
         pub alpha: f32,
         /// Imaginary part of a conductor's refractive index, per channel.
         pub k: Vec3,
@@ -179,6 +196,14 @@ shared! {
         pub sheen_table: u32,
         /// Offset of the energy table of anisotropic facets, in floats.
         pub anisotropic_table: u32,
+        /// GGX roughness `alpha` across the tangent, [`MIN_ALPHA`]..=1, of a material with [`ANISOTROPIC_FACETS`].
+        pub alpha_across: f32,
+        /// Probability of the second material of a blend, 0..=1.
+        pub weight: f32,
+        /// Index of the first material of a blend.
+        pub first: u32,
+        /// Index of the second material of a blend.
+        pub second: u32,
         /// Unused.
         pub padding: [u32; 2],
     }
@@ -291,6 +316,16 @@ pub fn choose_channel(material: &Material, throughput: Vec3, choice: f32) -> (Ve
     (only, dispersed_ior(material, 2), rest)
 }
 
+/// Chooses one of the two materials of a blend by a random number in [0, 1). Returns the index of that material, and a
+/// random number that is independent of the choice.
+#[inline]
+pub fn choose_material(blend: &Material, choice: f32) -> (u32, f32) {
+    if choice < blend.weight {
+        return (blend.second, choice / blend.weight);
+    }
+    (blend.first, (choice - blend.weight) / (1.0 - blend.weight))
+}
+
 /// Returns the MIS weight of a sample of pdf `drawn` that another strategy samples with pdf `other`: the power
 /// heuristic with exponent 2 (Veach 1997).
 ///
@@ -333,20 +368,22 @@ fn metal(metal: scene::Metal, kind: u32) -> Material {
     }
 }
 
-/// Sets roughness, masking and energy compensation of a material.
+/// Sets roughness, masking and energy compensation of a material. Anisotropic facets are never compensated.
 fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
     let correlated = match roughness.masking {
         scene::Masking::Separable => 0,
         scene::Masking::HeightCorrelated => CORRELATED,
     };
-    let compensated = if roughness.energy_compensation {
-        COMPENSATED
-    } else {
-        0
+    let facets = match roughness.alpha_v {
+        Some(_) => ANISOTROPIC_FACETS,
+        None if roughness.energy_compensation => COMPENSATED,
+        None => 0,
     };
     Material {
         alpha: roughness.alpha,
-        flags: smooth.flags + correlated + compensated,
+        alpha_across: roughness.alpha_v.unwrap_or(roughness.alpha),
+        anisotropy_cosine: 1.0,
+        flags: smooth.flags + correlated + facets + LINEAR_ROUGHNESS,
         ..smooth
     }
 }
@@ -501,12 +538,26 @@ impl From<&scene::Surface> for Material {
                     specular: 1.0,
                     alpha: max_f32(alpha, MIN_ALPHA),
                     clearcoat_alpha: MIN_ALPHA,
-                    flags: CORRELATED + COMPENSATED + SATURATED,
+                    flags: CORRELATED + COMPENSATED + SATURATED + LINEAR_ROUGHNESS,
                     one_sided: one_sided.into(),
                     ..plain(LAYERED, albedo)
                 }
             }
             scene::Surface::Principled(ref principled) => layered(principled),
+            scene::Surface::Blend {
+                first,
+                second,
+                weight,
+                emission,
+                both_sides,
+            } => Material {
+                emission,
+                first,
+                second,
+                weight,
+                flags: BLEND + if both_sides { TWO_SIDED_EMISSION } else { 0 },
+                ..plain(EXTENDED, Vec3::ZERO)
+            },
             scene::Surface::Emissive {
                 radiance,
                 albedo,

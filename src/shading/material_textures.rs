@@ -8,7 +8,7 @@ use crate::{
     accel::primitive::Surface,
     math::{cross, max_f32, min_f32, normalize},
     shading::{
-        material::{MIN_SHEEN_ALPHA, Material},
+        material::{LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, Material},
         microfacet::MIN_ALPHA,
         texture::{Texel, Texture, sample_texture},
     },
@@ -20,8 +20,8 @@ pub const MAP_COLOR: u32 = 0;
 pub const MAP_EMISSION: u32 = 1;
 /// Index in `MaterialTextures::textures`: the tangent-space normal map.
 pub const MAP_NORMAL: u32 = 2;
-/// Index in `MaterialTextures::textures`: the channel that scales perceptual roughness, whose square is
-/// `Material::alpha`.
+/// Index in `MaterialTextures::textures`: the channel that scales the roughness: `Material::alpha` of materials with
+/// [`LINEAR_ROUGHNESS`], the square root of `Material::alpha` of others.
 pub const MAP_ROUGHNESS: u32 = 3;
 /// Index in `MaterialTextures::textures`: the channel that scales `Material::metallic`.
 pub const MAP_METALLIC: u32 = 4;
@@ -58,6 +58,10 @@ pub const MAP_FILM_THICKNESS: u32 = 16;
 pub const MAP_DIFFUSE_TRANSMISSION: u32 = 17;
 /// Index in `MaterialTextures::textures`: the texture that scales `Material::diffuse_transmission_color`.
 pub const MAP_DIFFUSE_TRANSMISSION_COLOR: u32 = 18;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::alpha_across`.
+pub const MAP_ROUGHNESS_ACROSS: u32 = 19;
+/// Index in `MaterialTextures::textures`: the channel that scales `Material::weight`.
+pub const MAP_WEIGHT: u32 = 20;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     MAP_COLOR,
@@ -77,7 +81,9 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     MAP_ANISOTROPY,
     MAP_FILM,
     MAP_FILM_THICKNESS,
-    MAP_DIFFUSE_TRANSMISSION
+    MAP_DIFFUSE_TRANSMISSION,
+    MAP_ROUGHNESS_ACROSS,
+    MAP_WEIGHT
 ];
 
 shared! {
@@ -90,7 +96,7 @@ shared! {
         pub normal_scale: f32,
         /// Texture of each parameter: 4 times the index of a texture, plus the channel (0..=3) that a scalar parameter
         /// reads. Unused entries are 0.
-        pub textures: [u32; 20],
+        pub textures: [u32; 24],
         /// Bit mask of the parameters that have a texture.
         pub used: u32,
         /// Opacity where the opacity texture is 1, 0..=1.
@@ -183,7 +189,17 @@ pub fn bent_normal(surface: &Surface, normal: Vec3, value: Vec3, normal_scale: f
     normalize(surface.tangent * right + upwards * up + normal * away)
 }
 
-/// Applies a texture of an extended material to its parameters. `place` is the index of the texture in
+/// Returns the factor of the GGX roughness `alpha` for the value of a texture of the roughness, 0..=1.
+#[inline(always)]
+pub fn roughness_factor(material: &Material, part: f32) -> f32 {
+    if material.flags & LINEAR_ROUGHNESS != 0 {
+        part
+    } else {
+        part * part
+    }
+}
+
+/// Applies a texture of an extended, anisotropic or blended material to its parameters. `place` is the index of the texture in
 /// `MaterialTextures::textures`, `value` its value, and `part` the channel that a scalar parameter reads.
 #[inline]
 pub fn apply_extended_map(material: &mut Material, place: u32, value: Texel, part: f32) {
@@ -206,6 +222,10 @@ pub fn apply_extended_map(material: &mut Material, place: u32, value: Texel, par
             material.film_thickness = thinnest + (material.film_thickness - thinnest) * part;
         }
         MAP_DIFFUSE_TRANSMISSION => material.diffuse_transmission *= part,
+        MAP_ROUGHNESS_ACROSS => {
+            material.alpha_across = max_f32(material.alpha_across * part, MIN_ALPHA);
+        }
+        MAP_WEIGHT => material.weight *= part,
         _ => {
             let color = scale_color(material.diffuse_transmission_color, value.rgb);
             material.diffuse_transmission_color = color;
@@ -236,7 +256,9 @@ pub fn material_at(atlas: &TextureAtlas, material: &Material, surface: &mut Surf
                 surface.coat =
                     bent_normal(surface, surface.coat, value.rgb, maps.coat_normal_scale);
             }
-            MAP_ROUGHNESS => here.alpha = max_f32(here.alpha * (part * part), MIN_ALPHA),
+            MAP_ROUGHNESS => {
+                here.alpha = max_f32(here.alpha * roughness_factor(&here, part), MIN_ALPHA);
+            }
             MAP_METALLIC => here.metallic *= part,
             MAP_TRANSMISSION => here.transmission *= part,
             MAP_CLEARCOAT => here.clearcoat *= part,

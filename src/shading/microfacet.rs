@@ -100,12 +100,21 @@ pub fn anisotropic_density(eye: Vec3, half: Vec3, alpha_x: f32, alpha_y: f32) ->
     2.0 * INV_PI / (area * (eye.z + anisotropic_root(eye, alpha_x, alpha_y)))
 }
 
-/// Returns the height-correlated [`shadowing`] for roughness `alpha_x` along the tangent and `alpha_y` along the
-/// bitangent. `eye` and `light` are directions as [`in_frame`] returns them, on the side of the normal.
+/// Returns the [`shadowing`] for roughness `alpha_x` along the tangent and `alpha_y` along the bitangent. `eye` and
+/// `light` are directions as [`in_frame`] returns them, on the side of the normal.
 #[inline(always)]
-pub fn anisotropic_shadowing(eye: Vec3, light: Vec3, alpha_x: f32, alpha_y: f32) -> f32 {
-    let root_eye = anisotropic_root(eye, alpha_x, alpha_y);
+pub fn anisotropic_shadowing(
+    eye: Vec3,
+    light: Vec3,
+    alpha_x: f32,
+    alpha_y: f32,
+    correlated: bool,
+) -> f32 {
     let root_light = anisotropic_root(light, alpha_x, alpha_y);
+    if !correlated {
+        return 2.0 * light.z / (light.z + root_light);
+    }
+    let root_eye = anisotropic_root(eye, alpha_x, alpha_y);
     light.z * (eye.z + root_eye) / (eye.z * root_light + light.z * root_eye)
 }
 

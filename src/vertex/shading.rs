@@ -25,14 +25,17 @@ use crate::{
     },
     math::{dot, max_component, min_f32},
     path::{Hit, MAX_SURVIVAL, NO_PRIMITIVE, ROULETTE_START, Ray, ShadowRay, Throughput},
-    sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
+    sampler::{PAIR_BLEND, PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits},
     shading::{
         bsdf::{
             Bsdf, bsdf_of, bsdf_sample, bsdf_value,
             extended::{along_tangent, anisotropy_direction},
             is_specular, sample_specular,
         },
-        material::{EXTENDED, Material, TWO_SIDED_EMISSION, choose_channel, transmitted},
+        material::{
+            ANISOTROPIC_FACETS, BLEND, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
+            choose_channel, choose_material, transmitted,
+        },
         material_textures::{emission_at, material_at},
         microfacet::in_frame,
     },
@@ -320,6 +323,41 @@ pub(crate) fn emitted_light(
     clamp_indirect(&scene.light_params, emitted, vertex.bounce)
 }
 
+/// Returns the material at a point of a surface, with its textures, whose normal maps bend the surface's shading normals.
+/// Of a blend it is one of the materials, with the emission of the blend; the random number of the path chooses it.
+#[inline]
+pub fn material_here<const INSTANCED: bool>(
+    scene: &RenderScene,
+    vertex: &Vertex,
+    surface: &mut Surface,
+) -> Material {
+    let table = &scene.materials[surface.material as usize];
+    let textured = |table: &Material, surface: &mut Surface| {
+        if INSTANCED && table.maps != 0 {
+            material_at(&scene.texture_atlas(), table, surface)
+        } else {
+            *table
+        }
+    };
+    let mut material = textured(table, surface);
+    if !INSTANCED || material.flags & BLEND == 0 {
+        return material;
+    }
+    let (emission, sides) = (material.emission, material.flags & TWO_SIDED_EMISSION);
+    let mut choice = pair(vertex.numbers, vertex.bounce, PAIR_BLEND).0;
+    for _ in 0..MAX_BLENDS {
+        if material.flags & BLEND == 0 {
+            break;
+        }
+        let (index, rest) = choose_material(&material, choice);
+        choice = rest;
+        material = textured(&scene.materials[index as usize], surface);
+    }
+    material.emission = emission;
+    material.flags = (material.flags & !TWO_SIDED_EMISSION) | sides;
+    material
+}
+
 /// Shades one path at its hit: writes the outputs of `vertex`, and returns whether the path continues. `scatters` is
 /// `false` at the maximum number of bounces, where only emission counts.
 #[inline]
@@ -344,12 +382,7 @@ pub fn shade_path<const INSTANCED: bool>(
     } else {
         surface_at(primitive, &vertex.ray, hit)
     };
-    let table = &scene.materials[surface.material as usize];
-    let material = &if INSTANCED && table.maps != 0 {
-        material_at(&scene.texture_atlas(), table, &mut surface)
-    } else {
-        *table
-    };
+    let material = &material_here::<INSTANCED>(scene, vertex, &mut surface);
     let cosine = -dot(vertex.ray.direction, surface.normal);
     let front = cosine > 0.0;
     if max_component(material.emission) > 0.0 {
@@ -385,7 +418,7 @@ pub fn shade_path<const INSTANCED: bool>(
     let (mut tangent, mut along2) = (Vec3::ZERO, 0.0);
     let mut material = material;
     let mut refracting;
-    if material.kind == EXTENDED {
+    if material.kind == EXTENDED || material.flags & ANISOTROPIC_FACETS != 0 {
         let (from, handedness) = (surface.tangent, surface.handedness);
         let direction = anisotropy_direction(material, front_shading, from, handedness);
         tangent = tangent_at(direction, surface.shading);

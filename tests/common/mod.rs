@@ -109,7 +109,9 @@ pub(crate) fn garden() -> Scene {
         .zip(&every_field.material_names)
     {
         let same_type = |other: &Surface| discriminant(other) == discriminant(&surface);
-        if garden.materials.iter().any(same_type) {
+        // A blend refers to other materials by index.
+        let is_blend = matches!(surface, Surface::Blend { .. });
+        if is_blend || garden.materials.iter().any(same_type) {
             continue;
         }
         let spheres = Arc::make_mut(&mut garden.spheres);
@@ -214,13 +216,25 @@ pub(crate) fn emissive_garden() -> Scene {
     garden
 }
 
-/// Adds the extended materials and the coated glass of `tests/scenes/every_field.ron` to a scene, each on a sphere.
-/// Returns their indices.
-pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 3] {
+/// Adds the extended and anisotropic materials, the coated glass and the blend of `tests/scenes/every_field.ron` to a
+/// scene, each on a sphere. Returns their indices. The blend consists of the anisotropic metal and the first one.
+pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 6] {
     let every_field = load("tests/scenes/every_field.ron");
-    [("silk", -0.4), ("prism", 0.4), ("varnish", 1.2)].map(|(name, x)| {
+    let added = scene.materials.len() as u32;
+    let placed = [
+        ("silk", -0.4),
+        ("prism", 0.4),
+        ("varnish", 1.2),
+        ("brushed", -1.2),
+        ("satin", 2.0),
+        ("worn", -2.0),
+    ];
+    placed.map(|(name, x)| {
         let index = scene.materials.len() as u32;
-        let surface = every_field.materials[material(&every_field, name) as usize];
+        let mut surface = every_field.materials[material(&every_field, name) as usize];
+        if let Surface::Blend { first, second, .. } = &mut surface {
+            (*first, *second) = (added + 3, added);
+        }
         Arc::make_mut(&mut scene.spheres).push(Sphere {
             center: Vec3::new(x, 1.8, 1.2),
             radius: 0.3,
@@ -235,10 +249,18 @@ pub(crate) fn add_extended_materials(scene: &mut Scene) -> [u32; 3] {
 /// Returns the garden of [`emissive_garden`] with extended materials on spheres and instances, some of them textured.
 pub(crate) fn extended_garden() -> Scene {
     let mut garden = emissive_garden();
-    let [silk, prism, varnish] = add_extended_materials(&mut garden);
-    for (first, material) in [(2, silk), (3, prism), (4, varnish)] {
+    let [silk, prism, varnish, brushed, satin, worn] = add_extended_materials(&mut garden);
+    let places = [
+        (2, 6, silk),
+        (3, 6, prism),
+        (4, 6, varnish),
+        (1, 6, brushed),
+        (5, 12, satin),
+        (11, 12, worn),
+    ];
+    for (first, step, material) in places {
         let instances = Arc::make_mut(&mut garden.instances);
-        for instance in instances.iter_mut().skip(first).step_by(6) {
+        for instance in instances.iter_mut().skip(first).step_by(step) {
             instance.material = Some(material);
         }
     }
@@ -254,6 +276,19 @@ pub(crate) fn extended_garden() -> Scene {
         (Parameter::DiffuseTransmissionColor, 3, Channel::Red),
     ] {
         let map = MaterialTexture { texture, channel };
+        maps.textures.insert(parameter, map);
+    }
+    for (material, parameter) in [
+        (brushed, Parameter::Roughness),
+        (brushed, Parameter::RoughnessV),
+        (worn, Parameter::BlendWeight),
+        (worn, Parameter::Normal),
+    ] {
+        let maps = garden.maps.entry(material).or_default();
+        let map = MaterialTexture {
+            texture: 1,
+            channel: Channel::Green,
+        };
         maps.textures.insert(parameter, map);
     }
     garden

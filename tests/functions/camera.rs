@@ -14,6 +14,7 @@ fn camera(lens: Option<Lens>, filter: PixelFilter) -> Camera {
         target: Vec3::new(-2.0, 1.0, -4.0),
         up: Vec3::Y,
         projection,
+        shift: [0.0; 2],
         lens,
         filter,
     };
@@ -95,6 +96,58 @@ fn a_lens_is_sharp_on_its_plane() {
             assert!((direction.length() - 1.0).abs() < 1e-6);
             let missed = (sharp - origin).cross(direction).length();
             assert!(missed < 1e-5, "({x}, {y}), ({u}, {v}): missed by {missed}");
+        }
+    }
+}
+
+/// A crop of an image is an image of its own, with a shift of the lens. Checks that both have the same rays.
+#[test]
+fn a_shifted_camera_has_the_rays_of_a_crop() {
+    let lens = Lens {
+        radius: 0.25,
+        focus: Focus::Point(Vec3::new(0.5, 1.8, 0.0)),
+        blades: 0,
+        rotation_degrees: 0.0,
+    };
+    let perspective = Projection::Perspective { fov_degrees: 50.0 };
+    let orthographic = Projection::Orthographic { width: 3.0 };
+    for (projection, lens) in [
+        (perspective, None),
+        (perspective, Some(lens)),
+        (orthographic, None),
+        (orthographic, Some(lens)),
+    ] {
+        let whole = scene::Camera {
+            origin: Vec3::new(1.0, 2.0, 3.0),
+            target: Vec3::new(-2.0, 1.0, -4.0),
+            up: Vec3::Y,
+            projection,
+            shift: [0.1, -0.2],
+            lens,
+            filter: PixelFilter::default(),
+        };
+        // The part of 10 by 6 pixels whose upper left corner is in column 25 and row 3.
+        let part = scene::Camera {
+            shift: [
+                (0.1 * 40.0 + 25.0 + 5.0 - 20.0) / 10.0,
+                (-0.2 * 30.0 - 3.0 - 3.0 + 15.0) / 6.0,
+            ],
+            ..whole.with_width_scaled(10.0 / 40.0)
+        };
+        let (whole, part) = (Camera::new(&whole, 40, 30), Camera::new(&part, 10, 6));
+        let direction = whole.viewing_direction();
+        assert!((direction - part.viewing_direction()).length() < 1e-6);
+        for (x, y) in [(0.0, 0.0), (10.0, 6.0), (2.5, 4.5)] {
+            for (u, v) in grid(3) {
+                let one = camera_ray(&whole, 25.0 + x, 3.0 + y, u, v);
+                let other = camera_ray(&part, x, y, u, v);
+                let off = (one.0 - other.0).length().max((one.1 - other.1).length());
+                assert!(off < 2e-6, "{projection:?}, ({x}, {y}): {one:?}, {other:?}");
+                assert!((one.1.length() - 1.0).abs() < 1e-6);
+                if projection == orthographic && lens.is_none() {
+                    assert!((one.1 - direction).length() < 1e-6);
+                }
+            }
         }
     }
 }

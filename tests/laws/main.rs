@@ -5,6 +5,7 @@
 mod common;
 
 mod absorption;
+mod blends;
 mod counts;
 mod energy;
 mod extended;

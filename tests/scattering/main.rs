@@ -78,6 +78,9 @@ impl Shelf {
             shelf
                 .items
                 .retain(|item| !is_specular(&item.bsdf(&shelf.energy, 1.0, 0.5, true)));
+            // A blend scatters as by one of its materials, which are here themselves.
+            let is_blend = |item: &Item| matches!(item.surface, Surface::Blend { .. });
+            shelf.items.retain(|item| !is_blend(item));
             shelf
         })
     }
@@ -150,6 +153,7 @@ impl Seen<'_> {
 pub(crate) fn rough(alpha: f32, masking: Masking, energy_compensation: bool) -> Roughness {
     Roughness {
         alpha,
+        alpha_v: None,
         masking,
         energy_compensation,
     }
@@ -195,6 +199,18 @@ fn materials() -> Vec<(String, Surface)> {
                 materials.push((format!("glass, {of}"), glass(1.5, roughness)));
             }
         }
+    }
+    for (alpha, alpha_v, masking) in [
+        (0.15, 0.5, Masking::Separable),
+        (0.9, 0.3, Masking::HeightCorrelated),
+    ] {
+        let roughness = Roughness {
+            alpha_v: Some(alpha_v),
+            ..rough(alpha, masking, false)
+        };
+        let of = format!("alphas {alpha} and {alpha_v}, {masking:?}");
+        materials.push((format!("gold, {of}"), metal(gold(), roughness)));
+        materials.push((format!("glass, {of}"), glass(1.5, roughness)));
     }
     let roughness = rough(0.3, Masking::HeightCorrelated, true);
     let color = Metal::Color(Vec3::new(0.9, 0.5, 0.2));

@@ -112,6 +112,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "shading",
+        "material_here",
+        "takes the whole scene: stages_agree calls it by shade",
+    ),
+    (
+        "shading",
         "shade_path",
         "takes the whole scene: stages_agree calls it by shade",
     ),

@@ -160,7 +160,7 @@ words_of! {
         maps: u32, absorption: Vec3, sheen: Vec3, sheen_alpha: f32, anisotropy: f32, anisotropy_cosine: f32,
         anisotropy_sine: f32, dispersion: f32, film: f32, film_ior: f32, film_thickness: f32, film_thickness_min: f32,
         diffuse_transmission_color: Vec3, diffuse_transmission: f32, sheen_table: u32, anisotropic_table: u32,
-        padding: [u32; 2]
+        alpha_across: f32, weight: f32, first: u32, second: u32, padding: [u32; 2]
     }
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
@@ -194,7 +194,7 @@ words_of! {
         v_by_v: f32, v_at_zero: f32, wrap_v: u32, filter: u32, second: u32, _pad0: u32, _pad1: u32
     }
     MaterialTextures {
-        emission: Vec3, normal_scale: f32, textures: [u32; 20], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
+        emission: Vec3, normal_scale: f32, textures: [u32; 24], used: u32, opacity: f32, cutoff: f32, coat_normal_scale: f32
     }
     Texel { rgb: Vec3, alpha: f32 }
     Neighbours { first: u32, second: u32, share: f32 }

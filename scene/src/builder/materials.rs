@@ -47,7 +47,16 @@ impl Materials {
             let emission = maps.textures.get(&Parameter::Emission);
             let brightest = emission.map_or(1.0, |map| self.library.brightest(map.texture));
             check_brightness(surface.radiance().max_element() * brightest, spp)?;
-            self.surfaces.push(*surface);
+            let mut surface = *surface;
+            if let Surface::Blend {
+                first: one,
+                second: other,
+                ..
+            } = &mut surface
+            {
+                (*one, *other) = (first + *one, first + *other);
+            }
+            self.surfaces.push(surface);
             self.display_names.push(name.clone());
             if maps != MaterialTextures::default() {
                 self.maps.insert(index, maps);
@@ -57,17 +66,28 @@ impl Materials {
     }
 
     /// Returns `true` if the surfaces of the material with this index need texture coordinates: it has a texture, or it
-    /// is anisotropic.
+    /// is anisotropic, or it blends such a material.
     pub(crate) fn is_textured(&self, material: u32) -> bool {
         let maps = self.maps.get(&material);
-        maps.is_some_and(|maps| !maps.textures.is_empty()) || self.is_anisotropic(material)
+        maps.is_some_and(|maps| !maps.textures.is_empty())
+            || self.is_anisotropic(material)
+            || self.blends(material, Materials::is_textured)
     }
 
     /// Returns `true` if the surfaces of the material with this index need tangents: it has a normal map, or it is
-    /// anisotropic.
+    /// anisotropic, or it blends such a material.
     pub(crate) fn needs_tangents(&self, material: u32) -> bool {
         let maps = self.maps.get(&material);
-        maps.is_some_and(MaterialTextures::need_tangents) || self.is_anisotropic(material)
+        maps.is_some_and(MaterialTextures::need_tangents)
+            || self.is_anisotropic(material)
+            || self.blends(material, Materials::needs_tangents)
+    }
+
+    /// Returns `true` if the material with this index is a blend, and `test` holds for one of its materials.
+    fn blends(&self, material: u32, test: fn(&Materials, u32) -> bool) -> bool {
+        let surface = self.surfaces.get(material as usize);
+        let parts = surface.and_then(Surface::blended);
+        parts.is_some_and(|parts| parts.iter().any(|&part| test(self, part)))
     }
 
     /// Returns `true` if the material with this index is anisotropic. Unknown indices give `false`.

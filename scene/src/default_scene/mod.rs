@@ -146,6 +146,7 @@ impl Staging {
                     width: (2.0 * half_height) as f32,
                 },
             },
+            shift: [0.0; 2],
             lens: None,
             filter: PixelFilter::default(),
         }

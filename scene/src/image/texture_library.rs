@@ -20,6 +20,8 @@ pub(crate) struct TextureLibrary {
     /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
     /// bits of the scale, and the wrap mode.
     height_maps: HashMap<(u32, u32, Wrap), u32>,
+    /// Index into `images` of each image of square roots, by the index and the encoding of the image it was made from.
+    square_roots: HashMap<(u32, Encoding), u32>,
 }
 
 impl TextureLibrary {
@@ -90,6 +92,27 @@ impl TextureLibrary {
             texels: Texels::Bytes(texels),
         };
         let image = self.add_image(image);
+        self.add_texture(Texture {
+            image,
+            encoding: Encoding::Linear,
+            ..texture
+        })
+    }
+
+    /// Adds a texture whose red, green and blue values are the square roots of the linear values of the texture with
+    /// index `texture`. Returns the new texture's index. Equal calls return the same one.
+    pub(crate) fn square_root(&mut self, texture: u32) -> u32 {
+        let texture = self.textures[texture as usize];
+        let key = (texture.image, texture.encoding);
+        let image = match self.square_roots.get(&key) {
+            Some(&known) => known,
+            None => {
+                let root = self.images[texture.image as usize].square_root(texture.encoding);
+                let image = self.add_image(root);
+                self.square_roots.insert(key, image);
+                image
+            }
+        };
         self.add_texture(Texture {
             image,
             encoding: Encoding::Linear,

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// A height map of a surface.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Bump {
     /// Index of the texture in the model's library.
     pub(crate) texture: u32,

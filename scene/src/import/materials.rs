@@ -1,14 +1,16 @@
-//! Materials of other renderers: values with textures, and the nearest material for a blend or an emitter. Imports
-//! `image`, `model` and `scene`.
+//! Materials of other renderers: values with textures, roughness, blends, and the nearest material for an emitter.
+//! Imports `image`, `model` and `scene`.
 
 use glam::{Affine2, Vec2, Vec3};
 
+use super::Imported;
 use crate::{
     image::texture_library::TextureLibrary,
+    limits::{MAX_BLENDS, MIN_ALPHA},
     model::ModelMaterial,
     scene::{
-        Channel, Encoding, Filter, Image, MaterialTexture, MaterialTextures, Metal, Parameter,
-        Principled, Surface, Texels, Texture, Wrap,
+        Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures, Metal,
+        Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
     },
 };
 
@@ -106,6 +108,61 @@ pub(crate) fn reflectance(color: Vec3) -> Vec3 {
             part.clamp(0.0, 1.0)
         }
     })
+}
+
+/// The GGX alphas of a rough material, each a factor with a texture.
+#[derive(Clone, Copy)]
+pub(crate) struct Alphas {
+    /// Alpha along the direction in which `u` grows, or in all directions.
+    pub(crate) along: Scalar,
+    /// Alpha across that direction; `None` if it is the same.
+    pub(crate) across: Option<Scalar>,
+}
+
+impl Alphas {
+    /// Creates the alphas of a material. Equal ones become one alpha.
+    pub(crate) fn new(along: Scalar, across: Scalar) -> Alphas {
+        let is_same = (along.factor, along.texture) == (across.factor, across.texture);
+        Alphas {
+            along,
+            across: (!is_same).then_some(across),
+        }
+    }
+
+    /// Returns the geometric mean of both alphas over the surface, which has the same brightness at the centre of a
+    /// highlight.
+    pub(crate) fn mean(self, library: &TextureLibrary) -> f32 {
+        let along = self.along.mean(library);
+        match self.across {
+            Some(across) => (along * across.mean(library)).max(0.0).sqrt(),
+            None => along,
+        }
+    }
+
+    /// Returns whether there is a texture, or another alpha across.
+    pub(crate) fn vary(self) -> bool {
+        self.along.texture.is_some() || self.across.is_some()
+    }
+
+    /// Adds the textures to those of a material, and returns the microfacet distribution, whose facets scatter light
+    /// once. Alphas are clamped to [`MIN_ALPHA`]..=1, and NaN becomes 1.
+    pub(crate) fn apply(self, masking: Masking, maps: &mut MaterialTextures) -> Roughness {
+        let mut alpha = |scalar: Scalar, parameter| {
+            let factor = scalar.apply(parameter, maps);
+            match factor.is_nan() {
+                true => 1.0,
+                false => factor.clamp(MIN_ALPHA, 1.0),
+            }
+        };
+        Roughness {
+            alpha: alpha(self.along, Parameter::Roughness),
+            alpha_v: self
+                .across
+                .map(|across| alpha(across, Parameter::RoughnessV)),
+            masking,
+            energy_compensation: false,
+        }
+    }
 }
 
 /// Returns the mean linear colour of the image of the texture with this index in a library.
@@ -227,6 +284,16 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
             ..Principled::default()
         },
         Surface::Principled(principled) => principled,
+        // Callers convert its materials instead.
+        Surface::Blend {
+            emission,
+            both_sides,
+            ..
+        } => Principled {
+            emission,
+            both_sides,
+            ..Principled::default()
+        },
         Surface::Emissive {
             radiance,
             albedo,
@@ -244,10 +311,118 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
     }
 }
 
+impl Imported {
+    /// Returns a material that is `second` on the fraction `weight` of its surface, and `first` elsewhere. Two diffuse
+    /// materials without textures become one with the mean albedo.
+    ///
+    /// The opacity of the materials becomes that of the blend. If it has textures, their mean is used, with a warning.
+    pub(crate) fn blend(
+        &mut self,
+        mut first: ModelMaterial,
+        mut second: ModelMaterial,
+        weight: Scalar,
+    ) -> ModelMaterial {
+        let factor = match weight.factor.is_nan() {
+            true => 0.5,
+            false => weight.factor.clamp(0.0, 1.0),
+        };
+        let is_constant = weight.texture.is_none();
+        if is_constant && (factor == 1.0 || factor == 0.0 || blends_exactly(&first, &second)) {
+            return blend(&first, &second, factor);
+        }
+        let levels = [&first, &second].map(|material| self.blend_levels(&material.surface));
+        if levels.into_iter().max() >= Some(MAX_BLENDS) {
+            self.note("approximated: blends that contain many others by a single material");
+            let mean = weight.mean(&self.model.library).clamp(0.0, 1.0);
+            return blend(&first, &second, mean);
+        }
+        let mut maps = MaterialTextures::default();
+        let mut weight = Scalar { factor, ..weight };
+        let opacities = [&mut first, &mut second].map(|part| self.take_opacity(part));
+        if opacities != [1.0; 2] {
+            if weight.texture.is_some() && opacities[0] != opacities[1] {
+                self.note(
+                    "approximated: the weight of a blend with different opacities by its mean",
+                );
+                weight = weight.mean(&self.model.library).clamp(0.0, 1.0).into();
+            }
+            // Of the rays that hit either material, this part hits the second one.
+            let shares = [
+                (1.0 - weight.factor) * opacities[0],
+                weight.factor * opacities[1],
+            ];
+            maps.opacity = (shares[0] + shares[1]).clamp(0.0, 1.0);
+            if weight.texture.is_some() {
+                maps.opacity = opacities[0];
+            } else if maps.opacity > 0.0 {
+                weight.factor = shares[1] / maps.opacity;
+            }
+        }
+        let weight = weight.apply(Parameter::BlendWeight, &mut maps);
+        let number = |own: &mut Imported, part: ModelMaterial| {
+            own.model.materials.push(part);
+            own.model.materials.len() as u32 - 1
+        };
+        let surface = Surface::Blend {
+            first: number(self, first),
+            second: number(self, second),
+            weight,
+            emission: Vec3::ZERO,
+            both_sides: false,
+        };
+        ModelMaterial {
+            maps,
+            ..ModelMaterial::from(surface)
+        }
+    }
+
+    /// Returns how many blends contain one another in a material, 0 if it is none.
+    fn blend_levels(&self, surface: &Surface) -> u32 {
+        let parts = surface.blended();
+        parts.map_or(0, |parts| {
+            let level = |part: u32| self.blend_levels(&self.model.materials[part as usize].surface);
+            1 + level(parts[0]).max(level(parts[1]))
+        })
+    }
+
+    /// Makes a material opaque and returns its opacity before, 0..=1. A texture of it is replaced by its mean, with a
+    /// warning.
+    fn take_opacity(&mut self, material: &mut ModelMaterial) -> f32 {
+        let maps = &mut material.maps;
+        let texture = maps.textures.remove(&Parameter::Opacity);
+        if texture.is_some() {
+            self.note("approximated: the texture of an opacity in a blend by its mean");
+        }
+        let factor = std::mem::replace(&mut maps.opacity, 1.0);
+        let opacity = Scalar { factor, texture };
+        opacity.mean(&self.model.library).clamp(0.0, 1.0)
+    }
+
+    /// Makes the back of a material reflect like its front, also of the materials of a blend. These are copied, because
+    /// others may use them.
+    pub(crate) fn show_both_sides(&mut self, surface: &mut Surface) {
+        surface.show_both_sides();
+        if let Surface::Blend { first, second, .. } = surface {
+            for part in [first, second] {
+                if let Some(&known) = self.two_sided.get(part) {
+                    *part = known;
+                    continue;
+                }
+                let mut copy = self.model.materials[*part as usize].clone();
+                self.show_both_sides(&mut copy.surface);
+                let index = self.model.materials.len() as u32;
+                self.model.materials.push(copy);
+                self.two_sided.insert(*part, index);
+                *part = index;
+            }
+        }
+    }
+}
+
 /// Returns a material between two others: `first` at a `weight` of 0, `second` at 1. Two diffuse materials without
 /// textures are blended exactly, apart from their backs. Others become principled materials, whose parameters are
 /// interpolated. The textures are those of the material with the larger weight.
-pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
+fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
     let weight = weight.clamp(0.0, 1.0);
     let heavier = if weight < 0.5 { first } else { second };
     if weight == 0.0 || weight == 1.0 {
@@ -304,7 +479,7 @@ pub(crate) fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) 
 }
 
 /// Returns whether [`blend`] is exact for these materials, apart from their backs.
-pub(crate) fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
+fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
     let plain = |material: &ModelMaterial| {
         matches!(material.surface, Surface::Diffuse { .. })
             && material.maps == MaterialTextures::default()
@@ -318,6 +493,10 @@ pub(crate) fn emit(material: &mut ModelMaterial, radiance: Color) -> bool {
     let radiance = radiance
         .apply(Parameter::Emission, &mut material.maps)
         .max(Vec3::ZERO);
+    if let Surface::Blend { emission, .. } = &mut material.surface {
+        *emission = radiance;
+        return true;
+    }
     if let Surface::Diffuse { albedo, one_sided } = material.surface {
         material.surface = Surface::Emissive {
             radiance,

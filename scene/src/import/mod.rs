@@ -24,13 +24,13 @@ use crate::{
     default_scene::DEFAULT_DIRECTION,
     files::display_path,
     image::environment_map::chosen_environment,
-    limits::{MAX_LENGTH, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
+    limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
     memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
     scene::{
-        Background, Camera, Environment, Focus, Framing, Lens, Light, Outline, Parameter,
-        PixelFilter, Projection, Scene, Sphere, ViewAxes, WholeLens, camera::fov_degrees,
+        Background, Camera, Environment, Focus, Framing, Lens, Light, Outline, PixelFilter,
+        Projection, Scene, Sphere, ViewAxes, WholeLens, camera::fov_degrees,
     },
     view_options::scene_camera,
 };
@@ -62,6 +62,8 @@ pub(crate) struct Imported {
     pub(crate) exposure_stops: f32,
     /// Indices in the model of tessellated shapes, which equal shapes share.
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
+    /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
+    pub(crate) two_sided: HashMap<u32, u32>,
 }
 
 /// The properties on which the mesh of a tessellated shape depends.
@@ -111,10 +113,33 @@ pub(crate) struct View {
     pub(crate) forward: DVec3,
     /// Projection, with the extent of the view.
     pub(crate) extent: ViewExtent,
+    /// Shift of the image in image widths to the right and image heights up, see [`Camera::shift`].
+    pub(crate) shift: [f64; 2],
     /// Radius of the lens and distance of its plane of focus, both in metres; `None` for a pinhole.
     pub(crate) lens: Option<(f64, f64)>,
     /// Pixel reconstruction filter.
     pub(crate) filter: PixelFilter,
+}
+
+/// A part of an image that is rendered alone, in pixels from the upper left corner of the whole image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Crop {
+    /// Column and row of its upper left corner.
+    pub(crate) corner: [f64; 2],
+    /// Width and height, 1 or more each.
+    pub(crate) size: [f64; 2],
+}
+
+impl Crop {
+    /// Returns the shift of the crop's view, in its own widths to the right and heights up. `whole` is the size of the
+    /// whole image in pixels, and `shift` is its shift in its own widths and heights.
+    pub(crate) fn shift(&self, whole: [f64; 2], shift: [f64; 2]) -> [f64; 2] {
+        let centre = |axis: usize| self.corner[axis] + (self.size[axis] - whole[axis]) / 2.0;
+        [
+            (shift[0] * whole[0] + centre(0)) / self.size[0],
+            (shift[1] * whole[1] - centre(1)) / self.size[1],
+        ]
+    }
 }
 
 /// Extent of the view of a camera.
@@ -124,6 +149,16 @@ pub(crate) enum ViewExtent {
     Perspective(f64),
     /// Orthographic projection, with half the width of the view in metres.
     Orthographic(f64),
+}
+
+impl ViewExtent {
+    /// Returns an extent that is `part` times as wide.
+    pub(crate) fn scaled(self, part: f64) -> ViewExtent {
+        match self {
+            ViewExtent::Perspective(half) => ViewExtent::Perspective(half * part),
+            ViewExtent::Orthographic(half) => ViewExtent::Orthographic(half * part),
+        }
+    }
 }
 
 impl Default for Imported {
@@ -140,6 +175,7 @@ impl Default for Imported {
             max_bounces: 8,
             exposure_stops: 0.0,
             tessellated: HashMap::new(),
+            two_sided: HashMap::new(),
         }
     }
 }
@@ -198,9 +234,9 @@ impl Imported {
         Ok(())
     }
 
-    /// Returns whether a material has any texture.
+    /// Returns whether a material needs texture coordinates: it has a texture or is anisotropic.
     pub(crate) fn is_textured(&self, material: usize) -> bool {
-        !self.model.materials[material].maps.textures.is_empty()
+        self.model.needs_uvs(&self.model.materials[material])
     }
 
     /// Adds a mesh, with the normals that its material needs, and returns its index. Fails if it does not fit into
@@ -210,8 +246,8 @@ impl Imported {
         mut mesh: ModelMesh,
         material: usize,
     ) -> Result<usize, String> {
-        let maps = &self.model.materials[material].maps.textures;
-        if maps.contains_key(&Parameter::Normal) && mesh.normals.is_none() {
+        let material = &self.model.materials[material];
+        if mesh.normals.is_none() && self.model.needs_tangents(material) {
             mesh.facet()?;
         }
         Ok(self.model.push_mesh(mesh))
@@ -224,8 +260,8 @@ impl Imported {
         mesh: ModelMesh,
         material: usize,
     ) -> Result<usize, String> {
-        let maps = &self.model.materials[material].maps.textures;
-        let key = (shape, maps.contains_key(&Parameter::Normal));
+        let needs_tangents = self.model.needs_tangents(&self.model.materials[material]);
+        let key = (shape, needs_tangents);
         if let Some(&known) = self.tessellated.get(&key) {
             return Ok(known);
         }
@@ -435,6 +471,9 @@ impl View {
                     width: (2.0 * half_width).clamp(MIN_LENGTH, MAX_LENGTH) as f32,
                 },
             },
+            shift: self
+                .shift
+                .map(|part| part.clamp(-MAX_SHIFT, MAX_SHIFT) as f32),
             lens: lens.map(|(radius, _)| Lens {
                 radius: radius.min(MAX_LENGTH) as f32,
                 focus: Focus::Distance(focus as f32),

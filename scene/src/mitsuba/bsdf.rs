@@ -9,12 +9,12 @@ use crate::{
     error::excerpt,
     import::{
         bump::Bump,
-        materials::{Color, Scalar, blend, blends_exactly, metal_color, reflectance},
+        materials::{Alphas, Color, Scalar, metal_color, reflectance},
         refractive_indices,
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
-    scene::{Masking, Metal, Parameter, Principled, Roughness, Surface},
+    scene::{Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
 };
 
 /// A converted BSDF.
@@ -74,7 +74,7 @@ impl Converter<'_> {
                     Some(inner) => self.bsdf(inner)?,
                     None => grey(),
                 };
-                show_both_sides(&mut bsdf.material.surface);
+                self.scene.show_both_sides(&mut bsdf.material.surface);
                 Ok(bsdf)
             }
             "dielectric" => {
@@ -102,12 +102,15 @@ impl Converter<'_> {
             "roughdielectric" => {
                 self.note_tints(object)?;
                 let ior = self.relative_ior(object, 1.5046)?;
-                Ok(Surface::RoughDielectric {
+                let mut maps = MaterialTextures::default();
+                let roughness = self.alphas(object)?.apply(Masking::Separable, &mut maps);
+                let mut bsdf = Bsdf::from(Surface::RoughDielectric {
                     ior,
-                    roughness: self.roughness(object)?,
+                    roughness,
                     absorption: Vec3::ZERO,
-                }
-                .into())
+                });
+                bsdf.material.maps = maps;
+                Ok(bsdf)
             }
             "conductor" | "roughconductor" => self.conductor(object),
             "plastic" | "roughplastic" | "pplastic" => self.plastic(object),
@@ -208,34 +211,38 @@ impl Converter<'_> {
         })
     }
 
-    /// Returns the GGX alpha of a rough BSDF, [`MIN_ALPHA`] to 1. Beckmann's distribution, different alphas along u and
-    /// v, and textures are approximated, with warnings.
-    fn alpha(&mut self, object: &Object) -> Result<f32, String> {
+    /// Returns the GGX alphas of a rough BSDF. Beckmann's distribution is approximated, with a warning.
+    fn alphas(&mut self, object: &Object) -> Result<Alphas, String> {
         if object.text("distribution", "beckmann") != "ggx" {
             self.scene
                 .note("approximated: the Beckmann distribution of rough surfaces by GGX");
         }
-        let alpha = self.constant(object, "alpha", 0.1)?;
-        let along_u = self.constant(object, "alpha_u", alpha)?;
-        let along_v = self.constant(object, "alpha_v", alpha)?;
-        if along_u != along_v {
-            self.scene
-                .note("approximated: anisotropic roughness by the mean of both directions");
+        let alpha = self.scalar(object, "alpha", 0.1)?;
+        let mut along = |name: &str| -> Result<Scalar, String> {
+            let own = self.scalar(object, name, f32::NAN)?;
+            Ok(match own.texture.is_none() && own.factor.is_nan() {
+                true => alpha,
+                false => own,
+            })
+        };
+        Ok(Alphas::new(along("alpha_u")?, along("alpha_v")?))
+    }
+
+    /// Returns the GGX alpha of a BSDF that has one for the whole surface, 0.001 to 1. Textures, and different alphas along
+    /// u and v, are approximated, with a warning.
+    fn plain_alpha(&mut self, object: &Object) -> Result<f32, String> {
+        let alphas = self.alphas(object)?;
+        if alphas.vary() {
+            let plugin = excerpt(&object.plugin);
+            self.scene.note(format!(
+                "approximated: the roughness of `{plugin}` by its mean"
+            ));
         }
-        let alpha = (along_u * along_v).max(0.0).sqrt();
+        let alpha = alphas.mean(&self.scene.model.library);
         Ok(if alpha.is_finite() {
             alpha.clamp(MIN_ALPHA, 1.0)
         } else {
             1.0
-        })
-    }
-
-    /// Returns the microfacet distribution of a rough BSDF.
-    fn roughness(&mut self, object: &Object) -> Result<Roughness, String> {
-        Ok(Roughness {
-            alpha: self.alpha(object)?,
-            masking: Masking::Separable,
-            energy_compensation: false,
         })
     }
 
@@ -283,10 +290,11 @@ impl Converter<'_> {
             metal = Metal::Color(reflectance(metal_color(metal) * tint.factor));
         }
         let rough = object.plugin == "roughconductor";
+        let mut maps = MaterialTextures::default();
         let surface = match (rough, metal) {
             (true, _) => Surface::RoughConductor {
                 metal,
-                roughness: self.roughness(object)?,
+                roughness: self.alphas(object)?.apply(Masking::Separable, &mut maps),
                 one_sided: true,
             },
             (false, Metal::Color(reflectance)) if mirror => Surface::Mirror {
@@ -299,7 +307,8 @@ impl Converter<'_> {
             },
         };
         let mut bsdf = Bsdf::from(surface);
-        tint.apply(Parameter::Color, &mut bsdf.material.maps);
+        tint.apply(Parameter::Color, &mut maps);
+        bsdf.material.maps = maps;
         Ok(bsdf)
     }
 
@@ -316,7 +325,7 @@ impl Converter<'_> {
         let ior = self.relative_ior(object, 1.49)?;
         let alpha = match object.plugin.as_str() {
             "plastic" => 0.0,
-            _ => self.alpha(object)?,
+            _ => self.plain_alpha(object)?,
         };
         let mut bsdf = colored(color, |albedo| Surface::CoatedDiffuse {
             albedo,
@@ -337,25 +346,28 @@ impl Converter<'_> {
         Ok(bsdf)
     }
 
-    /// Converts a blend of two BSDFs to one material; with fewer than two, converts the first, or returns grey. A
-    /// texture of the weight is replaced by its mean, with a warning. The bump map is that of the BSDF with the larger
-    /// weight.
+    /// Converts a blend of two BSDFs; with fewer than two, converts the first, or returns grey. The bump map is that of
+    /// the first BSDF that has one.
     fn blend(&mut self, object: &Object) -> Result<Bsdf, String> {
         let inner: Vec<_> = self.inner(object).cloned().collect();
-        let weight: Scalar = self.scalar(object, "weight", 0.5)?;
+        let weight = self.scalar(object, "weight", 0.5)?;
         let [first, second, ..] = inner.as_slice() else {
             return self.only_inner(object);
         };
-        let (first, second) = (self.bsdf(first)?, self.bsdf(second)?);
-        if weight.texture.is_some() || !blends_exactly(&first.material, &second.material) {
-            self.scene
-                .note("approximated: `blendbsdf` by a single material");
+        let (mut first, mut second) = (self.bsdf(first)?, self.bsdf(second)?);
+        for part in [&mut first, &mut second] {
+            if part.invisible {
+                part.material.maps.opacity = 0.0;
+            }
         }
-        let weight = weight.mean(&self.scene.model.library);
-        let heavier = if weight < 0.5 { &first } else { &second };
+        if first.bump != second.bump {
+            self.scene
+                .note("approximated: the bump map of one BSDF of a blend by that of both");
+        }
         Ok(Bsdf {
-            material: blend(&first.material, &second.material, weight),
-            ..heavier.clone()
+            material: self.scene.blend(first.material, second.material, weight),
+            bump: first.bump.or(second.bump),
+            invisible: first.invisible && second.invisible,
         })
     }
 }
@@ -383,20 +395,6 @@ pub(super) fn black() -> Bsdf {
         one_sided: true,
     }
     .into()
-}
-
-/// Makes the back of a surface reflect like its front.
-fn show_both_sides(surface: &mut Surface) {
-    match surface {
-        Surface::Diffuse { one_sided, .. }
-        | Surface::Mirror { one_sided, .. }
-        | Surface::Conductor { one_sided, .. }
-        | Surface::RoughConductor { one_sided, .. }
-        | Surface::CoatedDiffuse { one_sided, .. }
-        | Surface::Emissive { one_sided, .. } => *one_sided = false,
-        Surface::Principled(principled) => principled.one_sided = false,
-        Surface::Dielectric { .. } | Surface::RoughDielectric { .. } => {}
-    }
 }
 
 /// Returns the hemispherical mean of the Fresnel reflectance inside a body with this index of refraction, for light that

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::excerpt,
-    import::{View, ViewExtent},
+    import::{Crop, View, ViewExtent},
     limits::{MAX_BOUNCES, check_sides},
     scene::PixelFilter,
 };
@@ -83,7 +83,7 @@ impl Converter<'_> {
             check_sides(size).map_err(|problem| format!("size {}x{} {problem}", size.0, size.1))?;
             Ok(size)
         };
-        self.scene.size = sides(width, height)?;
+        sides(width, height)?;
         let filter = filter.unwrap_or_else(|(name, nearest)| {
             let text = format!("approximated: the filter `{name}` by a Gaussian");
             self.scene.note(text);
@@ -96,7 +96,7 @@ impl Converter<'_> {
         let to_world = self.transform(sensor, "to_world");
         let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let aspect_ratio = width / height;
-        let mut extent = match sensor.plugin.as_str() {
+        let extent = match sensor.plugin.as_str() {
             "orthographic" => ViewExtent::Orthographic(axis(DVec3::X).length()),
             "perspective" | "thinlens" => {
                 ViewExtent::Perspective(half_width(sensor, aspect_ratio)?)
@@ -109,27 +109,17 @@ impl Converter<'_> {
                 ViewExtent::Perspective(half_width(sensor, aspect_ratio)?)
             }
         };
-        let shifted = ["x", "y"]
-            .iter()
-            .any(|axis| sensor.number(&format!("principal_point_offset_{axis}"), 0.0) != 0.0);
-        if shifted {
-            self.scene
-                .note("not used: the principal point offset of the sensor");
-        }
-        match crop {
-            Some(Crop::Centered(crop_width, crop_height)) => {
-                self.scene.size = sides(crop_width, crop_height)?;
-                let part = crop_width / width;
-                extent = match extent {
-                    ViewExtent::Perspective(half) => ViewExtent::Perspective(half * part),
-                    ViewExtent::Orthographic(half) => ViewExtent::Orthographic(half * part),
-                };
-            }
-            Some(Crop::Aside) => self.scene.note(
-                "not used: the crop of the film, because it is not in the centre; the whole image is shown",
-            ),
-            None => {}
-        }
+        let offset = |axis: &str| match sensor.plugin.as_str() {
+            // Mitsuba ignores the offsets of other sensors.
+            "perspective" => sensor.number(&format!("principal_point_offset_{axis}"), 0.0),
+            _ => 0.0,
+        };
+        let shift = [offset("x"), -offset("y")];
+        let crop = crop.unwrap_or(Crop {
+            corner: [0.0; 2],
+            size: [width, height],
+        });
+        self.scene.size = sides(crop.size[0], crop.size[1])?;
         let lens = (sensor.plugin == "thinlens").then(|| {
             let radius = sensor.number("aperture_radius", 0.0);
             (radius, sensor.number("focus_distance", 1e4))
@@ -140,7 +130,8 @@ impl Converter<'_> {
             right: -axis(DVec3::X),
             up: axis(DVec3::Y),
             forward: axis(DVec3::Z),
-            extent,
+            extent: extent.scaled(crop.size[0] / width),
+            shift: crop.shift([width, height], shift),
             lens: lens.filter(|&(radius, _)| radius > 0.0),
             filter,
         });
@@ -148,27 +139,15 @@ impl Converter<'_> {
     }
 }
 
-/// A crop of a film.
-enum Crop {
-    /// A crop whose opposite margins are equal, with its width and height in pixels.
-    Centered(f64, f64),
-    /// Any other crop.
-    Aside,
-}
-
-/// Returns the crop of a film of this size in pixels; `None` if it shows the whole film.
+/// Returns the crop of a film of this size in pixels; `None` if it has no pixel.
 fn crop_of(film: &Object, width: f64, height: f64) -> Option<Crop> {
     let x = film.number("crop_offset_x", 0.0);
     let y = film.number("crop_offset_y", 0.0);
     let crop_width = film.number("crop_width", width);
     let crop_height = film.number("crop_height", height);
-    if (x, y, crop_width, crop_height) == (0.0, 0.0, width, height) {
-        return None;
-    }
-    let centered = 2.0 * x + crop_width == width && 2.0 * y + crop_height == height;
-    Some(match centered && crop_width >= 1.0 && crop_height >= 1.0 {
-        true => Crop::Centered(crop_width, crop_height),
-        false => Crop::Aside,
+    (crop_width >= 1.0 && crop_height >= 1.0).then_some(Crop {
+        corner: [x, y],
+        size: [crop_width, crop_height],
     })
 }
 

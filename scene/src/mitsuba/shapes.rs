@@ -16,7 +16,7 @@ use crate::{
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
-    model::{ModelInstance, ModelMesh},
+    model::{ModelInstance, ModelMaterial, ModelMesh},
     scene::Parameter,
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Reading {
     flip: bool,
     /// Whether v grows upwards in the file.
     flip_v: bool,
-    /// Whether the material has a normal map or a bump map, which need normals at the vertices.
+    /// Whether the material has a normal map or a bump map or is anisotropic, which needs normals at the vertices.
     bent: bool,
     /// Whether the material has a normal map.
     has_normal_map: bool,
@@ -250,7 +250,7 @@ impl Converter<'_> {
             // Mitsuba turns the faces of a mirrored mesh inside out; a mesh here keeps its front outside.
             flip: flip != mirrored,
             flip_v: object.flag("flip_tex_coords", object.plugin == "obj"),
-            bent: bumped || has_normal_map,
+            bent: bumped || self.needs_tangents(object)?,
             has_normal_map,
         };
         let read = |path: &Path| {
@@ -300,7 +300,18 @@ impl Converter<'_> {
             return Ok(false);
         };
         let bsdf = self.bsdf(of)?;
-        Ok(bsdf.material.maps.textures.contains_key(&Parameter::Normal))
+        let has_normal_map =
+            |material: &ModelMaterial| material.maps.textures.contains_key(&Parameter::Normal);
+        Ok(self.scene.model.uses(&bsdf.material, has_normal_map))
+    }
+
+    /// Returns whether the BSDF of a shape needs tangents: it has a normal map or is anisotropic.
+    fn needs_tangents(&mut self, object: &Rc<Object>) -> Result<bool, String> {
+        let Some(of) = self.document.child_of_kind(object, "bsdf") else {
+            return Ok(false);
+        };
+        let bsdf = self.bsdf(of)?;
+        Ok(self.scene.model.needs_tangents(&bsdf.material))
     }
 
     /// Returns the size in metres that one repetition of the bump map of a shape's BSDF covers, if u covers `size`

@@ -36,10 +36,10 @@ impl Model {
             let mesh = &self.meshes[instance.mesh];
             let material = &self.materials[instance.material];
             if places[instance.mesh] == 1
-                && stays_mesh(mesh, material)
+                && self.stays_mesh(mesh, material)
                 && is_precise(mesh, instance)
             {
-                let attributes = attributes(mesh, material);
+                let attributes = self.attributes(mesh, material);
                 groups.entry(attributes).or_default().push(number);
             }
         }
@@ -106,8 +106,8 @@ impl Model {
             let mut mesh = take(&mut self.meshes[mesh]);
             let material_of_mesh = &self.materials[material];
             mesh.add_missing_attributes(
-                needs_uvs(material_of_mesh),
-                needs_tangents(material_of_mesh),
+                self.needs_uvs(material_of_mesh),
+                self.needs_tangents(material_of_mesh),
             )?;
             let first = all.positions.len() as u32;
             let mirrors = transform.matrix3.determinant() < 0.0;
@@ -150,33 +150,47 @@ impl Model {
         }
         Ok(all)
     }
-}
 
-/// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming separate triangles, and
-/// emits no light. `material` is that of its instance.
-fn stays_mesh(mesh: &ModelMesh, material: &ModelMaterial) -> bool {
-    let plain = mesh.is_flat() && !needs_uvs(material);
-    !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
-}
+    /// Returns whether a mesh with one instance stays a mesh in the scene, instead of becoming separate triangles, and
+    /// emits no light. `material` is that of its instance.
+    fn stays_mesh(&self, mesh: &ModelMesh, material: &ModelMaterial) -> bool {
+        let plain = mesh.is_flat() && !self.needs_uvs(material);
+        !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
+    }
 
-/// Returns whether the surfaces of a material need texture coordinates: it has a texture, or it is anisotropic.
-fn needs_uvs(material: &ModelMaterial) -> bool {
-    !material.maps.textures.is_empty() || material.surface.is_anisotropic()
-}
+    /// Returns the set of vertex attributes that a mesh will have once those that its material needs are added.
+    fn attributes(&self, mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
+        let needs_tangents = self.needs_tangents(material);
+        (
+            mesh.normals.is_some(),
+            needs_tangents && (mesh.tangents.is_some() || mesh.normals.is_some()),
+            mesh.uvs.is_some() || self.needs_uvs(material),
+            mesh.second_uvs.is_some(),
+        )
+    }
 
-/// Returns whether the surfaces of a material need tangents: it has a normal map, or it is anisotropic.
-fn needs_tangents(material: &ModelMaterial) -> bool {
-    material.maps.need_tangents() || material.surface.is_anisotropic()
-}
+    /// Returns whether the surfaces of a material need texture coordinates: it has a texture, or it is anisotropic, or
+    /// it blends such a material.
+    pub(crate) fn needs_uvs(&self, material: &ModelMaterial) -> bool {
+        self.uses(material, |material| {
+            !material.maps.textures.is_empty() || material.surface.is_anisotropic()
+        })
+    }
 
-/// Returns the set of vertex attributes that a mesh will have once those that its material needs are added.
-fn attributes(mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
-    (
-        mesh.normals.is_some(),
-        needs_tangents(material) && (mesh.tangents.is_some() || mesh.normals.is_some()),
-        mesh.uvs.is_some() || needs_uvs(material),
-        mesh.second_uvs.is_some(),
-    )
+    /// Returns whether the surfaces of a material need tangents: it has a normal map, or it is anisotropic, or it blends
+    /// such a material.
+    pub(crate) fn needs_tangents(&self, material: &ModelMaterial) -> bool {
+        self.uses(material, |material| {
+            material.maps.need_tangents() || material.surface.is_anisotropic()
+        })
+    }
+
+    /// Returns whether `test` holds for a material, or for one that it blends.
+    pub(crate) fn uses(&self, material: &ModelMaterial, test: fn(&ModelMaterial) -> bool) -> bool {
+        let parts = material.surface.blended().into_iter().flatten();
+        let mut parts = parts.filter_map(|part| self.materials.get(part as usize));
+        test(material) || parts.any(|part| self.uses(part, test))
+    }
 }
 
 /// Returns whether the positions of a mesh are precise enough as `f32` in model coordinates, and the transform of its

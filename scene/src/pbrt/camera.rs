@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::{Converter, parameters::Parameters};
 use crate::{
     error::excerpt,
-    import::{View, ViewExtent},
+    import::{Crop, View, ViewExtent},
     limits::{MAX_BOUNCES, check_sides},
     scene::PixelFilter,
 };
@@ -61,10 +61,18 @@ impl Converter {
         };
         let aspect_ratio = parameters.number("frameaspectratio", width / height);
         let mut half_width = aspect_ratio.max(1.0);
+        let mut shift = [0.0; 2];
         if let &[left, right, bottom, top] = parameters.numbers("screenwindow") {
+            if !(right > left && top > bottom) {
+                return Err(format!(
+                    "Camera: screenwindow: found {left} {right} {bottom} {top}, expected left, right, bottom and top in ascending pairs"
+                ));
+            }
             half_width = (right - left) / 2.0;
-            if left != -right || bottom != -top {
-                self.note("not used: the shift of the screen window");
+            let centre = |low: f64, high: f64| (low + high) / 2.0 / (high - low);
+            shift = [centre(left, right), centre(bottom, top)];
+            if ((top - bottom) / (right - left) * (width / height) - 1.0).abs() > 1e-3 {
+                self.note("approximated: the screen window, so that pixels are square");
             }
         }
         let crop = film.numbers("cropwindow");
@@ -76,15 +84,24 @@ impl Converter {
             (_, &[left, right, top, bottom]) => Some([left, right, top, bottom]),
             _ => None,
         };
-        if let Some([left, right, top, bottom]) = crop.map(|crop| crop.map(f64::round)) {
-            let is_whole = (left, right, top, bottom) == (0.0, width, 0.0, height);
-            let centered = left == width - right && top == height - bottom;
-            if centered && right > left && bottom > top {
-                half_width *= (right - left) / width;
-                self.scene.size = ((right - left) as u32, (bottom - top) as u32);
-            } else if !is_whole {
-                self.note("not used: the crop of the film, because it is not in the centre; the whole image is shown");
+        // As in pbrt, a pixel belongs to the crop if its upper left corner does.
+        let pixel = |place: f64, count: f64| (place - 1e-4).ceil().clamp(0.0, count);
+        if let Some([left, right, top, bottom]) = crop {
+            let [left, right] = [left, right].map(|place| pixel(place, width));
+            let [top, bottom] = [top, bottom].map(|place| pixel(place, height));
+            if !(right > left && bottom > top) {
+                return Err(
+                    "Film: the crop has no pixel; expected left, right, top and bottom in ascending pairs"
+                        .to_owned(),
+                );
             }
+            let crop = Crop {
+                corner: [left, top],
+                size: [right - left, bottom - top],
+            };
+            half_width *= crop.size[0] / width;
+            shift = crop.shift([width, height], shift);
+            self.scene.size = (crop.size[0] as u32, crop.size[1] as u32);
         }
         let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let extent = if kind == "orthographic" {
@@ -111,6 +128,7 @@ impl Converter {
             up: axis(DVec3::Y),
             forward: axis(DVec3::Z),
             extent,
+            shift,
             lens: (radius > 0.0).then(|| (radius, parameters.number("focaldistance", 1e6))),
             filter,
         });

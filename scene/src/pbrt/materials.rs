@@ -9,13 +9,13 @@ use crate::{
     error::excerpt,
     import::{
         bump::Bump,
-        materials::{Color, Scalar, blend, blends_exactly, emit, metal_color, reflectance},
+        materials::{Alphas, Color, Scalar, emit, metal_color, reflectance},
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Channel, Encoding, Masking, MaterialTexture, Metal, Parameter, Principled, Roughness,
-        Surface, Texture,
+        Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
+        Principled, Surface, Texture,
     },
 };
 
@@ -146,6 +146,9 @@ impl Converter {
         match &mut material.surface {
             Surface::Emissive {
                 both_sides: both, ..
+            }
+            | Surface::Blend {
+                both_sides: both, ..
             } => *both = both_sides,
             Surface::Principled(principled) => principled.both_sides = both_sides,
             _ => {}
@@ -229,7 +232,7 @@ impl Converter {
                 self.note(note);
                 let color = self.reflectance(parameters, "reflectance", grey)?;
                 let ior = self.ior(parameters, "eta")?;
-                let alpha = self.alpha(parameters, "roughness", "")?;
+                let alpha = self.plain_alpha(parameters, "roughness", "")?;
                 Ok(colored(color, |albedo| Surface::CoatedDiffuse {
                     albedo,
                     ior,
@@ -238,19 +241,29 @@ impl Converter {
                 }))
             }
             "conductor" => {
-                let metal = self.metal(parameters, "")?;
-                let alpha = self.alpha(parameters, "roughness", "")?;
-                let mut converted = Converted::from(rough_metal(metal.0, alpha));
-                metal
-                    .1
-                    .apply(Parameter::Color, &mut converted.material.maps);
+                let (metal, color) = self.metal(parameters, "")?;
+                let mut maps = MaterialTextures::default();
+                color.apply(Parameter::Color, &mut maps);
+                let surface = match self.alphas(parameters, "roughness", "")? {
+                    Some(alphas) => Surface::RoughConductor {
+                        metal,
+                        roughness: alphas.apply(Masking::HeightCorrelated, &mut maps),
+                        one_sided: false,
+                    },
+                    None => Surface::Conductor {
+                        metal,
+                        one_sided: false,
+                    },
+                };
+                let mut converted = Converted::from(surface);
+                converted.material.maps = maps;
                 Ok(converted)
             }
             "coatedconductor" => {
                 self.note("approximated: the layers of `coatedconductor` by a clear coat");
                 let metal = self.metal(parameters, "conductor.")?;
-                let alpha = self.alpha(parameters, "conductor.roughness", "conductor.")?;
-                let coat = self.alpha(parameters, "interface.roughness", "interface.")?;
+                let alpha = self.plain_alpha(parameters, "conductor.roughness", "conductor.")?;
+                let coat = self.plain_alpha(parameters, "interface.roughness", "interface.")?;
                 let mut converted = Converted::from(Surface::Principled(Principled {
                     base_color: metal_color(metal.0),
                     metallic: 1.0,
@@ -266,19 +279,19 @@ impl Converter {
             }
             "dielectric" => {
                 let ior = self.ior(parameters, "eta")?;
-                let alpha = self.alpha(parameters, "roughness", "")?;
-                Ok(match alpha < MIN_ALPHA {
-                    true => Surface::Dielectric {
+                let absorption = Vec3::ZERO;
+                let mut maps = MaterialTextures::default();
+                let surface = match self.alphas(parameters, "roughness", "")? {
+                    Some(alphas) => Surface::RoughDielectric {
                         ior,
-                        absorption: Vec3::ZERO,
+                        roughness: alphas.apply(Masking::HeightCorrelated, &mut maps),
+                        absorption,
                     },
-                    false => Surface::RoughDielectric {
-                        ior,
-                        roughness: roughness(alpha),
-                        absorption: Vec3::ZERO,
-                    },
-                }
-                .into())
+                    None => Surface::Dielectric { ior, absorption },
+                };
+                let mut converted = Converted::from(surface);
+                converted.material.maps = maps;
+                Ok(converted)
             }
             "thindielectric" => {
                 self.note("approximated: `thindielectric`, without reflections between its sides");
@@ -306,8 +319,8 @@ impl Converter {
         }
     }
 
-    /// Converts a mix of two named materials to one material. A texture of the amount is replaced by its mean, with a
-    /// warning. `depth` is the number of mixes that contain this one; fails if it is [`MAX_MIXES`].
+    /// Converts a mix of two named materials. The bump map is that of the first material that has one. `depth` is the
+    /// number of mixes that contain this one; fails if it is [`MAX_MIXES`].
     fn mix(&mut self, parameters: &Parameters, depth: u32) -> Result<Converted, String> {
         let names = parameters
             .get("materials")
@@ -330,15 +343,19 @@ impl Converter {
         let [first, second] = names else {
             return Err("materials: expected the names of two materials".to_owned());
         };
-        let (first, second) = (of(first)?, of(second)?);
-        if amount.texture.is_some() || !blends_exactly(&first.material, &second.material) {
-            self.note("approximated: `mix` by a single material");
+        let (mut first, mut second) = (of(first)?, of(second)?);
+        for part in [&mut first, &mut second] {
+            if part.invisible {
+                part.material.maps.opacity = 0.0;
+            }
         }
-        let amount = amount.mean(&self.scene.model.library);
-        let heavier = if amount < 0.5 { &first } else { &second };
+        if first.bump != second.bump {
+            self.note("approximated: the bump map of one material of a mix by that of both");
+        }
         Ok(Converted {
-            material: blend(&first.material, &second.material, amount),
-            ..heavier.clone()
+            material: self.scene.blend(first.material, second.material, amount),
+            bump: first.bump.or(second.bump),
+            invisible: first.invisible && second.invisible,
         })
     }
 
@@ -388,50 +405,62 @@ impl Converter {
         })
     }
 
-    /// Returns the GGX alpha of a rough material, 0 if it is smooth. `name` is that of the roughness, and `prefix`
+    /// Returns the GGX alphas of a rough material; `None` if it is smooth. `name` is that of the roughness, and `prefix`
     /// stands before the names of the roughness along u and v.
-    fn alpha(&mut self, parameters: &Parameters, name: &str, prefix: &str) -> Result<f32, String> {
-        let even = self.constant(parameters, name, 0.0)?;
-        let along_u = self.constant(parameters, &format!("{prefix}uroughness"), even)?;
-        let along_v = self.constant(parameters, &format!("{prefix}vroughness"), even)?;
-        if along_u != along_v {
-            self.note("approximated: anisotropic roughness by the mean of both directions");
-        }
-        let roughness = (along_u * along_v).max(0.0).sqrt();
-        let alpha = match parameters.flag("remaproughness", true) {
-            true => roughness.sqrt(),
-            false => roughness,
+    fn alphas(
+        &mut self,
+        parameters: &Parameters,
+        name: &str,
+        prefix: &str,
+    ) -> Result<Option<Alphas>, String> {
+        let even = self.scalar(parameters, name, 0.0)?;
+        let remap = parameters.flag("remaproughness", true);
+        let mut along = |name: &str| -> Result<Scalar, String> {
+            let name = format!("{prefix}{name}");
+            let roughness = match parameters.get(&name) {
+                Some(_) => self.scalar(parameters, &name, 0.0)?,
+                None => even,
+            };
+            if !remap {
+                return Ok(roughness);
+            }
+            let library = &mut self.scene.model.library;
+            Ok(Scalar {
+                factor: roughness.factor.max(0.0).sqrt(),
+                texture: roughness.texture.map(|map| MaterialTexture {
+                    texture: library.square_root(map.texture),
+                    ..map
+                }),
+            })
         };
+        let (along_u, along_v) = (along("uroughness")?, along("vroughness")?);
+        // As in pbrt, a surface whose alphas are both smaller is smooth.
+        let is_smooth = |alpha: Scalar| alpha.texture.is_none() && alpha.factor < MIN_ALPHA;
+        let smooth = is_smooth(along_u) && is_smooth(along_v);
+        Ok((!smooth).then(|| Alphas::new(along_u, along_v)))
+    }
+
+    /// Returns the GGX alpha of a layer that has one for the whole surface, 0 if it is smooth. Textures, and different
+    /// alphas along u and v, are approximated, with a warning. The names are as in [`Self::alphas`].
+    fn plain_alpha(
+        &mut self,
+        parameters: &Parameters,
+        name: &str,
+        prefix: &str,
+    ) -> Result<f32, String> {
+        let Some(alphas) = self.alphas(parameters, name, prefix)? else {
+            return Ok(0.0);
+        };
+        if alphas.vary() {
+            self.note(format!(
+                "approximated: `{name}` of coated materials by its mean"
+            ));
+        }
+        let alpha = alphas.mean(&self.scene.model.library);
         Ok(match alpha.is_finite() {
-            // Less is a smooth surface in pbrt.
-            true if alpha < 1e-3 => 0.0,
-            true => alpha.min(1.0),
+            true => alpha.clamp(0.0, 1.0),
             false => 1.0,
         })
-    }
-}
-
-/// Returns a metal with this GGX alpha; smooth if that is below [`MIN_ALPHA`].
-fn rough_metal(metal: Metal, alpha: f32) -> Surface {
-    match alpha < MIN_ALPHA {
-        true => Surface::Conductor {
-            metal,
-            one_sided: false,
-        },
-        false => Surface::RoughConductor {
-            metal,
-            roughness: roughness(alpha),
-            one_sided: false,
-        },
-    }
-}
-
-/// Returns the microfacet distribution of pbrt, whose facets scatter light once.
-fn roughness(alpha: f32) -> Roughness {
-    Roughness {
-        alpha,
-        masking: Masking::HeightCorrelated,
-        energy_compensation: false,
     }
 }
 

@@ -19,7 +19,6 @@ use crate::{
     },
     memory::vec_with_capacity,
     model::{ModelInstance, ModelMesh},
-    scene::Parameter,
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -232,14 +231,10 @@ impl Converter {
         }
         let path = self.files.find_by_last_component(name)?;
         let converted = self.current_material()?;
-        let has_map = converted
-            .material
-            .maps
-            .textures
-            .contains_key(&Parameter::Normal);
+        let has_tangents = self.scene.model.needs_tangents(&converted.material);
         let reading = Reading {
             flip: self.state.reverses,
-            needs_normals: converted.bump.is_some() || has_map,
+            needs_normals: converted.bump.is_some() || has_tangents,
         };
         let read = |path: &Path| {
             let mut meshes = mesh_files::read(path)?;

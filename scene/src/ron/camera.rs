@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Error,
+    limits::MAX_SHIFT,
     scene::{Camera, Focus, Lens, PixelFilter, Projection},
 };
 
@@ -52,6 +53,7 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
         target,
         up,
         projection,
+        shift: shift(source, object, &written)?,
         lens: None,
         filter: PixelFilter::default(),
     };
@@ -93,6 +95,17 @@ fn projection(
             "the field `fov` is missing, or `width` for an orthographic camera",
         )),
     }
+}
+
+/// Reads the optional field `shift` of a camera, no shift by default. Invalid values are an [`Error::Scene`].
+fn shift(source: &SceneSource, object: &Object, written: &CameraText) -> Result<[f32; 2], Error> {
+    let Some(raw) = written.shift else {
+        return Ok([0.0; 2]);
+    };
+    let expected = "(right, up) in image widths and heights, each from -1e6 to 1e6";
+    let valid = |&(right, up): &(f64, f64)| right.abs() <= MAX_SHIFT && up.abs() <= MAX_SHIFT;
+    let (right, up) = source.field(object, "shift", raw, expected, valid)?;
+    Ok([right as f32, up as f32])
 }
 
 /// Reads the field `lens` of `camera`. Its aperture may be given as `radius` or as `f_stop`, and the focus defaults to

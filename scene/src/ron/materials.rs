@@ -17,10 +17,11 @@
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `RoughConductor` | | the fields of `Conductor`, and: | |
 //! | | `alpha` | GGX roughness, about the root mean square slope of the microfacets, 0.001 to 1 | required |
+//! | | `alpha_v` | GGX roughness across the direction in which `u` grows; `alpha` is then that along it, and light that scatters several times is lost | `alpha` |
 //! | | `masking` | form of Smith's masking-shadowing term: `Separable` or `HeightCorrelated` | `HeightCorrelated` |
-//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true` |
+//! | | `energy_compensation` | whether light that scatters several times between microfacets is returned; otherwise it is lost | `true`, or `false` with `alpha_v` |
 //! | `RoughDielectric` | `ior` | like that of `Dielectric` | required |
-//! | | `alpha`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
+//! | | `alpha`, `alpha_v`, `masking`, `energy_compensation`, `absorption` | like those of `RoughConductor` and `Dielectric` | |
 //! | `CoatedDiffuse` | `albedo` | like that of `Diffuse`, for the base below a clear boundary | required |
 //! | | `ior` | index of refraction of the boundary, 0.1 to 10 | `1.5` |
 //! | | `alpha` | GGX roughness of the boundary, 0 to 1 | `0` |
@@ -51,6 +52,9 @@
 //! | | `emission` | radiance emitted by the front, 0 or more | `(0, 0, 0)` |
 //! | | `both_sides` | whether the back emits it too | `false` |
 //! | | `one_sided` | like that of `Diffuse` | `false` |
+//! | `Blend` | `first`, `second` | names of two materials that lie side by side, finer than a pixel; both must be opaque and emit no light | required |
+//! | | `weight` | fraction of the surface that is `second`, 0 to 1 | `0.5` |
+//! | | `emission`, `both_sides` | like those of `Principled` | |
 //! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
 //! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
 //! | | `one_sided` | like that of `Diffuse`, for the reflection | `false` |
@@ -85,7 +89,7 @@ use crate::{
     Error,
     builder::materials::Materials,
     limits::{MAX_DISPERSION, check_brightness},
-    scene::{MaterialTextures, Parameter, Principled, Surface},
+    scene::{self, MaterialTextures, Parameter, Principled, Surface},
 };
 
 /// Declares [`MaterialText`] from a list of materials and their fields, in the syntax of [`fields`]. Adds the fields
@@ -124,9 +128,9 @@ materials! {
     Dielectric { ior, absorption? },
     Conductor { preset?, eta?, k?, color?, one_sided? },
     RoughConductor {
-        preset?, eta?, k?, color?, alpha, masking?, energy_compensation?, one_sided?,
+        preset?, eta?, k?, color?, alpha, alpha_v?, masking?, energy_compensation?, one_sided?,
     },
-    RoughDielectric { ior, alpha, masking?, energy_compensation?, absorption? },
+    RoughDielectric { ior, alpha, alpha_v?, masking?, energy_compensation?, absorption? },
     CoatedDiffuse { albedo, ior?, alpha?, one_sided? },
     Principled {
         base_color?, metallic?, roughness?, ior?, specular?, specular_color?, transmission?, thin?, clearcoat?,
@@ -134,21 +138,22 @@ materials! {
         sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
         iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
     },
+    Blend { first, second, weight?, emission?, both_sides? },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
 
 /// Reads the `materials` of a scene file and the images that they name.
 ///
-/// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values, and a
-/// name that occurs twice, are an [`Error::Scene`].
+/// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values, a name
+/// that occurs twice, and a blend of unsuitable materials are an [`Error::Scene`].
 pub(crate) fn read<'a>(
     source: &SceneSource<'a>,
     written: &MaterialsText<'a>,
     spp: u32,
 ) -> Result<Materials, Error> {
     let mut materials = Materials::default();
-    for &(key, raw) in &written.0 {
-        let index = materials.surfaces.len() as u32;
+    let mut objects = Vec::new();
+    for (index, &(key, raw)) in (0..).zip(&written.0) {
         let object = Object::new(format!("material {}", index + 1), key);
         let name: String = source.field(&object, "name", key, "a string in quotes", |_| true)?;
         let object = Object::new(format!("material {name:?}"), raw);
@@ -156,8 +161,12 @@ pub(crate) fn read<'a>(
         if materials.names.insert(name, index).is_some() {
             return Err(source.error(&object, key, "is defined twice; rename one of the two"));
         }
-        let mut parameters = Parameters::new(source, &object, &mut materials.library);
-        let text: MaterialText = source.parse(&object)?;
+        objects.push(object);
+    }
+    for (index, object) in (0..).zip(&objects) {
+        let (library, names) = (&mut materials.library, &materials.names);
+        let mut parameters = Parameters::new(source, object, library, names);
+        let text: MaterialText = source.parse(object)?;
         let surface = text.surface(&mut parameters, spp)?;
         let maps = parameters.maps;
         materials.surfaces.push(surface);
@@ -165,6 +174,15 @@ pub(crate) fn read<'a>(
             materials.maps.insert(index, maps);
         }
     }
+    let blends = scene::Blends {
+        surfaces: &materials.surfaces,
+        maps: &materials.maps,
+        names: &materials.display_names,
+    };
+    blends.check().map_err(|(index, problem)| {
+        let object = &objects[index];
+        source.error(object, object.raw, problem)
+    })?;
     Ok(materials)
 }
 
@@ -235,6 +253,7 @@ impl<'a> MaterialText<'a> {
                 k,
                 color,
                 alpha,
+                alpha_v,
                 masking,
                 energy_compensation,
                 one_sided,
@@ -243,7 +262,7 @@ impl<'a> MaterialText<'a> {
                 metal: parameters.metal(preset, eta, k, color)?,
                 roughness: parameters.roughness(
                     "Conductor",
-                    alpha,
+                    (alpha, alpha_v),
                     masking,
                     energy_compensation,
                 )?,
@@ -252,6 +271,7 @@ impl<'a> MaterialText<'a> {
             MaterialText::RoughDielectric {
                 ior,
                 alpha,
+                alpha_v,
                 masking,
                 energy_compensation,
                 absorption,
@@ -260,7 +280,7 @@ impl<'a> MaterialText<'a> {
                 ior: parameters.ior(ior)?,
                 roughness: parameters.roughness(
                     "Dielectric",
-                    alpha,
+                    (alpha, alpha_v),
                     masking,
                     energy_compensation,
                 )?,
@@ -275,7 +295,7 @@ impl<'a> MaterialText<'a> {
             } => Surface::CoatedDiffuse {
                 albedo: parameters.color_fraction("albedo", albedo, Parameter::Color)?,
                 ior: ior.map_or(Ok(1.5), |raw| parameters.ior(raw))?,
-                alpha: alpha.map_or(Ok(0.0), |raw| parameters.untextured_fraction("alpha", raw))?,
+                alpha: parameters.fraction_or("alpha", alpha, Parameter::Roughness, 0.0)?,
                 one_sided: parameters.flag("one_sided", one_sided)?,
             },
             MaterialText::Principled {
@@ -425,6 +445,22 @@ impl<'a> MaterialText<'a> {
                     absorption: parameters.absorption(absorption)?,
                 })
             }
+            MaterialText::Blend {
+                first,
+                second,
+                weight,
+                emission,
+                both_sides,
+                ..
+            } => Surface::Blend {
+                first: parameters.material("first", first)?,
+                second: parameters.material("second", second)?,
+                weight: parameters.fraction_or("weight", weight, Parameter::BlendWeight, 0.5)?,
+                emission: emission.map_or(Ok(Vec3::ZERO), |raw| {
+                    parameters.radiance("emission", raw, spp)
+                })?,
+                both_sides: parameters.flag("both_sides", both_sides)?,
+            },
             MaterialText::Emissive {
                 radiance,
                 albedo,

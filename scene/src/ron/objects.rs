@@ -9,7 +9,6 @@ use glam::{DAffine3, DVec3};
 
 use super::{
     displaced_sphere::read_displaced_sphere,
-    error_text::alternatives,
     placements::{read_grid, read_scatter, read_transform},
     source::{NumberRange, Object, Raw, SceneSource},
     text::{DisplacedSphereText, InstancesText, MeshText, ModelText, ObjectText, PlaceText},
@@ -22,7 +21,6 @@ use crate::{
         placement::{indexed_mesh, instance},
         transform::{Transform, rotate_y},
     },
-    error::excerpt,
     files::display_path,
     limits::{BUILDING_BYTES, MAX_LENGTH},
     memory,
@@ -157,17 +155,8 @@ impl<'s, 'a> Builder<'s, 'a> {
     /// Parses the value `raw` of the field `material`, the name of a material, and returns that material's index. An
     /// unknown name is an [`Error::Scene`].
     fn material(&self, object: &Object, raw: Raw) -> Result<u32, Error> {
-        let expected = "the name of a material in quotes";
-        let wanted: String = self
-            .source
-            .field(object, "material", raw, expected, |_| true)?;
-        self.materials.names.get(&wanted).copied().ok_or_else(|| {
-            let mut names: Vec<&str> = self.materials.names.keys().map(String::as_str).collect();
-            names.sort_unstable();
-            let (wanted, alternatives) = (excerpt(&wanted), alternatives(&wanted, &names));
-            let problem = format!("material: no material is named `{wanted}`{alternatives}");
-            self.source.error(object, raw, problem)
-        })
+        self.source
+            .material(object, "material", raw, &self.materials.names)
     }
 
     /// Adds the faces of a `Quad` or `Box`, given by their corners. A face with no area is an [`Error::Scene`].

@@ -1,6 +1,6 @@
 //! Reads the parameters of a material: constants, textures multiplied by a constant factor, and metals.
 
-use std::ops::RangeInclusive;
+use std::{collections::HashMap, ops::RangeInclusive};
 
 use glam::{DVec3, Vec2, Vec3};
 use serde::de::DeserializeOwned;
@@ -34,21 +34,26 @@ pub(crate) struct Parameters<'m, 's, 'a> {
     source: &'s SceneSource<'a>,
     object: &'m Object<'a>,
     library: &'m mut TextureLibrary,
+    /// Index of each material of the scene file by its name.
+    names: &'m HashMap<String, u32>,
     /// Textures collected so far, with opacity, cutoff and normal map scales.
     pub(crate) maps: MaterialTextures,
 }
 
 impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
-    /// Creates a reader for the material `object`, without textures. Images and textures are added to `library`.
+    /// Creates a reader for the material `object`, without textures. Images and textures are added to `library`, and
+    /// `names` are the indices of all materials by name.
     pub(crate) fn new(
         source: &'s SceneSource<'a>,
         object: &'m Object<'a>,
         library: &'m mut TextureLibrary,
+        names: &'m HashMap<String, u32>,
     ) -> Self {
         Parameters {
             source,
             object,
             library,
+            names,
             maps: MaterialTextures::default(),
         }
     }
@@ -329,34 +334,75 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
     }
 
     /// Parses the roughness fields of a rough conductor or dielectric. `smooth` is the name of its smooth counterpart,
-    /// for messages. `alpha` is 0.001 to 1, `masking` is
-    /// height-correlated by default, and `energy_compensation` is `true` by default. Invalid values are an
-    /// [`Error::Scene`].
+    /// for messages. `alpha` and `alpha_v` are 0.001 to 1 or textures, and `masking` is height-correlated by default.
+    /// `energy_compensation` is `true` by default without `alpha_v`, with which it must not be set. Invalid values are
+    /// an [`Error::Scene`].
     pub(crate) fn roughness(
-        &self,
+        &mut self,
         smooth: &str,
-        alpha: Raw,
+        (alpha, alpha_v): (Raw<'a>, Option<Raw<'a>>),
         masking: Option<Raw>,
         energy_compensation: Option<Raw>,
     ) -> Result<Roughness, Error> {
+        let alpha = self.alpha("alpha", alpha, Parameter::Roughness, smooth)?;
+        let alpha_v = match alpha_v {
+            Some(raw) => Some(self.alpha("alpha_v", raw, Parameter::RoughnessV, smooth)?),
+            None => None,
+        };
+        let maskings = "Separable or HeightCorrelated";
+        let masking = self.word("masking", masking, Masking::default(), maskings)?;
+        let field = "energy_compensation";
+        let one_alpha = alpha_v.is_none();
+        let compensated = self
+            .source
+            .flag(self.object, field, energy_compensation, one_alpha)?;
+        if let Some(raw) = energy_compensation
+            && compensated
+            && !one_alpha
+        {
+            let problem = format!("{field}: is not available with `alpha_v`; remove one of them");
+            return Err(self.source.error(self.object, raw, problem));
+        }
+        Ok(Roughness {
+            alpha,
+            alpha_v,
+            masking,
+            energy_compensation: compensated,
+        })
+    }
+
+    /// Parses a GGX alpha from 0.001 to 1. For a texture, stores it as that of `parameter` and returns its `factor`, 1 by
+    /// default. Any other value is an [`Error::Scene`]. `smooth` is as in [`Self::roughness`].
+    fn alpha(
+        &mut self,
+        field: &str,
+        raw: Raw<'a>,
+        parameter: Parameter,
+        smooth: &str,
+    ) -> Result<f32, Error> {
         let valid = |alpha: f64| (MIN_ALPHA..=1.0).contains(&(alpha as f32));
-        let rough = format!(
+        let expected = format!(
             "a number from {MIN_ALPHA} to 1; for a smooth surface use the material `{smooth}`, which has no alpha"
         );
-        let alpha = self
-            .source
-            .number(self.object, "alpha", alpha, &rough, valid)?;
-        let maskings = "Separable or HeightCorrelated";
-        Ok(Roughness {
-            alpha: alpha as f32,
-            masking: self.word("masking", masking, Masking::default(), maskings)?,
-            energy_compensation: self.source.flag(
-                self.object,
-                "energy_compensation",
-                energy_compensation,
-                true,
-            )?,
-        })
+        let number = |field, raw| -> Result<f32, Error> {
+            let alpha = self
+                .source
+                .number(self.object, field, raw, &expected, valid)?;
+            Ok(alpha as f32)
+        };
+        let Some(written) = self.texture_text(raw)? else {
+            return number(field, raw);
+        };
+        let factor = written
+            .factor
+            .map_or(Ok(1.0), |factor| number("factor", factor))?;
+        self.add_texture(field, &written, parameter, Encoding::Linear)?;
+        Ok(factor)
+    }
+
+    /// Parses the name of a material of the scene file and returns its index. Any other value is an [`Error::Scene`].
+    pub(crate) fn material(&self, field: &str, raw: Raw) -> Result<u32, Error> {
+        self.source.material(self.object, field, raw, self.names)
     }
 
     /// Parses the optional field `absorption`: the transmittance per channel, 0 to 1, and the distance in metres over

@@ -4,6 +4,7 @@
 //! error about a value's meaning knows its place in the file, as a syntax error does.
 
 use std::{
+    collections::HashMap,
     fmt::Display,
     io::Read,
     ops::Range,
@@ -146,6 +147,27 @@ pub(crate) fn read_scene_file(path: &Path) -> Result<String, Error> {
 }
 
 impl<'a> SceneSource<'a> {
+    /// Parses the value `raw` of `field`, the name of a material in quotes, and returns its index in `names`. An unknown
+    /// name is an [`Error::Scene`].
+    pub(crate) fn material(
+        &self,
+        object: &Object,
+        field: &str,
+        raw: Raw,
+        names: &HashMap<String, u32>,
+    ) -> Result<u32, Error> {
+        let expected = "the name of a material in quotes";
+        let wanted: String = self.field(object, field, raw, expected, |_| true)?;
+        names.get(&wanted).copied().ok_or_else(|| {
+            let mut names: Vec<&str> = names.keys().map(String::as_str).collect();
+            names.sort_unstable();
+            let alternatives = error_text::alternatives(&wanted, &names);
+            let wanted = excerpt(&wanted);
+            let problem = format!("{field}: no material is named `{wanted}`{alternatives}");
+            self.error(object, raw, problem)
+        })
+    }
+
     /// Creates a source from the path and the whole text of a scene file.
     pub(crate) fn new(path: &'a Path, text: &'a str) -> Self {
         SceneSource { path, text }

@@ -106,7 +106,7 @@ pub(crate) struct SceneText<'a> {
 
 fields! {
     /// The fields of `camera`, with unparsed values.
-    struct CameraText = "Camera" { origin, target, up?, fov?, width?, lens?, filter? }
+    struct CameraText = "Camera" { origin, target, up?, fov?, width?, shift?, lens?, filter? }
 }
 
 fields! {

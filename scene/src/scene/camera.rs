@@ -9,7 +9,8 @@ pub struct Camera {
     /// Position of the pinhole or of the lens's centre in world space, metres.
     #[serde(with = "numbers")]
     pub origin: Vec3,
-    /// Point at the centre of the image in world space, metres; different from `origin`.
+    /// Point at which the camera looks in world space, metres; different from `origin`. Without a shift it appears at
+    /// the centre of the image.
     #[serde(with = "numbers")]
     pub target: Vec3,
     /// Direction that points up in the image, of any length above 0; not parallel to the view.
@@ -17,6 +18,10 @@ pub struct Camera {
     pub up: Vec3,
     /// Perspective or orthographic projection, with the extent of the view.
     pub projection: Projection,
+    /// Shift of the lens: the part of the image plane that the image shows is moved by this many image widths to the
+    /// right and image heights up, -1e6..=1e6. The direction of view and the perspective stay.
+    #[serde(default)]
+    pub shift: [f32; 2],
     /// Thin lens, which blurs what is out of focus; `None` for a pinhole camera, which shows everything sharp.
     pub lens: Option<Lens>,
     /// Reconstruction filter, which weights the light that falls around a pixel's centre.

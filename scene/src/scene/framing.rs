@@ -305,6 +305,7 @@ impl WholeView {
             target: at(target_back).as_vec3(),
             up: self.axes.camera_up(),
             projection,
+            shift: [0.0; 2],
             lens: None,
             filter: PixelFilter::default(),
         }

@@ -6,6 +6,7 @@ use super::{
     Background, Camera, DirectLight, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
     Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle, hasher::Hasher,
 };
+use crate::limits::MAX_BLENDS;
 
 impl Scene {
     /// Returns a hash of everything that determines the image: 128-bit XXH3 as 32 hexadecimal digits. It covers camera,
@@ -22,6 +23,7 @@ impl Scene {
     pub fn surfaces_hash(&self) -> u128 {
         let mut materials: Vec<[u8; 16]> = self.materials.iter().map(Surface::hash).collect();
         self.add_maps(&mut materials);
+        self.add_blended(&mut materials);
         let mut hash = Hasher::default();
         hash.vector(self.sky);
         match self.background {
@@ -81,6 +83,29 @@ impl Scene {
         for (&material, maps) in &self.maps {
             let hashed = &mut materials[material as usize];
             *hashed = maps_hash(*hashed, maps, &textures);
+        }
+    }
+
+    /// Replaces, in `materials` (the hashes of all materials by index), the hash of each blend by one that includes the
+    /// materials that it contains.
+    fn add_blended(&self, materials: &mut [[u8; 16]]) {
+        // A blend may contain others. After as many rounds as they nest, each hash includes all materials below.
+        let blends = self.materials.iter().enumerate();
+        let blends: Vec<_> = blends
+            .filter_map(|(index, surface)| Some((index, surface.blended()?)))
+            .collect();
+        let rounds = if blends.is_empty() { 0 } else { MAX_BLENDS };
+        let own = materials.to_vec();
+        for _ in 0..rounds {
+            let before = materials.to_vec();
+            for &(index, parts) in &blends {
+                let mut hash = Hasher::default();
+                hash.bytes(&own[index]);
+                for part in parts {
+                    hash.bytes(&before[part as usize]);
+                }
+                materials[index] = hash.finish().to_le_bytes();
+            }
         }
     }
 
@@ -195,6 +220,7 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         target,
         up,
         projection,
+        shift,
         lens,
         filter,
     } = camera;
@@ -207,6 +233,11 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
             hash.bytes(b"orthographic");
             hash.floats([width]);
         }
+    }
+    // Without a shift nothing is added, so that hashes made before the parameter existed stay valid.
+    if shift != [0.0; 2] {
+        hash.bytes(b"shift");
+        hash.floats(shift);
     }
     if let Some(lens) = &lens {
         lens_hash(lens, &mut hash);

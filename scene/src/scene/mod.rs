@@ -3,6 +3,7 @@
 //! Imports only `color`, `error`, `files`, `limits`, `studio` and `sun_sky`, and none of the readers.
 
 mod background;
+mod blends;
 pub(crate) mod camera;
 mod fields;
 mod framing;
@@ -23,6 +24,7 @@ use glam::Vec3;
 use crate::files::record::SceneFile;
 
 pub use background::Background;
+pub(crate) use blends::Blends;
 pub(crate) use camera::turn_about_y;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
 pub use fields::{Field, FieldEdit, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState};

@@ -73,6 +73,23 @@ pub enum Surface {
     },
     /// The metallic-roughness material of glTF.
     Principled(Principled),
+    /// A mixture of two materials side by side, finer than a pixel: each path that hits it scatters as by one of them.
+    /// Their own emission and opacity have no effect. [`Scene::check_blends`](crate::Scene::check_blends) states what
+    /// is valid.
+    Blend {
+        /// Index of the first material in [`Scene::materials`](crate::Scene::materials). While a model is read, index
+        /// into the materials of the model.
+        first: u32,
+        /// Index of the second material.
+        second: u32,
+        /// Fraction of the surface that is the second material, 0..=1.
+        weight: f32,
+        /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel, 0 or more.
+        #[serde(with = "numbers")]
+        emission: Vec3,
+        /// Whether the back emits the same radiance as the front.
+        both_sides: bool,
+    },
     /// A light source that emits from its front and also reflects like `Diffuse`.
     Emissive {
         /// Emitted radiance, W·sr⁻¹·m⁻² per channel, 0 or more, the same in all directions.
@@ -207,12 +224,16 @@ pub enum Metal {
 /// The microfacet distribution of a rough surface, and how it treats multiple scattering between facets.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Roughness {
-    /// GGX alpha, 0.001..=1; larger is rougher.
+    /// GGX alpha, 0.001..=1; larger is rougher. With `alpha_v`, only that along the tangent, where `u` grows.
     pub alpha: f32,
+    /// GGX alpha across the tangent, 0.001..=1, of a surface with grooves, such as brushed metal. `None` for the same
+    /// alpha in all directions, which its texture scales too.
+    #[serde(default)]
+    pub alpha_v: Option<f32>,
     /// Form of Smith's masking-shadowing function.
     pub masking: Masking,
     /// Whether light that hits several facets is added back. Otherwise that light is lost, and rough surfaces become
-    /// darker.
+    /// darker. It has no effect with `alpha_v`.
     pub energy_compensation: bool,
 }
 
@@ -247,16 +268,47 @@ impl Surface {
         match self {
             Surface::Principled(principled) => principled.emission,
             Surface::Emissive { radiance, .. } => *radiance,
+            Surface::Blend { emission, .. } => *emission,
             _ => Vec3::ZERO,
         }
     }
 
-    /// Returns whether reflections depend on the direction of the tangent.
+    /// Returns whether reflections depend on the direction of the tangent. For a blend the materials that it contains
+    /// do not count.
     pub(crate) fn is_anisotropic(&self) -> bool {
-        matches!(self, Surface::Principled(principled) if principled.anisotropy > 0.0)
+        match self {
+            Surface::Principled(principled) => principled.anisotropy > 0.0,
+            Surface::RoughConductor { roughness, .. }
+            | Surface::RoughDielectric { roughness, .. } => roughness.alpha_v.is_some(),
+            _ => false,
+        }
     }
 
-    /// Returns a 128-bit hash of the kind and its parameters, without its textures.
+    /// Returns the indices of the two materials of a blend, or `None` for other materials.
+    pub(crate) fn blended(&self) -> Option<[u32; 2]> {
+        match *self {
+            Surface::Blend { first, second, .. } => Some([first, second]),
+            _ => None,
+        }
+    }
+
+    /// Makes the back of a surface scatter light like its front. Transparent materials and blends stay as they are.
+    pub(crate) fn show_both_sides(&mut self) {
+        match self {
+            Surface::Diffuse { one_sided, .. }
+            | Surface::Mirror { one_sided, .. }
+            | Surface::Conductor { one_sided, .. }
+            | Surface::RoughConductor { one_sided, .. }
+            | Surface::CoatedDiffuse { one_sided, .. }
+            | Surface::Emissive { one_sided, .. } => *one_sided = false,
+            Surface::Principled(principled) => principled.one_sided = false,
+            Surface::Dielectric { .. }
+            | Surface::RoughDielectric { .. }
+            | Surface::Blend { .. } => {}
+        }
+    }
+
+    /// Returns a 128-bit hash of the kind and its parameters, without its textures and the materials of a blend.
     ///
     /// Checkpoints store hashes of scenes. So a new kind gets an unused first byte, and a parameter that is added to a
     /// kind is left out at its default.
@@ -323,6 +375,18 @@ impl Surface {
                 hash.floats([ior, alpha]);
             }
             Surface::Principled(principled) => principled.add_to(&mut hash),
+            Surface::Blend {
+                first: _,
+                second: _,
+                weight,
+                emission,
+                both_sides,
+            } => {
+                hash.bytes(&[9]);
+                hash.floats([weight]);
+                hash.vector(emission);
+                add_both_sides(both_sides, &mut hash);
+            }
         }
         hash.finish().to_le_bytes()
     }
@@ -414,10 +478,16 @@ impl Roughness {
     fn add_to(self, hash: &mut Hasher) {
         let Roughness {
             alpha,
+            alpha_v,
             masking,
             energy_compensation,
         } = self;
         hash.floats([alpha]);
+        // One alpha for all directions adds nothing, so that hashes made before the parameter existed stay valid.
+        if let Some(alpha_v) = alpha_v {
+            hash.bytes(b"alpha v");
+            hash.floats([alpha_v]);
+        }
         let correlated = masking == Masking::HeightCorrelated;
         hash.bytes(&[correlated.into(), energy_compensation.into()]);
     }

@@ -76,7 +76,8 @@ pub enum Parameter {
     /// Shading normal, replaced by a tangent-space normal map: red points right in the image, green up, blue away from
     /// the surface; values 0 to 1 encode −1 to 1.
     Normal,
-    /// Perceptual roughness of a principled material: the square root of the GGX alpha.
+    /// Roughness. Of a principled material, the perceptual one: the square root of the GGX alpha. Of other materials, the
+    /// GGX alpha itself; if they have an alpha of their own across the tangent, only that along it.
     Roughness,
     /// Metallic fraction of a principled material, 0 to 1.
     Metallic,
@@ -110,6 +111,11 @@ pub enum Parameter {
     DiffuseTransmission,
     /// Colour of the light that a principled material transmits diffusely.
     DiffuseTransmissionColor,
+    /// GGX alpha across the tangent of a rough conductor or dielectric that has one, see
+    /// [`Roughness::alpha_v`](crate::Roughness::alpha_v).
+    RoughnessV,
+    /// Fraction of a blend that is its second material, 0 to 1.
+    BlendWeight,
 }
 
 impl Parameter {

@@ -1,7 +1,7 @@
 //! Tests of Mitsuba scenes.
 
 use glam::Vec3;
-use raysieve_scene::{LoadOptions, PixelFilter, Projection, Scene, Surface};
+use raysieve_scene::{LoadOptions, Parameter, PixelFilter, Projection, Scene, Surface};
 
 use super::{assert_noted, example, load, load_with};
 
@@ -38,7 +38,6 @@ fn each_element_is_read_or_reported() {
         "1 shape of type `bsplinecurve`",
         "`sheen` of `principled`",
         "the filter `tent`",
-        "anisotropic roughness",
         "bump maps",
         "camera 1 of its cameras 1 \"front\", 2 \"top\"",
     ] {
@@ -67,6 +66,161 @@ fn a_camera_is_chosen_by_its_id() {
     };
     let error = load_with(&[("scene.xml", &text)], &options).unwrap_err();
     assert!(error.contains("has no time to choose"), "{error}");
+}
+
+/// The reference images show that a crop has the rays of the whole image.
+#[test]
+fn a_crop_and_a_principal_point_offset_shift_the_view() {
+    let camera = |sensor: &str, crop: &str| {
+        let integer =
+            |name: &str, value: u32| format!("<integer name=\"{name}\" value=\"{value}\"/>");
+        let size = integer("width", 200) + &integer("height", 100);
+        let film = format!("<film type=\"hdrfilm\">{size}{crop}</film>");
+        let scene = scene(&format!("<sensor {sensor}{film}</sensor>{BALL}")).unwrap();
+        assert!(scene.notes.iter().all(|note| !note.contains("crop")));
+        (scene.size, scene.camera)
+    };
+    let offset = "type=\"perspective\"><float name=\"principal_point_offset_x\" value=\"0.25\"/>\
+                  <float name=\"principal_point_offset_y\" value=\"-0.5\"/>";
+    let (size, whole) = camera(offset, "");
+    assert_eq!((size, whole.shift), ((200, 100), [0.25, 0.5]));
+    // The crop of 50 by 40 pixels begins in column 150 and row 10.
+    let crop = "<integer name=\"crop_offset_x\" value=\"150\"/><integer name=\"crop_offset_y\" value=\"10\"/>\
+                <integer name=\"crop_width\" value=\"50\"/><integer name=\"crop_height\" value=\"40\"/>";
+    let (size, part) = camera("type=\"orthographic\">", crop);
+    assert_eq!((size, part.shift), ((50, 40), [1.5, 0.5]));
+    assert_eq!(part.projection, Projection::Orthographic { width: 0.5 });
+    let (_, part) = camera(offset, crop);
+    assert_eq!(part.shift, [2.5, 1.75]);
+}
+
+#[test]
+fn roughness_has_directions_and_textures() {
+    let rough = |plugin: &str, alphas: &str| {
+        let bsdf = format!(
+            "<bsdf type=\"{plugin}\"><string name=\"distribution\" value=\"ggx\"/>{alphas}</bsdf>"
+        );
+        let scene = scene(&format!("<shape type=\"rectangle\">{bsdf}</shape>")).unwrap();
+        let roughness = match scene.materials[0] {
+            Surface::RoughConductor { roughness, .. }
+            | Surface::RoughDielectric { roughness, .. } => roughness,
+            surface => panic!("{surface:?}"),
+        };
+        let parameters = scene.maps.get(&0).map(|maps| {
+            let textured = maps.textures.keys();
+            textured.copied().collect::<Vec<_>>()
+        });
+        assert!(scene.notes.iter().all(|note| !note.contains("rough")));
+        (
+            roughness.alpha,
+            roughness.alpha_v,
+            parameters.unwrap_or_default(),
+        )
+    };
+    let number = |name: &str, value: f32| format!("<float name=\"{name}\" value=\"{value}\"/>");
+    let texture = |name: &str| format!("<texture type=\"checkerboard\" name=\"{name}\"/>");
+    for plugin in ["roughconductor", "roughdielectric"] {
+        let alphas = number("alpha_u", 0.2) + &number("alpha_v", 0.4);
+        assert_eq!(rough(plugin, &alphas), (0.2, Some(0.4), vec![]));
+        let alphas = number("alpha_u", 0.3) + &number("alpha_v", 0.3);
+        assert_eq!(rough(plugin, &alphas), (0.3, None, vec![]));
+        let alphas = texture("alpha");
+        assert_eq!(
+            rough(plugin, &alphas),
+            (1.0, None, vec![Parameter::Roughness])
+        );
+        let alphas = texture("alpha_u") + &number("alpha_v", 0.5);
+        assert_eq!(
+            rough(plugin, &alphas),
+            (1.0, Some(0.5), vec![Parameter::Roughness])
+        );
+    }
+}
+
+/// The meshes of curved shapes deviate from them by less than half a pixel in images of up to 3000 pixels.
+#[test]
+fn tessellated_shapes_are_close_to_the_true_ones() {
+    let mesh = |kind: &str| {
+        let scene = scene(&format!("<shape type=\"{kind}\"/>")).unwrap();
+        let mesh = scene.meshes.first().cloned();
+        let corners: Vec<[Vec3; 3]> = match mesh {
+            Some(mesh) => {
+                let corners = mesh.triangles.iter();
+                let position = |vertex: u32| mesh.positions[vertex as usize];
+                corners.map(|corners| corners.map(position)).collect()
+            }
+            None => {
+                let triangles = scene.triangles.iter();
+                triangles.map(|triangle| triangle.vertices).collect()
+            }
+        };
+        assert!(corners.len() >= 128, "{kind}");
+        corners
+    };
+    let off = |point: Vec3| (point.truncate().length() - 1.0).abs();
+    for [a, b, c] in mesh("cylinder") {
+        for point in [a, b, c, (a + b) / 2.0, (b + c) / 2.0, (c + a) / 2.0] {
+            assert!(off(point) < 1.0 / 3000.0, "{point}");
+        }
+    }
+    let disk = mesh("disk");
+    let mut area = 0.0;
+    for corners in disk {
+        let [a, b, c] = corners;
+        area += f64::from((b - a).cross(c - a).length()) / 2.0;
+        let rim = corners.into_iter().filter(|point| point.length() > 0.5);
+        let rim: Vec<Vec3> = rim.collect();
+        assert_eq!(rim.len(), 2);
+        for point in [rim[0], rim[1], (rim[0] + rim[1]) / 2.0] {
+            assert!(off(point) < 1.0 / 3000.0, "{point}");
+        }
+    }
+    assert!((area - std::f64::consts::PI).abs() < 1e-5, "{area}");
+}
+
+#[test]
+fn a_blend_keeps_both_materials() {
+    let blend = |weight: &str, first: &str| {
+        scene(&format!(
+            "<shape type=\"rectangle\"><bsdf type=\"twosided\"><bsdf type=\"blendbsdf\">{weight}{first}\
+             <bsdf type=\"conductor\"/></bsdf></bsdf></shape>"
+        ))
+        .unwrap()
+    };
+    let diffuse = "<bsdf type=\"diffuse\"/>";
+    let scene = blend("<texture type=\"checkerboard\" name=\"weight\"/>", diffuse);
+    let used = scene.meshes[0].materials[0];
+    let Surface::Blend {
+        first,
+        second,
+        weight,
+        ..
+    } = scene.materials[used as usize]
+    else {
+        panic!("{:?}", scene.materials);
+    };
+    assert_eq!(weight, 1.0);
+    assert!(
+        scene.maps[&used]
+            .textures
+            .contains_key(&Parameter::BlendWeight)
+    );
+    let one_sided = [first, second].map(|part| match scene.materials[part as usize] {
+        Surface::Diffuse { one_sided, .. } | Surface::Mirror { one_sided, .. } => one_sided,
+        surface => panic!("{surface:?}"),
+    });
+    assert_eq!(one_sided, [false; 2]);
+    assert!(scene.notes.iter().all(|note| !note.contains("blend")));
+    // A part of 0.6 of 1/4 of the surface and the other 3/4 are there: of these, 3/4 divided by 0.9.
+    let mask =
+        format!("<bsdf type=\"mask\"><float name=\"opacity\" value=\"0.6\"/>{diffuse}</bsdf>");
+    let scene = blend("<float name=\"weight\" value=\"0.75\"/>", &mask);
+    let used = scene.materials.len() - 1;
+    let Surface::Blend { weight, .. } = scene.materials[used] else {
+        panic!("{:?}", scene.materials);
+    };
+    assert!((scene.maps[&(used as u32)].opacity - 0.9).abs() < 1e-6);
+    assert!((weight - 0.75 / 0.9).abs() < 1e-6);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Tests of pbrt scenes.
 
 use glam::Vec3;
-use raysieve_scene::{Light, LoadOptions, Masking, PixelFilter, Projection, Scene, Surface};
+use raysieve_scene::{
+    Light, LoadOptions, Masking, Parameter, PixelFilter, Projection, Scene, Surface, Texels,
+};
 
 use super::{assert_noted, example, load, load_with};
 
@@ -35,7 +37,6 @@ fn each_directive_is_read_or_reported() {
         "subdivision surfaces",
         "subsurface scattering",
         "bump maps",
-        "`mix` by a single material",
     ] {
         assert_noted(&scene, note);
     }
@@ -101,6 +102,92 @@ fn roughness_becomes_alpha() {
         surface("Material \"dielectric\""),
         Surface::Dielectric { .. }
     ));
+}
+
+#[test]
+fn roughness_has_directions_and_textures() {
+    let scene = world(
+        "Texture \"checks\" \"float\" \"checkerboard\" \"float tex1\" 0.25 \"float tex2\" 0.0625\n\
+         Material \"conductor\" \"texture uroughness\" \"checks\" \"float vroughness\" 0.04\n\
+         Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"integer indices\" [0 1 2]",
+    )
+    .unwrap();
+    let Surface::RoughConductor { roughness, .. } = scene.materials[0] else {
+        panic!("{:?}", scene.materials);
+    };
+    // The alpha is the square root of the roughness, also in the texture.
+    assert_eq!((roughness.alpha, roughness.alpha_v), (1.0, Some(0.2)));
+    let map = scene.maps[&0].textures[&Parameter::Roughness];
+    let image = &scene.images[scene.textures[map.texture as usize].image as usize];
+    let Texels::Floats(texels) = &image.texels else {
+        panic!("{image:?}");
+    };
+    assert_eq!([texels[0][0], texels[1][0]], [0.5, 0.25]);
+    assert!(scene.notes.iter().all(|note| !note.contains("rough")));
+}
+
+#[test]
+fn a_mix_keeps_both_materials() {
+    let scene = world(
+        "MakeNamedMaterial \"a\" \"string type\" \"diffuse\"\n\
+         MakeNamedMaterial \"b\" \"string type\" \"conductor\"\n\
+         Material \"mix\" \"string materials\" [ \"a\" \"b\" ] \"float amount\" 0.3\n\
+         AreaLightSource \"diffuse\" \"rgb L\" [ 1 2 3 ] \"bool twosided\" true\n\
+         Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"integer indices\" [0 1 2]",
+    )
+    .unwrap();
+    let used = scene.triangles[0].material as usize;
+    let Surface::Blend {
+        first,
+        second,
+        weight,
+        both_sides,
+        ..
+    } = scene.materials[used]
+    else {
+        panic!("{:?}", scene.materials);
+    };
+    assert_eq!((weight, both_sides), (0.3, true));
+    let parts = [first, second].map(|part| &scene.materials[part as usize]);
+    assert!(matches!(
+        parts,
+        [Surface::Diffuse { .. }, Surface::Conductor { .. }]
+    ));
+    assert!(
+        scene
+            .notes
+            .iter()
+            .all(|note| !note.contains("reflection of area lights"))
+    );
+}
+
+#[test]
+fn a_screen_window_and_a_crop_shift_the_view() {
+    let camera = |window: &str, crop: &str| {
+        let file = format!(
+            "Film \"rgb\" \"integer xresolution\" 200 \"integer yresolution\" 100 {crop}\n\
+             Camera \"orthographic\" {window} WorldBegin Shape \"sphere\""
+        );
+        let scene = load(&[("scene.pbrt", &file)]).unwrap();
+        assert!(
+            scene
+                .notes
+                .iter()
+                .all(|note| !note.contains("window") && !note.contains("crop"))
+        );
+        (scene.size, scene.camera.shift, scene.camera.projection)
+    };
+    let width = |width| Projection::Orthographic { width };
+    let window = "\"float screenwindow\" [ -1 3 -0.5 1.5 ]";
+    assert_eq!(camera(window, ""), ((200, 100), [0.25, 0.25], width(4.0)));
+    let crop = "\"float cropwindow\" [ 0.75 1 0.1 0.5 ]";
+    assert_eq!(camera("", crop), ((50, 40), [1.5, 0.5], width(1.0)));
+    let pixels = "\"integer pixelbounds\" [ 150 200 10 50 ]";
+    assert_eq!(camera("", pixels), camera("", crop));
+    refused(
+        "Film \"rgb\" \"float cropwindow\" [ 0.5 0.5 0 1 ] Camera \"perspective\" WorldBegin Shape \"sphere\"",
+        "the crop has no pixel",
+    );
 }
 
 #[test]

@@ -93,7 +93,8 @@ fn clip_and_project(
     nearest: f32,
     kind: SegmentKind,
 ) -> Option<PathSegment> {
-    let ahead = |point: Vec3| dot(point - camera.origin, camera.forward) - nearest;
+    let direction = camera.viewing_direction();
+    let ahead = |point: Vec3| dot(point - camera.origin, direction) - nearest;
     let (mut from, mut to) = (from, to);
     if camera.parallel == 0 {
         let (a, b) = (ahead(from), ahead(to));
@@ -119,12 +120,14 @@ fn clip_and_project(
 /// Projects a point in world space to (x, y) in pixels from the upper left of the image.
 fn project_point(camera: &Camera, point: Vec3) -> [f32; 2] {
     let away = point - camera.origin;
-    let depth = if camera.parallel == 1 {
-        1.0
+    // The vector from the film's centre at the depth of the point.
+    let (depth, off_centre) = if camera.parallel == 1 {
+        (1.0, away)
     } else {
-        dot(away, camera.forward)
+        let depth = dot(away, camera.viewing_direction());
+        (depth, away - camera.forward * depth)
     };
-    let part = |axis: Vec3| dot(away, axis) / (dot(axis, axis) * depth);
+    let part = |axis: Vec3| dot(off_centre, axis) / (dot(axis, axis) * depth);
     [
         camera.width * (1.0 + part(camera.right)) / 2.0,
         camera.height * (1.0 - part(camera.up)) / 2.0,

@@ -16,6 +16,7 @@ use raysieve::{
                 sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
+            facets::{facet_density, facet_shadowing, has_anisotropic_facets, sample_facet},
             layered::{layered_value, resolve_layers, sample_layers},
             specular::{is_specular, sample_specular},
         },
@@ -86,6 +87,41 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         Case::new(("bsdf_types", "no_value", "no_value"), |_| (), |()| NO_VALUE),
         twin!("bsdf_types", "share", |part: f32, whole: f32| share(part, whole)),
+        twin!(
+            ("facets", "has_anisotropic_facets", "has_anisotropic_facets"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| has_anisotropic_facets(&bsdf)
+        ),
+        twin!(
+            ("facets", "facet_density", "facet_density"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye, inputs.direction(), dot(normal, to_eye))
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, half: Vec3, cos_eye: f32| {
+                facet_density(&bsdf, normal, to_eye, half, cos_eye)
+            }
+        ),
+        twin!(
+            ("facets", "facet_shadowing", "facet_shadowing"),
+            |inputs| {
+                let (bsdf, normal, to_eye, to_light) = lit_surface(inputs);
+                (bsdf, normal, to_eye, to_light, inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3, depth: f32| {
+                facet_shadowing(&bsdf, normal, to_eye, to_light, depth)
+            }
+        ),
+        twin!(
+            ("facets", "sample_facet", "sample_facet"),
+            |inputs| {
+                let (bsdf, normal, to_eye) = seen(inputs);
+                (bsdf, normal, to_eye, inputs.unit(), inputs.unit())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, u: f32, v: f32| {
+                sample_facet(&bsdf, normal, to_eye, u, v)
+            }
+        ),
         twin!(
             (
                 "conductor",

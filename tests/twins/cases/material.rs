@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use raysieve::shading::material::{
-    Material, choose_channel, dispersed_ior, fresnel, power_heuristic, reflect, refract,
-    sample_cosine, transmitted,
+    Material, choose_channel, choose_material, dispersed_ior, fresnel, power_heuristic, reflect,
+    refract, sample_cosine, transmitted,
 };
 
 use super::{Case, twin};
@@ -54,6 +54,19 @@ pub(super) fn cases() -> Vec<Case> {
             |material: Material, throughput: Vec3, choice: f32| {
                 choose_channel(&material, throughput, choice)
             }
+        ),
+        twin!(
+            ("material", "choose_material", "choose_material"),
+            |inputs| {
+                let blend = Material {
+                    weight: inputs.unit(),
+                    first: inputs.draw(),
+                    second: inputs.draw(),
+                    ..inputs.draw()
+                };
+                (blend, inputs.unit())
+            },
+            |blend: Material, choice: f32| choose_material(&blend, choice)
         ),
         twin!("material", "power_heuristic", |drawn: f32, other: f32| {
             power_heuristic(drawn, other)

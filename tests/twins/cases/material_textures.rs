@@ -7,7 +7,8 @@ use raysieve::{
         material::Material,
         material_textures::{
             MaterialTextures, TextureAtlas, apply_cutoff, apply_extended_map, bent_normal,
-            channel_value, emission_at, map_at, material_at, scale_color, scale_radiance,
+            channel_value, emission_at, map_at, material_at, roughness_factor, scale_color,
+            scale_radiance,
         },
         texture::{Texel, Texture},
     },
@@ -26,7 +27,7 @@ fn drawn_maps(inputs: &mut Inputs) -> (MaterialTextures, [Texture; 2], Material,
         emission: inputs.draw(),
         normal_scale: inputs.draw(),
         textures: std::array::from_fn(|_| inputs.below(8) as u32),
-        used: inputs.below(1 << 19) as u32,
+        used: inputs.below(1 << 21) as u32,
         opacity: inputs.draw(),
         cutoff: inputs.draw(),
         coat_normal_scale: inputs.draw(),
@@ -45,6 +46,11 @@ pub(super) fn cases() -> Vec<Case> {
         twin!("material_textures", "scale_radiance", |radiance: Vec3, by: Vec3| scale_radiance(
             radiance, by
         )),
+        twin!(
+            ("material_textures", "roughness_factor", "roughness_factor"),
+            |inputs| (inputs.draw(), inputs.unit()),
+            |material: Material, part: f32| roughness_factor(&material, part)
+        ),
         twin!(
             (
                 "material_textures",

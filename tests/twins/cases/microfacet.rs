@@ -55,9 +55,9 @@ pub(super) fn cases() -> Vec<Case> {
         twin!(
             "microfacet",
             "anisotropic_shadowing",
-            |eye: Vec3, light: Vec3, along: f32, across: f32| anisotropic_shadowing(
-                eye, light, along, across
-            )
+            |eye: Vec3, light: Vec3, along: f32, across: f32, correlated: bool| {
+                anisotropic_shadowing(eye, light, along, across, correlated)
+            }
         ),
         twin!(
             "microfacet",

@@ -114,6 +114,7 @@ impl Camera {
             target,
             up,
             projection,
+            shift: [right, upwards],
             lens,
             ..
         } = self;
@@ -129,6 +130,9 @@ impl Camera {
             Projection::Perspective { fov_degrees } => format!(", fov: {fov_degrees}"),
             Projection::Orthographic { width } => format!(", width: {width}"),
         });
+        if (*right, *upwards) != (0.0, 0.0) {
+            text.push_str(&format!(", shift: ({right}, {upwards})"));
+        }
         if let Some(lens) = lens {
             text.push_str(&format!(
                 ", lens: (radius: {}, {}",

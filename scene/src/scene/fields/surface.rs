@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
-    scene::{Metal, Parameter, Principled, Surface},
+    scene::{Metal, Parameter, Principled, Roughness, Surface},
 };
 
 /// The kind of an index of refraction.
@@ -25,6 +25,9 @@ const ANISOTROPY: FieldKind = number("", (0.001, 1.0), (0.001, 1.0));
 
 /// Label of roughness that is stated as GGX alpha.
 const ROUGHNESS: &str = "roughness (alpha)";
+
+/// Label of the roughness across the direction in which `u` grows.
+const ROUGHNESS_ACROSS: &str = "roughness across";
 
 impl Surface {
     /// Stores the value of a field, clamped to its range. Does nothing if there is no such field.
@@ -52,14 +55,15 @@ impl Surface {
             Surface::Conductor { metal, .. } => metal.entry().into_iter().collect(),
             Surface::RoughConductor {
                 metal, roughness, ..
-            } => {
-                let alpha = value("alpha", ROUGHNESS, ALPHA, &mut roughness.alpha);
-                metal.entry().into_iter().chain([alpha]).collect()
+            } => metal
+                .entry()
+                .into_iter()
+                .chain(roughness.entries())
+                .collect(),
+            Surface::RoughDielectric { ior, roughness, .. } => {
+                let ior = value("ior", "index of refraction", IOR, ior);
+                [ior].into_iter().chain(roughness.entries()).collect()
             }
-            Surface::RoughDielectric { ior, roughness, .. } => vec![
-                value("ior", "index of refraction", IOR, ior),
-                value("alpha", ROUGHNESS, ALPHA, &mut roughness.alpha),
-            ],
             Surface::CoatedDiffuse {
                 albedo, ior, alpha, ..
             } => vec![
@@ -68,6 +72,15 @@ impl Surface {
                 value("alpha", ROUGHNESS, fraction(), alpha),
             ],
             Surface::Principled(principled) => principled.entries(),
+            Surface::Blend {
+                weight, emission, ..
+            } => vec![
+                part("weight", "part of the second", weight),
+                Entry {
+                    kind: RADIANT,
+                    ..color("emission", "emission", emission)
+                },
+            ],
             Surface::Emissive {
                 radiance, albedo, ..
             } => vec![
@@ -118,6 +131,17 @@ impl Metal {
             Metal::Index { .. } => None,
             Metal::Color(slot) => Some(color("color", "color", slot)),
         }
+    }
+}
+
+impl Roughness {
+    /// Returns the fields of the roughness: one, or one for each direction of the surface.
+    fn entries(&mut self) -> impl Iterator<Item = Entry<'_>> {
+        let across = self.alpha_v.as_mut();
+        let across = across.map(|alpha_v| value("alpha_v", ROUGHNESS_ACROSS, ALPHA, alpha_v));
+        [value("alpha", ROUGHNESS, ALPHA, &mut self.alpha)]
+            .into_iter()
+            .chain(across)
     }
 }
 
@@ -225,7 +249,9 @@ fn textured_parameter(field: &str) -> Option<Parameter> {
         "albedo" | "reflectance" | "base_color" => Parameter::Color,
         "radiance" | "emission" => Parameter::Emission,
         "metallic" => Parameter::Metallic,
-        "roughness" => Parameter::Roughness,
+        "roughness" | "alpha" => Parameter::Roughness,
+        "alpha_v" => Parameter::RoughnessV,
+        "weight" => Parameter::BlendWeight,
         "specular" => Parameter::Specular,
         "specular_color" => Parameter::SpecularColor,
         "transmission" => Parameter::Transmission,

@@ -11,8 +11,8 @@ use crate::{
         material::{DIFFUSE, Material},
         material_textures::{
             MAP_COLOR, MAP_EMISSION, MAP_METALLIC, MAP_NORMAL, MAP_ROUGHNESS, MAP_SPECULAR,
-            MAP_SPECULAR_COLOR, MaterialTextures, bent_normal, channel_value, scale_color,
-            scale_radiance,
+            MAP_SPECULAR_COLOR, MaterialTextures, bent_normal, channel_value, roughness_factor,
+            scale_color, scale_radiance,
         },
         microfacet::MIN_ALPHA,
         texture::{
@@ -145,7 +145,7 @@ impl ResolvedMaterials {
                 let texture = &scene.textures[looked_up as usize];
                 self.look_up(&scene.texels, texture, surfaces, count);
             }
-            self.apply(maps, place, map & 3, surfaces);
+            self.apply(maps, material, place, map & 3, surfaces);
         }
     }
 
@@ -155,6 +155,7 @@ impl ResolvedMaterials {
     fn apply(
         &mut self,
         maps: &MaterialTextures,
+        material: &Material,
         place: u32,
         channel: u32,
         surfaces: &mut Surfaces,
@@ -183,7 +184,8 @@ impl ResolvedMaterials {
             MAP_ROUGHNESS => {
                 for at in 0..PATHS {
                     let part = channel_value(self.values.get(at), channel);
-                    self.alphas[at] = max_f32(self.alphas[at] * (part * part), MIN_ALPHA);
+                    let factor = roughness_factor(material, part);
+                    self.alphas[at] = max_f32(self.alphas[at] * factor, MIN_ALPHA);
                 }
             }
             MAP_METALLIC => {

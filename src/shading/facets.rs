@@ -1,0 +1,61 @@
+//! GGX facets of rough conductors and glass, isotropic or anisotropic. Twin: `kernels/shared/facets.cuh`. Imports
+//! `bsdf_types`, `material`, `math`, `microfacet`.
+//!
+//! Directions are those of [`bsdf`](crate::shading::bsdf).
+
+use glam::Vec3;
+
+use crate::{
+    math::dot,
+    shading::{
+        bsdf_types::Bsdf,
+        material::{ANISOTROPIC_FACETS, CORRELATED},
+        microfacet::{
+            anisotropic_density, anisotropic_shadowing, in_frame, sample_anisotropic_normal,
+            sample_visible_normal, shadowing, visible_normal_density,
+        },
+    },
+};
+
+/// Returns whether the facets have different roughness along the tangent and across it.
+#[inline(always)]
+pub fn has_anisotropic_facets(bsdf: &Bsdf) -> bool {
+    bsdf.flags & ANISOTROPIC_FACETS != 0
+}
+
+/// Returns the [`visible_normal_density`] of the facet normal `half`. `cos_eye` is the cosine between `normal` and
+/// `to_eye`, above 0.
+#[inline(always)]
+pub fn facet_density(bsdf: &Bsdf, normal: Vec3, to_eye: Vec3, half: Vec3, cos_eye: f32) -> f32 {
+    if has_anisotropic_facets(bsdf) {
+        let eye = in_frame(normal, bsdf.tangent, to_eye);
+        let half_here = in_frame(normal, bsdf.tangent, half);
+        return anisotropic_density(eye, half_here, bsdf.alpha_along, bsdf.alpha);
+    }
+    visible_normal_density(normal, half, cos_eye, bsdf.alpha)
+}
+
+/// Returns the [`shadowing`] of facets. `to_light` may lie on either side of the surface, and `depth` is the absolute
+/// value of its cosine to `normal`, above 0.
+#[inline(always)]
+pub fn facet_shadowing(bsdf: &Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3, depth: f32) -> f32 {
+    let correlated = bsdf.flags & CORRELATED != 0;
+    if has_anisotropic_facets(bsdf) {
+        let eye = in_frame(normal, bsdf.tangent, to_eye);
+        let mut light = in_frame(normal, bsdf.tangent, to_light);
+        light.z = depth;
+        let (along, across) = (bsdf.alpha_along, bsdf.alpha);
+        return anisotropic_shadowing(eye, light, along, across, correlated);
+    }
+    shadowing(dot(normal, to_eye), depth, bsdf.alpha, correlated)
+}
+
+/// Samples the normal of a facet that is visible from `to_eye`, in world space. `u` and `v` are uniform in [0, 1).
+#[inline(always)]
+pub fn sample_facet(bsdf: &Bsdf, normal: Vec3, to_eye: Vec3, u: f32, v: f32) -> Vec3 {
+    if has_anisotropic_facets(bsdf) {
+        let (along, across) = (bsdf.alpha_along, bsdf.alpha);
+        return sample_anisotropic_normal((normal, bsdf.tangent), to_eye, along, across, (u, v));
+    }
+    sample_visible_normal(normal, to_eye, bsdf.alpha, u, v)
+}
