@@ -4,7 +4,7 @@
 //! For each scene and number of samples it prints the errors of the image, of the denoised image, and of the image
 //! denoised by Open Image Denoise where that is installed. All are against a reference of another seed. The time is that
 //! of the stage, or of the process of Open Image Denoise. Error is `noise::mean_difference`. Squared error
-//! is `picture::relative_squared_error`. FLIP is the mean perceptual difference (Andersson et al. 2020) with the
+//! is `film::picture::relative_squared_error`. FLIP is the mean perceptual difference (Andersson et al. 2020) with the
 //! scene's exposure and tone curve.
 
 use std::{error::Error, fs, path::PathBuf};
@@ -13,8 +13,8 @@ use clap::Parser;
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip};
 use raysieve::{
     adaptive::noise_estimate::mean_difference,
+    film::picture::{Picture, relative_squared_error, tone},
     inspect::aovs::Aovs,
-    picture::{Picture, relative_squared_error, tone},
     render::{
         oidn::{GUIDES, Oidn},
         output::{Look, write_png},

@@ -51,7 +51,6 @@ pub use error::Error;
 pub mod math;
 pub mod sampler;
 pub mod path;
-pub mod picture;
 pub mod film;
 pub mod camera;
 pub mod accel;

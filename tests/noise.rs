@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use raysieve::{
     adaptive::noise_estimate::{NoiseEstimator, mean_difference},
-    picture::Picture,
+    film::picture::Picture,
     render::{
         part::{SamplePosition, Samples},
         renderer::{BackendChoice, Renderer, Settings},

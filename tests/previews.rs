@@ -9,7 +9,7 @@ use common::{load, on_cpu, scene, sized, start};
 use glam::DVec3;
 use raysieve::{
     adaptive::noise_estimate::mean_difference,
-    picture::Picture,
+    film::picture::Picture,
     render::renderer::{Renderer, Settings},
     scene::Scene,
 };

@@ -1,7 +1,7 @@
 //! Tests of the tone curves, which map linear light to 8-bit display values.
 
 use glam::Vec3;
-use raysieve::picture::{
+use raysieve::film::picture::{
     Picture,
     tone::{Tone, apply, to_srgb8},
 };

@@ -7,7 +7,7 @@ use std::{
 };
 
 use raysieve::{
-    picture::{
+    film::picture::{
         Picture,
         comparison::{Compared, ComparisonImage},
         flip,

@@ -17,9 +17,9 @@ use indicatif::{
     HumanDuration, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
 };
 use raysieve::{
+    film::picture::comparison::Compared,
     inspect::aovs::{Aov, Aovs},
     inspect::debug_view::{DebugImage, DebugView},
-    picture::comparison::Compared,
     render::stats::Stats,
     render::{
         checkpoint::Checkpoint,

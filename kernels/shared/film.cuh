@@ -1,4 +1,4 @@
-// The film: sums of samples in fixed point. Twin: src/film.rs.
+// The film: sums of samples in fixed point. Twin: src/film/mod.rs.
 #include "math.cuh"
 
 inline bool is_valid_sample(Vec3 sample) {

@@ -8,8 +8,8 @@ use pyo3::{
     types::{PyByteArray, PyDict},
 };
 use raysieve::{
+    film::picture::{Picture, tone},
     inspect::aovs::{Aov, Aovs},
-    picture::{Picture, tone},
     render::{
         output::{self, Look},
         renderer::{self, BackendChoice, Settings},

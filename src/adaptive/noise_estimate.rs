@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use crate::picture::Picture;
+use crate::film::picture::Picture;
 
 /// Estimates the error of a render from its pictures at different sample counts.
 ///

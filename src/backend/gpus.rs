@@ -36,7 +36,7 @@ use crate::{
     Error,
     camera::Camera,
     film::FilmSums,
-    picture::Picture,
+    film::picture::Picture,
     stages::Preview,
     stages::wave::{CudaWave, Pace, Wave},
 };

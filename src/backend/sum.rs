@@ -14,7 +14,7 @@ use crate::{
     Error,
     camera::Camera,
     film::FilmSums,
-    picture::Picture,
+    film::picture::Picture,
     stages::wave::CudaWave,
     stages::{
         Denoiser, FilmSamples, ImageReadback, Kernels, NoiseSource, Preview, develop,

@@ -18,8 +18,8 @@ use glam::Vec3;
 
 use crate::{
     Error,
+    film::picture::Picture,
     inspect::aovs::{Aov, Aovs},
-    picture::Picture,
     stages::Preview,
 };
 

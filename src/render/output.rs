@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error,
+    film::picture::{
+        Picture,
+        tone::{self, Tone},
+    },
     inspect::{
         aovs::Aovs,
         debug_view::{DebugImage, DebugView},
-    },
-    picture::{
-        Picture,
-        tone::{self, Tone},
     },
     render::{
         part::{Packing, Part, SOFTWARE},

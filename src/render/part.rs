@@ -75,9 +75,9 @@ pub use verify::{Difference, Portion};
 use crate::{
     Error,
     adaptive::{pixel_stats::PixelStats, schedule::ConvergenceGoal},
+    film::picture::Picture,
     film::{FilmSums, film_hash, mean},
     inspect::aovs::Aovs,
-    picture::Picture,
     render::stats::Stats,
     stages::gather,
 };

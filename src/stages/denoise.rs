@@ -34,8 +34,8 @@ use crate::{
     },
     camera::Camera,
     device::kernels::{BLOCK_THREADS, stage, with},
+    film::picture::Picture,
     film::{mean, samples_of},
-    picture::Picture,
     scene::memory,
 };
 

@@ -22,8 +22,8 @@ use crate::{
     Error,
     camera::Camera,
     device::kernels::{BLOCK_THREADS, stage},
+    film::picture::Picture,
     film::{mean, samples_of},
-    picture::Picture,
 };
 
 /// Writes the image of the wave's film into `picture`, whose buffer is reused. Waits until the image is in host memory.

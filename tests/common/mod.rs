@@ -14,7 +14,7 @@ use std::{
 
 use glam::{Vec2, Vec3};
 use raysieve::{
-    picture::Picture,
+    film::picture::Picture,
     render::{
         renderer::{BackendChoice, Renderer, Settings},
         stats::Stats,

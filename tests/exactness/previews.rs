@@ -2,7 +2,7 @@
 
 use compaction::select::Strategy;
 use raysieve::{
-    picture::Picture,
+    film::picture::Picture,
     render::{
         part::Samples,
         renderer::{BackendChoice, Renderer, Settings},

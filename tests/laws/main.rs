@@ -23,7 +23,7 @@ mod path_records;
 
 use common::{on_cpu, render, scene};
 use glam::DVec3;
-use raysieve::{film::SCALE, picture::Picture, scene::Scene};
+use raysieve::{film::SCALE, film::picture::Picture, scene::Scene};
 
 /// Number of renders whose spread gives the standard error of their mean.
 const BATCHES: u32 = 16;

@@ -72,7 +72,7 @@ fn a_lens_blurs_equally_all_over_the_image() {
         .0
     };
     let (sharp, picture) = (blurred(0.0), blurred(-5.0));
-    let brightness = |picture: &raysieve::picture::Picture, column: usize, row: usize| {
+    let brightness = |picture: &raysieve::film::picture::Picture, column: usize, row: usize| {
         picture.pixels[row * 64 + column].x
     };
     // The radius is 0.25 m, which is 4 pixels.
@@ -94,7 +94,7 @@ fn a_lens_blurs_equally_all_over_the_image() {
             "column {column}, row {row}"
         );
     }
-    let sum = |picture: &raysieve::picture::Picture| -> f32 {
+    let sum = |picture: &raysieve::film::picture::Picture| -> f32 {
         picture.pixels.iter().map(|pixel| pixel.x).sum()
     };
     let ratio = sum(&picture) / sum(&sharp);

@@ -11,7 +11,7 @@ use std::{
 use image::{ExtendedColorType, ImageEncoder, codecs};
 use jpeg_encoder::{ColorType, Encoder, SamplingFactor};
 use raysieve::{
-    picture::tone::to_srgb8,
+    film::picture::tone::to_srgb8,
     render::renderer::{Renderer, Settings},
     scene::Scene,
 };

@@ -44,8 +44,8 @@ use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use raysieve::{
+    film::picture::{Picture, comparison::ComparisonImage, tone},
     inspect::debug_view::{DebugImage, DebugView},
-    picture::{Picture, comparison::ComparisonImage, tone},
     render::{
         output::{DisplayImage, Look},
         region::Region,

@@ -8,8 +8,8 @@ use std::{
 use crate::error::Error;
 use clap::{Args, ValueEnum};
 use raysieve::{
+    film::picture::{comparison::ComparisonImage, tone::Tone},
     inspect::debug_view::DebugView,
-    picture::{comparison::ComparisonImage, tone::Tone},
     render::{
         oidn::Oidn,
         output::{self, Look, PictureFormat},

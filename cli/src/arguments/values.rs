@@ -9,8 +9,8 @@ use std::{
 use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use compaction::select::Strategy;
 use raysieve::{
+    film::picture::tone::Tone,
     inspect::debug_view::DebugView,
-    picture::tone::Tone,
     render::{output::PictureFormat, part::SamplePosition, region::Region, renderer::SortHits},
 };
 use raysieve_scene::{

@@ -9,7 +9,7 @@ use crate::error::Error;
 use compaction::select::Strategy;
 use indicatif::ProgressBar;
 use raysieve::{
-    picture::relative_squared_error,
+    film::picture::relative_squared_error,
     render::{
         part::Samples,
         renderer::{Renderer, SortHits},

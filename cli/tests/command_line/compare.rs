@@ -4,7 +4,7 @@ use std::path::Path;
 
 use libtest_mimic::Trial;
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, flip};
-use raysieve::picture::{
+use raysieve::film::picture::{
     relative_squared_error,
     tone::{self, Tone},
 };

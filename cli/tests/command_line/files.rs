@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use libtest_mimic::Trial;
 use raysieve::{
-    picture::{
+    film::picture::{
         Picture,
         tone::{self, Tone},
     },

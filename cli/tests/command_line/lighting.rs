@@ -3,7 +3,7 @@
 use std::{fs, io::BufReader, path::Path};
 
 use libtest_mimic::Trial;
-use raysieve::{inspect::aovs::Aov, picture::Picture, render::part::alpha_of};
+use raysieve::{film::picture::Picture, inspect::aovs::Aov, render::part::alpha_of};
 use serde_json::{Value, json};
 
 use crate::{

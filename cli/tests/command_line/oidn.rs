@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Output};
 
 use libtest_mimic::Trial;
 use raysieve::{
-    picture::{Picture, relative_squared_error},
+    film::picture::{Picture, relative_squared_error},
     render::oidn::Oidn,
 };
 

@@ -4,7 +4,7 @@ use std::{f32::consts::PI, fs};
 
 use glam::Vec3;
 use raysieve::{
-    picture::{Picture, tone::to_srgb8},
+    film::picture::{Picture, tone::to_srgb8},
     render::renderer::{BackendChoice, Renderer, Settings},
     scene::{Light, Scene},
 };

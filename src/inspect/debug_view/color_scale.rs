@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::DebugView;
-use crate::picture::{Picture, tone};
+use crate::film::picture::{Picture, tone};
 
 /// The legend of a debug view: title, colour bar with numbers, and a note.
 #[derive(Clone, Debug, PartialEq, Serialize)]

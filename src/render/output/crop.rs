@@ -14,8 +14,8 @@ use exr::{
 use super::{Look, PictureFormat, unknown_format, write_rows};
 use crate::{
     Error,
+    film::picture::Picture,
     inspect::aovs::{Aov, Aovs},
-    picture::Picture,
     render::{
         part::{Part, SOFTWARE},
         region::Region,

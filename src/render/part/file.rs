@@ -31,8 +31,8 @@ use crate::{
     Error,
     adaptive::{pixel_noise::PixelNoise, pixel_stats::PixelStats, schedule::ConvergenceGoal},
     film::FilmSums,
+    film::picture::Picture,
     inspect::aovs::{Aov, Aovs},
-    picture::Picture,
     render::stats::Stats,
     scene::{atomic_file::replace, memory},
 };

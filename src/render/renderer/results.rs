@@ -4,8 +4,8 @@ use super::Renderer;
 use crate::{
     Error,
     adaptive::pixel_stats::PixelStats,
+    film::picture::Picture,
     film::{FilmSums, film_hash},
-    picture::Picture,
     render::{
         part::{Identity, Part, PartHeader, SOFTWARE},
         stats::Stats,

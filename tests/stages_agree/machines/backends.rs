@@ -8,8 +8,8 @@ use compaction::{
     layout::Shared,
 };
 use raysieve::{
+    film::picture::Picture,
     film::{Film, FilmSums},
-    picture::Picture,
     stages::wave::{CpuWave, CudaWave, Wave},
     stages::{Preview, denoise, gather, gather_on_cuda, resolve, snapshot_film},
     wavefront::Step,

@@ -2,7 +2,7 @@
 
 use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
 use crate::session::{DisplayFrame, PixelInfo};
-use raysieve::picture::Picture;
+use raysieve::film::picture::Picture;
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.
 const MIN_CELLS: i32 = 7;

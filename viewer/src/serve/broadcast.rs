@@ -27,8 +27,8 @@ use crate::{
     },
 };
 use raysieve::{
+    film::picture::tone::Tone,
     inspect::debug_view::{DebugImage, DebugView, Legend},
-    picture::tone::Tone,
     render::{
         output::{DisplayImage, Look},
         region::Region,

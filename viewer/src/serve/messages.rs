@@ -9,11 +9,11 @@ use crate::session::{
     State,
 };
 use raysieve::{
+    film::picture::tone::Tone,
     inspect::{
         debug_view::{DebugView, Legend},
         path_record::{PathRecord, PathSegment},
     },
-    picture::tone::Tone,
     render::stats::Stats,
     stages::Stage,
 };

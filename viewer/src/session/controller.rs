@@ -35,8 +35,8 @@ use super::{
 };
 use crate::Error;
 use raysieve::{
+    film::picture::{comparison::ComparisonImage, tone::Tone},
     inspect::debug_view::DebugView,
-    picture::{comparison::ComparisonImage, tone::Tone},
     render::{output::Look, region::Region, renderer::Renderer},
 };
 use raysieve_scene::{Camera, LoadOptions, Scene, SettingOverrides};

@@ -9,12 +9,12 @@ use std::{
 
 use super::{lock, render_thread::RenderEvent, tone_mapping_pool};
 use raysieve::{
-    inspect::debug_view::{DebugImage, DebugView, Legend},
-    picture::{
+    film::picture::{
         Picture,
         comparison::{Compared, ComparisonImage},
         flip,
     },
+    inspect::debug_view::{DebugImage, DebugView, Legend},
     render::output::Look,
 };
 

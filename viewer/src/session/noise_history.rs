@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use raysieve::{adaptive::noise_estimate::NoiseEstimator, picture::Picture, render::stats::Stats};
+use raysieve::{
+    adaptive::noise_estimate::NoiseEstimator, film::picture::Picture, render::stats::Stats,
+};
 
 /// The noise of a film at some number of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::Error;
 use raysieve::{
-    picture::Picture,
+    film::picture::Picture,
     render::{part::Samples, region::Region, renderer::Renderer, stats::Stats},
     stages::Preview,
     stages::wave::Pace,

@@ -20,8 +20,8 @@ use crate::overlay::{
 };
 use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
+    film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugImage,
-    picture::comparison::ComparisonImage,
     render::{
         output::{DisplayImage, Look},
         region::Region,

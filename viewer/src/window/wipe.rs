@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::overlay::{Overlay, canvas::Area, fitted::Fitted};
 use raysieve::{
+    film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugView,
-    picture::comparison::ComparisonImage,
     render::output::{DisplayImage, Look},
 };
 

@@ -11,8 +11,8 @@ use crate::session::{
     lock,
 };
 use raysieve::{
+    film::picture::comparison::ComparisonImage,
     inspect::debug_view::{DebugImage, DebugView},
-    picture::comparison::ComparisonImage,
 };
 
 impl Session {

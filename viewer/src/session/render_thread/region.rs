@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{RenderEvent, RenderThreadState, STILL};
 use crate::Error;
 use raysieve::{
-    picture::Picture,
+    film::picture::Picture,
     render::{part::Part, region::Region},
 };
 

@@ -8,7 +8,7 @@ use compaction::select::Strategy;
 use super::{RenderEvent, RenderThreadState};
 use crate::Error;
 use raysieve::{
-    picture::Picture,
+    film::picture::Picture,
     render::{part::Part, stats::Stats},
     stages::Preview,
 };

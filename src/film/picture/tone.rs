@@ -8,7 +8,7 @@ mod curves;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::picture::Picture;
+use crate::film::picture::Picture;
 
 pub use crate::scene::Tone;
 
