@@ -85,7 +85,7 @@ fn film_and_scene_can_be_downloaded() {
     assert_eq!(scene.text(), SCENE);
     let named = scene.header("content-disposition").unwrap();
     assert_eq!(named, "attachment; filename=\"scene.ron\"");
-    viewer.send(r#"{"material":[0,[["red",0.25]]]}"#);
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0.25,0.2,0.1],false]}"#);
     viewer.wait_for_still(|picture| *picture != home);
     viewer.wait_for_status(|status| status["state"] == "done");
     let scene = program.get("/scene.ron", &[]);
