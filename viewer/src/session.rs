@@ -10,6 +10,7 @@ mod commands;
 mod controller;
 mod controls;
 mod debug_views;
+mod derived_image;
 mod difference;
 mod editing;
 mod film;
@@ -17,6 +18,7 @@ mod frame_pacing;
 mod inspection;
 mod loader;
 mod noise_history;
+mod oidn_image;
 mod orbit;
 mod recent_stats;
 mod render_thread;
@@ -30,6 +32,7 @@ pub use controls::list as controls;
 pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
+pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};

@@ -22,8 +22,8 @@ use super::{
 use crate::{
     overlay::{self, pixels::describe},
     session::{
-        Continuity, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm, SceneToSave,
-        Session, State, Viewpoint, lock,
+        Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm,
+        SceneToSave, Session, State, Viewpoint, lock,
     },
 };
 use raysieve::{
@@ -326,7 +326,7 @@ impl Broadcaster {
                 continue;
             };
             let session = lock(&self.session);
-            let debug_view = (session.debug_view(), session.shows_error_map());
+            let debug_view = (session.debug_view(), session.derived_image());
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
@@ -485,9 +485,8 @@ fn subscribe<T>(sender: &watch::Sender<T>) -> watch::Receiver<T> {
 struct SentState {
     /// Display settings of the last picture sent; `None` if a picture must be sent even with unchanged settings.
     look: Option<Look>,
-    /// Debug view that was selected when the last picture was sent, and whether the error map was; `None` before the
-    /// first picture.
-    debug_view: Option<(DebugView, bool)>,
+    /// Debug view and derived image that were selected when the last picture was sent; `None` before the first picture.
+    debug_view: Option<(DebugView, Option<DerivedImage>)>,
     /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
     /// Time at which the picture must be sent again losslessly; `None` if that is not required.

@@ -25,7 +25,7 @@ use super::{
     commands::Command,
     controls::Change,
     debug_views::DebugViewThread,
-    difference::DifferenceThread,
+    derived_image::DerivedImageThread,
     editing::Editing,
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
@@ -54,8 +54,9 @@ pub(crate) struct Session {
     debug_view: DebugView,
     /// Image with which the picture can be compared; `None` if there is none.
     compared: Option<Arc<ComparisonImage>>,
-    /// Thread that computes the error map; `None` unless the map is displayed.
-    difference: Option<DifferenceThread>,
+    /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
+    /// such an image.
+    derived: Option<DerivedImageThread>,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
@@ -189,7 +190,7 @@ impl Session {
             debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
             compared,
-            difference: None,
+            derived: None,
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
@@ -263,6 +264,7 @@ impl Session {
             Change::WholePicture => self.clear_region(),
             Change::ErrorMap => self.switch_error_map(),
             Change::Denoise => self.denoise(),
+            Change::Oidn => self.switch_oidn(),
             Change::NextTone => self.set_tone(next(&Tone::ALL, self.look.tone)),
         }
     }

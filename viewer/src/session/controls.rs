@@ -93,6 +93,8 @@ pub(crate) enum Change {
     Increase,
     Decrease,
     Denoise,
+    /// Displays the picture denoised by Open Image Denoise, or the picture again.
+    Oidn,
 }
 
 /// An action that affects one viewer only. It changes what the viewer displays, such as the statistics, a pixel's
@@ -401,9 +403,9 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Compare"),
     control(
-        "n",
-        "denoised preview; saved images are not denoised",
-        &[("n", Render(Change::Denoise))],
+        "n, N",
+        "denoised preview, which is not saved; N: by Open Image Denoise, if installed",
+        &[("n", Render(Change::Denoise)), ("N", Render(Change::Oidn))],
     )
     .button("Denoise"),
     control(

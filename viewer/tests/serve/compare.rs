@@ -1,6 +1,6 @@
 //! Tests of a region, downloads and the comparison with another image, by the protocol and in the browser.
 
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 use libtest_mimic::Trial;
 use raysieve::render::part::PartHeader;
@@ -18,6 +18,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         a_region_is_rendered_alone_and_then_the_film_continues,
         film_and_scene_can_be_downloaded,
+        picture_can_be_denoised_by_open_image_denoise,
     );
     add_tests!(trials, if has_browser() => the_page_compares_saves_and_magnifies);
 }
@@ -99,6 +100,33 @@ fn film_and_scene_can_be_downloaded() {
         rendered_hash(&program, "edited.ron", &[])
     );
     assert_eq!(program.get("/compared.png", &[]).status, 404);
+}
+
+/// A program in the place of Open Image Denoise, whose images are black.
+const BLACK_DENOISER: &str = r#"#!/bin/sh
+head -n 3 color.pfm > denoised.pfm
+rest=$(($(stat -c %s color.pfm) - $(stat -c %s denoised.pfm)))
+head -c $rest /dev/zero >> denoised.pfm
+"#;
+
+fn picture_can_be_denoised_by_open_image_denoise() {
+    let folder = scene_folder();
+    let denoiser = folder.path().join("denoiser");
+    fs::write(&denoiser, BLACK_DENOISER).unwrap();
+    fs::set_permissions(&denoiser, fs::Permissions::from_mode(0o755)).unwrap();
+    let program = Program::start_on(
+        &["--backend", "cpu", "--threads", "1"],
+        "127.0.0.1:0",
+        &[],
+        &[("RAYSIEVE_OIDN", denoiser.to_str().unwrap())],
+    );
+    let mut viewer = Viewer::join(&program);
+    let home = viewer.still();
+    viewer.send(r#"{"act":"oidn"}"#);
+    let denoised = viewer.wait_for_still(|picture| *picture != home);
+    assert!(denoised.as_raw().iter().all(|&value| value == 0));
+    viewer.send(r#"{"act":"oidn"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
 }
 
 fn the_page_compares_saves_and_magnifies() {

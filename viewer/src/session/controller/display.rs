@@ -1,4 +1,5 @@
-//! Selects what is displayed instead of the picture: a debug view, or the error map of the picture and another image.
+//! Selects what is displayed instead of the picture: a debug view, the error map of the picture and another image, or the
+//! picture denoised by Open Image Denoise.
 
 use std::sync::Arc;
 
@@ -7,12 +8,15 @@ use crate::session::{
     DisplayFrame,
     commands::Command,
     debug_views::DebugViewRequest,
-    difference::{DifferenceRequest, DifferenceThread},
+    derived_image::{DerivedImage, DerivedImageRequest, DerivedImageThread},
+    difference::error_map,
     lock,
+    oidn_image::OidnImages,
 };
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::{DebugImage, DebugView},
+    render::oidn::Oidn,
 };
 
 impl Session {
@@ -23,7 +27,7 @@ impl Session {
 
     /// Displays the error map of the picture and the other image, or the picture again; always returns a message.
     pub(super) fn switch_error_map(&mut self) -> Option<String> {
-        if self.difference.take().is_some() {
+        if self.ends_derived_image(DerivedImage::ErrorMap) {
             return Some("picture instead of the error map".to_owned());
         }
         let Some(image) = self.compared.clone() else {
@@ -40,30 +44,67 @@ impl Session {
                 size.1
             ));
         }
+        let compute = move |request: &DerivedImageRequest| Ok(error_map(&image, request));
+        let shown = "error map: how visible the difference is (FLIP)";
+        Some(self.show_derived_image(DerivedImage::ErrorMap, compute, shown))
+    }
+
+    /// Displays the picture denoised by Open Image Denoise, or the picture again; always returns a message.
+    pub(super) fn switch_oidn(&mut self) -> Option<String> {
+        if self.ends_derived_image(DerivedImage::Denoised) {
+            return Some("picture without denoising".to_owned());
+        }
+        let mut images = match Oidn::find() {
+            Ok(oidn) => OidnImages::new(oidn),
+            Err(error) => return Some(error.line()),
+        };
+        let compute = move |request: &DerivedImageRequest| images.image(request);
+        let shown = "denoised by Open Image Denoise, once it is ready";
+        Some(self.show_derived_image(DerivedImage::Denoised, compute, shown))
+    }
+
+    /// Displays the picture instead of the image of this kind. Returns whether that was displayed.
+    fn ends_derived_image(&mut self, kind: DerivedImage) -> bool {
+        let is_shown = self.derived_image() == Some(kind);
+        self.derived.take_if(|_| is_shown).is_some()
+    }
+
+    /// Displays an image that `compute` returns for each picture, instead of a debug view. Returns the message `shown`,
+    /// or that the thread cannot be started.
+    fn show_derived_image(
+        &mut self,
+        kind: DerivedImage,
+        compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
+        shown: &str,
+    ) -> String {
         self.set_debug_view(DebugView::Light);
         let on_event = self.on_event.clone();
-        match DifferenceThread::start(image, move |event| lock(&on_event)(event)) {
+        match DerivedImageThread::start(kind, compute, move |event| lock(&on_event)(event)) {
             Ok(thread) => {
-                self.difference = Some(thread);
-                Some("error map: how visible the difference is (FLIP)".to_owned())
+                self.derived = Some(thread);
+                shown.to_owned()
             }
-            Err(error) => Some(format!("no error map: {error}")),
+            Err(error) => format!("no image: {error}"),
         }
     }
 
-    /// Returns whether the error map of the picture and the other image is to be displayed.
-    pub(crate) fn shows_error_map(&self) -> bool {
-        self.difference.is_some()
+    /// Returns the kind of the image that is computed from the picture and displayed instead of it; `None` if there is
+    /// none.
+    pub(crate) fn derived_image(&self) -> Option<DerivedImage> {
+        self.derived.as_ref().map(|thread| thread.kind)
     }
 
-    /// Requests the error map of a frame, unless it is a smaller preview.
-    fn request_error_map(&self, difference: &DifferenceThread, frame: &DisplayFrame) {
-        let is_same_size = |image: &&Arc<ComparisonImage>| {
-            image.size() == (frame.picture.width, frame.picture.height)
+    /// Requests the image of a frame, unless the frame is a smaller preview.
+    fn request_derived_image(&self, thread: &DerivedImageThread, frame: &DisplayFrame) {
+        let size = match thread.kind {
+            DerivedImage::ErrorMap => self.compared().map(|image| image.size()),
+            DerivedImage::Denoised => Some(self.size),
         };
-        if self.compared().filter(is_same_size).is_some() {
-            difference.request(DifferenceRequest {
+        if size == Some((frame.picture.width, frame.picture.height)) {
+            thread.request(DerivedImageRequest {
                 picture: frame.picture.clone(),
+                inspection_scene: self.inspection_scene.clone(),
+                camera: self.orbit.camera(self.size),
                 look: self.look,
                 samples: frame.stats.spp,
                 progress: (frame.stats.paths, frame.stats.seconds),
@@ -74,7 +115,7 @@ impl Session {
     /// Displays this debug view, or the picture for `DebugView::Light`; always returns a message.
     pub(crate) fn set_debug_view(&mut self, debug_view: DebugView) -> Option<String> {
         self.debug_view = debug_view;
-        self.difference = None;
+        self.derived = None;
         self.request_debug_view();
         Some(format!("debug view: {}", self.debug_view.name()))
     }
@@ -84,13 +125,12 @@ impl Session {
         self.debug_view
     }
 
-    /// Returns the debug image or error map to display instead of `frame`, perhaps of an earlier camera or scene.
-    /// Returns
-    /// `None` if none is selected or it is not ready.
+    /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or scene.
+    /// Returns `None` if none is selected or it is not ready.
     pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
-        if let Some(difference) = &self.difference {
-            self.request_error_map(difference, frame);
-            return difference.image();
+        if let Some(thread) = &self.derived {
+            self.request_derived_image(thread, frame);
+            return thread.image();
         }
         match self.debug_view {
             DebugView::Light => None,
