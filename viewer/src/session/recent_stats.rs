@@ -247,6 +247,11 @@ impl Recorder {
         self.before = Some(stats.clone());
     }
 
+    /// Returns the strategy that was used last before `now` on this view; `None` if no other has an interval.
+    pub(super) fn strategy_before(&self, now: &str) -> Option<&str> {
+        self.strategies.before(now)
+    }
+
     /// Returns whether this strategy has enough intervals for a comparison.
     pub(super) fn is_measured(&self, strategy: &str) -> bool {
         self.strategies.is_measured(strategy)

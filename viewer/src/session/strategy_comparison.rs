@@ -66,6 +66,12 @@ impl StrategySpeeds {
         self.0.clear();
     }
 
+    /// Returns the strategy that was used last before `now`; `None` if no other has an interval.
+    pub(super) fn before(&self, now: &str) -> Option<&str> {
+        let mut names = self.0.iter().map(|(name, _)| name.as_str());
+        names.find(|&name| name != now)
+    }
+
     /// Adds the rays per second that `strategy` reached in one interval of rendering, and makes it the strategy used
     /// last.
     pub(super) fn add(&mut self, strategy: &str, rays_per_second: f64) {

@@ -91,12 +91,29 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         Ok(())
     }
 
+    /// Begins a measurement if the strategy was changed so late that the complete render leaves too few intervals for a
+    /// comparison. Does nothing for a preview or a region.
+    fn begin_missing_trial(&mut self) -> Result<(), Error> {
+        if self.preview_of.is_some() || self.region.is_begun() {
+            return Ok(());
+        }
+        let now = &self.stats.compaction;
+        let previous = self.recorder.strategy_before(now).map(str::parse);
+        match (previous, now.parse()) {
+            (Some(Ok(previous)), Ok(now)) => self.begin_trial(previous, now),
+            _ => Ok(()),
+        }
+    }
+
     /// Continues the measurement, if one is in progress, after some waves. Starts the film again if they have completed
     /// it (`is_complete`). Measures the next strategy once this one has enough intervals, and ends the measurement
-    /// after the last.
+    /// after the last. Begins a measurement if the film is complete and a comparison lacks intervals.
     pub(super) fn continue_trial(&mut self, is_complete: bool) -> Result<(), Error> {
         let Some(trial) = &mut self.trial else {
-            return Ok(());
+            return match is_complete {
+                true => self.begin_missing_trial(),
+                false => Ok(()),
+            };
         };
         if !self.recorder.is_measured(&self.stats.compaction) {
             if is_complete {
