@@ -64,7 +64,7 @@ pub(super) struct Gpus {
     leaving: Option<u64>,
     /// Copy of the sum that is in transfer to the host; `None` without one.
     keeping: Option<Keeping>,
-    /// Reused memory for the film and the state of the next round.
+    /// Memory of the film and the state of an earlier round, which the end of the next round reuses.
     spare: (Vec<u64>, Begun),
     /// Time of the last copy of the sum to the host.
     kept_at: Instant,
@@ -216,12 +216,13 @@ impl Gpus {
         self.with_sum(|sum, _| sum.film_sums())
     }
 
-    /// Replaces the film by this one, which holds the pairs up to `done`.
+    /// Replaces the film by this one, which holds the pairs of a pixel and a sample with numbers below `done`.
     pub(super) fn set_film(&mut self, film_sums: &FilmSums, done: u64) -> Result<(), Error> {
         self.begin_again(Some(sum::list(film_sums)), done, CudaWave::clear_film)
     }
 
-    /// Sets the camera and clears the film, which then begins with the pair `first`.
+    /// Sets the camera and clears the film. The first pair of a pixel and a sample that is added to it then has the
+    /// number `first`.
     pub(super) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
         self.camera = camera;
         self.begin_again(None, first, |wave| wave.set_camera(camera))

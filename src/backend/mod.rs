@@ -358,7 +358,7 @@ impl Backend {
         }
     }
 
-    /// Replaces the film by this one, which holds the pairs up to `done`.
+    /// Replaces the film by this one, which holds the pairs of a pixel and a sample with numbers below `done`.
     pub(crate) fn set_film(&mut self, film_sums: &FilmSums, done: u64) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {
@@ -378,7 +378,8 @@ impl Backend {
         }
     }
 
-    /// Sets the camera and clears the film, which then begins with the pair `first`.
+    /// Sets the camera and clears the film. The first pair of a pixel and a sample that is added to it then has the
+    /// number `first`.
     pub(crate) fn set_camera(&mut self, camera: Camera, first: u64) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => {

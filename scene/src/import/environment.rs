@@ -165,8 +165,8 @@ struct Source {
 }
 
 impl Source {
-    /// Returns the colour in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is that
-    /// of [`Layout::PolesInRows`].
+    /// Returns the colour in a direction of any length, if the image shows latitude and longitude. `poles_in_rows` is
+    /// that of [`Layout::PolesInRows`].
     fn latitude_longitude(&self, direction: DVec3, poles_in_rows: bool) -> Vec3 {
         let direction = direction.normalize_or(DVec3::Y);
         let u = libm::atan2(direction.x, -direction.z) / (2.0 * PI);
@@ -203,7 +203,8 @@ impl Source {
     }
 }
 
-/// Interpolates between the four texels around a position.
+/// Interpolates between the four texels around a position in texels, whose centres are at whole numbers. `texel` is
+/// also called with positions just outside the image.
 fn bilinear(x: f64, y: f64, texel: impl Fn(i64, i64) -> Vec3) -> Vec3 {
     let (left, top) = (x.floor(), y.floor());
     let (part_x, part_y) = ((x - left) as f32, (y - top) as f32);
@@ -212,7 +213,8 @@ fn bilinear(x: f64, y: f64, texel: impl Fn(i64, i64) -> Vec3) -> Vec3 {
     row(top).lerp(row(top + 1), part_y)
 }
 
-/// Returns the position in the unit square of a direction, by the equal-area octahedral map of P. Clarberg.
+/// Returns the position in the unit square of a direction of any length, by the equal-area octahedral map of P.
+/// Clarberg. The centre of the square is +z, its corners are −z; a zero vector counts as +z.
 fn octahedral(direction: DVec3) -> DVec2 {
     let direction = direction.normalize_or(DVec3::Z);
     let size = direction.abs();

@@ -313,9 +313,11 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
 
 impl Imported {
     /// Returns a material that is `second` on the fraction `weight` of its surface, and `first` elsewhere. Two diffuse
-    /// materials without textures become one with the mean albedo.
+    /// materials become one with the weighted mean albedo if neither they nor `weight` have textures.
     ///
-    /// The opacity of the materials becomes that of the blend. If it has textures, their mean is used, with a warning.
+    /// Both materials become opaque, and the blend gets the weighted mean of their opacities. A texture of an opacity
+    /// is replaced by its mean, and so is that of `weight` if the opacities differ. Blends nested too deeply become a
+    /// single material. Each of these approximations gives a warning.
     pub(crate) fn blend(
         &mut self,
         mut first: ModelMaterial,
@@ -376,7 +378,7 @@ impl Imported {
         }
     }
 
-    /// Returns how many blends contain one another in a material, 0 if it is none.
+    /// Returns the depth to which blends are nested in a material: 0 if it is not a blend, 1 if it blends no blends.
     fn blend_levels(&self, surface: &Surface) -> u32 {
         let parts = surface.blended();
         parts.map_or(0, |parts| {
@@ -487,8 +489,8 @@ fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
     plain(first) && plain(second)
 }
 
-/// Makes a material emit `radiance` from its front. Returns whether its reflection is that of the material; otherwise it
-/// is replaced by that of a principled material.
+/// Makes a material emit `radiance` from its front. Returns whether its reflection is that of the material; otherwise
+/// it is replaced by that of a principled material.
 pub(crate) fn emit(material: &mut ModelMaterial, radiance: Color) -> bool {
     let radiance = radiance
         .apply(Parameter::Emission, &mut material.maps)

@@ -40,7 +40,7 @@ impl From<Surface> for Bsdf {
 
 impl Converter<'_> {
     /// Converts a BSDF, once per object. One of an unknown type becomes grey, with a warning. Fails if it contains
-    /// itself.
+    /// itself, is nested too deeply or has an invalid parameter.
     pub(super) fn bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
         if let Some(known) = self.bsdfs.get(&object.number) {
             return Ok(known.clone());
@@ -228,8 +228,8 @@ impl Converter<'_> {
         Ok(Alphas::new(along("alpha_u")?, along("alpha_v")?))
     }
 
-    /// Returns the GGX alpha of a BSDF that has one for the whole surface, 0.001 to 1. Textures, and different alphas along
-    /// u and v, are approximated, with a warning.
+    /// Returns the GGX alpha of a BSDF that has one for the whole surface, 0.001 to 1. Textures, and different alphas
+    /// along u and v, are approximated, with a warning.
     fn plain_alpha(&mut self, object: &Object) -> Result<f32, String> {
         let alphas = self.alphas(object)?;
         if alphas.vary() {
@@ -397,8 +397,8 @@ pub(super) fn black() -> Bsdf {
     .into()
 }
 
-/// Returns the hemispherical mean of the Fresnel reflectance inside a body with this index of refraction, for light that
-/// comes from all directions. 1 or less gives 0.
+/// Returns the hemispherical mean of the Fresnel reflectance inside a body with this index of refraction, for light
+/// that comes from all directions. 1 or less gives 0.
 fn internal_reflectance(ior: f32) -> f32 {
     const STEPS: u32 = 256;
     let ior = f64::from(ior.max(1.0));

@@ -1,5 +1,5 @@
-//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `document`, `serialized`
-//! and `import`.
+//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `document`,
+//! `serialized` and `import`.
 
 use std::{f64::consts::TAU, path::Path, rc::Rc};
 
@@ -279,7 +279,8 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Adds the tangents that a normal map of a shape's BSDF needs.
+    /// Adds the tangents that the normal map of a shape's BSDF needs, and the normals of the faces to a mesh without
+    /// normals. Does nothing without a normal map. Fails if memory does not suffice or the BSDF is invalid.
     fn orient_normal_map(
         &mut self,
         object: &Rc<Object>,

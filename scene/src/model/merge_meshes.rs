@@ -158,7 +158,8 @@ impl Model {
         !plain && material.surface.radiance() == Vec3::ZERO && !mesh.triangles.is_empty()
     }
 
-    /// Returns the set of vertex attributes that a mesh will have once those that its material needs are added.
+    /// Returns the set of vertex attributes that a mesh will have after `add_missing_attributes`: with those that its
+    /// material needs, and without tangents that it does not need.
     fn attributes(&self, mesh: &ModelMesh, material: &ModelMaterial) -> Attributes {
         let needs_tangents = self.needs_tangents(material);
         (
@@ -177,8 +178,8 @@ impl Model {
         })
     }
 
-    /// Returns whether the surfaces of a material need tangents: it has a normal map, or it is anisotropic, or it blends
-    /// such a material.
+    /// Returns whether the surfaces of a material need tangents: it has a normal map, or it is anisotropic, or it
+    /// blends such a material.
     pub(crate) fn needs_tangents(&self, material: &ModelMaterial) -> bool {
         self.uses(material, |material| {
             material.maps.need_tangents() || material.surface.is_anisotropic()

@@ -56,8 +56,8 @@ pub enum Light {
 pub struct Environment {
     /// Texels per row, at least 1. The number of rows is the length of `radiances` divided by it.
     pub width: u32,
-    /// Radiance of each texel before it is multiplied by `scale`, in linear sRGB, row by row from the top; finite and not
-    /// negative.
+    /// Radiance of each texel before it is multiplied by `scale`, in linear sRGB, row by row from the top; finite and
+    /// not negative.
     pub radiances: Arc<[Vec3]>,
     /// Factor from `radiances` to W·sr⁻¹·m⁻²; 0 or more.
     pub scale: f32,
@@ -79,7 +79,8 @@ pub enum EnvironmentSource {
     },
     /// The default lighting of models.
     Studio {
-        /// Azimuth of the viewer in degrees, 0 at +z and 90 at +x.
+        /// Azimuth, as seen from the model, of the viewer for whom the soft boxes are arranged, in degrees: 0 is +z and
+        /// 90 is +x.
         azimuth: f64,
     },
     /// The sky of a clear day. If it has a sun, that is the next light of the scene.
@@ -159,7 +160,8 @@ impl Environment {
         }
     }
 
-    /// Creates the sky of a clear day and, if it has one, its sun. Fails with the reason if the sun is below the horizon.
+    /// Creates the sky of a clear day and, if it has one, its sun. Fails with the reason if the sun is below the
+    /// horizon.
     pub(crate) fn sun_sky(
         settings: SunSkySettings,
     ) -> Result<(Environment, Option<Light>), String> {

@@ -41,8 +41,10 @@ const NOISE_DECADES: f32 = 3.0;
 /// Minimum depth relative to the maximum depth; smaller values are clamped.
 const MIN_RELATIVE_DEPTH: f32 = 1e-4;
 
-/// Maps the values of a scalar debug view to RGBA colours, with a legend. `samples` is the number of samples measured
-/// per pixel, `film_samples` that of the film.
+/// Maps the values of a scalar debug view to RGBA colours, with a legend. NaN means that a pixel has no value.
+///
+/// `samples` is the number of samples measured per pixel, or 0 if only a coarse grid of pixels has one. `film_samples`,
+/// the film's number of samples per pixel, is named in the title of the noise view.
 pub(super) fn map_scalars(
     debug_view: DebugView,
     values: &[f32],

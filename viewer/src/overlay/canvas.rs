@@ -92,7 +92,8 @@ impl<'a> Canvas<'a> {
         self.height as i32
     }
 
-    /// Returns the brightness of a pixel, 0..=255; 0 outside the picture.
+    /// Returns the brightness of a pixel, a weighted mean of its sRGB channels in 0..=255; 0 outside the picture. It
+    /// tells whether dark or bright text is legible there.
     pub(super) fn brightness(&mut self, x: i32, y: i32) -> u8 {
         match self.span(x, y, 1) {
             [red, green, blue, ..] => {

@@ -101,7 +101,8 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
     rows
 }
 
-/// Returns the two rows with scene, size, render time, compaction strategy, samples, speed and lane use.
+/// Returns the two rows with scene, size, render time, time left, compaction strategy, samples, speed and lane use. The
+/// speed is recent or, once the render is complete, the average over the render.
 fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
     let Figures {
         stats,
@@ -182,7 +183,8 @@ fn devices<'a>(stats: &Stats) -> impl Iterator<Item = Row<'a>> {
     })
 }
 
-/// Returns a row with the noise estimate and the fraction of converged pixels; `None` without adaptive sampling.
+/// Returns a row with the noise estimate, its target and the fraction of converged pixels, all in percent; `None`
+/// without adaptive sampling.
 fn noise<'a>(stats: &Stats) -> Option<Row<'a>> {
     let noise = stats.noise.as_ref()?;
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);

@@ -11,7 +11,7 @@ const MIN_CELLS: i32 = 7;
 const MAX_CELLS: i32 = 16;
 
 impl Overlay {
-    /// Returns the maximum width of a magnified pixel in window pixels.
+    /// Returns the width in window pixels up to which a pixel of the picture can be magnified: 16 characters of text.
     pub(crate) fn max_pixel_width(&self) -> f64 {
         f64::from(MAX_CELLS * self.type_face.cell_width)
     }

@@ -504,7 +504,8 @@ struct SentState {
 }
 
 impl SentState {
-    /// Returns the time at which the next picture or status message is due; `None` if that depends on events only.
+    /// Returns the time at which the next lossless picture or status message is due; `None` if neither is scheduled.
+    /// Other pictures follow events.
     fn next_due(&self) -> Option<Instant> {
         self.lossless_due.into_iter().chain(self.status_due).min()
     }

@@ -70,8 +70,8 @@ fn through_file(
     fs::read(&path).map_err(|error| error.to_string())
 }
 
-/// Returns the file that `make` makes on a thread of its own, named after the scene, with this ending. The status is
-/// 404 if it makes nothing, and 500 with the problem if it fails. One file is made at a time.
+/// Returns the file that `make` makes on a thread of its own, named after the scene, with this ending and `kind` as its
+/// media type. The status is 404 if it makes nothing, and 500 with the problem if it fails. One file is made at a time.
 async fn download(
     broadcaster: Arc<Broadcaster>,
     ending: &str,

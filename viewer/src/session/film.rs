@@ -32,12 +32,13 @@ const LAYERS: [Aov; 5] = [
 
 /// A copy of the film, as the render thread returns it.
 pub(super) struct FilmCopy {
+    /// Film with the samples rendered so far, and its header.
     pub(super) part: Part,
     /// Camera with which the film was rendered.
     pub(super) camera: Camera,
     /// Region to which the render is restricted; `None` for the whole picture.
     pub(super) region: Option<Region>,
-    /// Denoised picture; `None` if the noise is unknown.
+    /// Denoised picture; `None` if the noise is unknown, denoising failed, or compaction strategies are being measured.
     pub(super) preview: Option<Preview>,
 }
 

@@ -331,8 +331,11 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         }
     }
 
-    /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's edits, and
-    /// prepares a renderer if the current one cannot continue.
+    /// Prepares a scene that has been read: applies the overrides and, after a reload, the user's edits. Also prepares
+    /// a renderer, unless the current one can continue with a reloaded scene. An opened scene always gets one.
+    ///
+    /// # Errors
+    /// If the settings are invalid with the overrides, or the renderer cannot be created.
     fn loaded(&mut self, mut read: Scene, reason: LoadReason) -> Result<Loaded, Error> {
         read.apply_overrides(&self.changes)?;
         read.share_equal_shapes(&self.read);

@@ -35,7 +35,7 @@ pub(crate) struct Recent {
     pub(crate) lane_use: f64,
     /// Figures of each bounce; entry 0 is for camera rays.
     pub(crate) bounces: Vec<RecentBounce>,
-    /// Number of bounces to display. Bounces that never had a ray since the scene was loaded are left out, so that the
+    /// Number of bounces to display, up to the last one that has had a ray since the scene was loaded or edited. So the
     /// number does not fall while the camera moves. All bounces before the first wave.
     pub(crate) rows: usize,
     /// The compaction strategy in use, followed by up to three others that rendered the same scene with the same camera
@@ -131,6 +131,7 @@ impl Recent {
 /// Statistics of a short interval of rendering, over which rates are computed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Interval {
+    /// Duration in seconds of rendering.
     seconds: f64,
     /// Samples per pixel added in the interval, on average over the picture.
     samples: f64,
@@ -210,7 +211,8 @@ pub(super) struct Recorder {
     /// Seconds of rendering since the film was restarted, the strategy changed or the rendering became comparable (see
     /// `add`). 0 while the rendering is not comparable.
     settled: f64,
-    /// Number of bounces that have had rays; 0 before the first wave.
+    /// Number of bounces up to the last one that has had rays since the scene was loaded or edited; 0 before the first
+    /// wave.
     rows: usize,
 }
 

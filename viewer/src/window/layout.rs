@@ -166,7 +166,8 @@ impl Layout {
     }
 }
 
-/// Height in logical pixels of a new window's panel, in which all figures of most scenes and the first hints fit.
+/// Minimum height in logical pixels of a new window with a panel beside the picture, unless the monitor is smaller. All
+/// figures of most scenes and the first hints fit in it.
 const PANEL_HEIGHT: f64 = 512.0;
 
 /// Height in logical pixels of a new window's strip.

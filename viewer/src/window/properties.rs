@@ -121,7 +121,8 @@ const ROWS_PER_NOTCH: f32 = 3.0;
 const MAX_TYPED: usize = 16;
 
 impl Properties {
-    /// Shows or hides the panel. Selects the first part if none is selected.
+    /// Shows or hides the panel, and discards a number that is being typed. Showing it selects the first part if none
+    /// is selected.
     pub(super) fn switch(&mut self, session: &mut Session) {
         self.is_open = !self.is_open;
         self.typing = None;
@@ -136,7 +137,7 @@ impl Properties {
         self.is_open
     }
 
-    /// Hides the panel. Returns whether it was displayed.
+    /// Hides the panel, and discards a number that is being typed. Returns whether the panel was displayed.
     pub(super) fn close(&mut self) -> bool {
         self.typing = None;
         self.drag = None;
@@ -485,8 +486,8 @@ fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
     }
 }
 
-/// Returns the value at a position on a slider with four digits, within the valid range. Positions outside 0..=1 extend
-/// the slider.
+/// Returns the value at a position on a slider, rounded to four significant digits and clamped to the valid range.
+/// Positions outside 0..=1 extend the slider.
 fn at_share(share: f32, kind: &NumberKind) -> f32 {
     let (low, high) = kind.slider;
     let value = match kind.is_logarithmic {
@@ -497,7 +498,7 @@ fn at_share(share: f32, kind: &NumberKind) -> f32 {
     rounded(value).clamp(kind.min, kind.max)
 }
 
-/// Rounds a number to four digits, so that it is short in a scene file.
+/// Rounds a number to four significant digits, so that it is short in a scene file.
 fn rounded(value: f32) -> f32 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }

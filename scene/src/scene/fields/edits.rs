@@ -56,9 +56,9 @@ impl Scene {
         self.material_names == other.material_names && kinds(self) == kinds(other)
     }
 
-    /// Returns the scene with earlier edits applied, after it was loaded again. An edit applies if the scene has a part
-    /// of the same kind, number and name whose field still has the value from before the edit. Edits that would make the
-    /// scene invalid are left out.
+    /// Returns this scene, which was loaded again, with earlier edits applied. An edit applies if its field still has
+    /// the value from before the edit. Its part must have the same kind, number and name; a named material may have
+    /// another number. Edits that would make the scene invalid are left out.
     pub fn with_edits(&self, edits: &[FieldEdit]) -> Scene {
         let mut scene = self.clone();
         for edit in edits {

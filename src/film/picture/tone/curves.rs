@@ -29,8 +29,9 @@ const AGX_STOPS: (f64, f64) = (10.0, 6.5);
 /// Linear value of middle grey.
 const MIDDLE_GREY: f64 = 0.18;
 
-/// Evaluates the AgX sigmoid by Jed Smith on 0..=1: slope 2 where middle grey maps to 0.5, toe power 3, shoulder power
-/// 3.25. It is scaled so that 0 and 1 map to themselves.
+/// Evaluates the AgX sigmoid by Jed Smith at the logarithm of a light, which is 0 and 1 at the ends of `AGX_STOPS`. Its
+/// slope is 2 where middle grey maps to 0.5, its toe power 3 and its shoulder power 3.25. It is scaled so that 0 and 1
+/// map to themselves.
 pub(super) fn agx_sigmoid(x: f64) -> f64 {
     let (slope, pivot) = (2.0, (AGX_STOPS.0 / (AGX_STOPS.0 + AGX_STOPS.1), 0.5));
     let (power, room) = if x < pivot.0 {
@@ -44,7 +45,7 @@ pub(super) fn agx_sigmoid(x: f64) -> f64 {
     pivot.1 + slope * from_pivot / libm::pow(1.0 + scale * raised(from_pivot.abs()), 1.0 / power)
 }
 
-/// Applies the AgX curve to linear sRGB.
+/// Applies the AgX curve to linear sRGB. Returns linear light, 0..=1 per channel.
 pub(super) fn agx(light: Vec3) -> Vec3 {
     let signal = (AGX_INSET * light).to_array().map(agx_channel);
     // The result is the signal of a display with gamma 2.2.
@@ -116,7 +117,7 @@ const ACES_OUTPUT: Mat3 = matrix([
     [-0.00327, -0.07276, 1.07602],
 ]);
 
-/// Applies the ACES fit to linear sRGB.
+/// Applies the ACES fit to linear sRGB. Returns linear light, not clipped to 0..=1.
 pub(super) fn aces(light: Vec3) -> Vec3 {
     let v = ACES_INPUT * light;
     let above = v * (v + Vec3::splat(0.0245786)) - Vec3::splat(0.000090537);
@@ -131,7 +132,7 @@ const NEUTRAL_FRESNEL: f32 = 0.04;
 /// Strength of the desaturation of bright colours.
 const NEUTRAL_DESATURATION: f32 = 0.15;
 
-/// Applies the Khronos PBR Neutral curve to linear sRGB.
+/// Applies the Khronos PBR Neutral curve to linear sRGB. Returns linear light.
 pub(super) fn neutral(light: Vec3) -> Vec3 {
     let min_channel = light.min_element();
     let offset = if min_channel < 2.0 * NEUTRAL_FRESNEL {

@@ -78,7 +78,7 @@ pub(super) struct ResolvedMaterials {
     lower: F32Array,
     /// The upper left, upper right, lower left and lower right texel.
     texels: [TexelArray; 4],
-    /// The filtered values, from `look_up`.
+    /// The filtered value of the texture at the surface of each path, written by `look_up`.
     values: TexelArray,
 }
 

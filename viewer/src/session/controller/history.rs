@@ -74,7 +74,7 @@ impl History {
         (!self.past.is_empty(), !self.future.is_empty())
     }
 
-    /// Records an undo step, unless `gesture` continues the last one.
+    /// Records an undo step, unless `gesture` continues the last one. Discards the redo steps in either case.
     fn record(&mut self, gesture: Gesture, continuity: Continuity, before: Step) {
         let now = Instant::now();
         let goes_on = |(last, at): (Gesture, Instant)| {
@@ -112,7 +112,8 @@ impl Session {
         self.history.end_gesture();
     }
 
-    /// Records a part of the scene before an edit of the field of this name as an undo step, once per gesture.
+    /// Records the state of a part before an edit of its field named `field` as an undo step, once per gesture. Does
+    /// nothing if the scene has no such part.
     pub(super) fn record_part(&mut self, part: Part, field: &'static str, continuity: Continuity) {
         let before = match part {
             Part::Camera => Some(Step::View(self.orbit.current())),
@@ -132,7 +133,8 @@ impl Session {
         self.history.has_steps()
     }
 
-    /// Reverts the last change. Returns a message, or `None` if the camera shows the effect.
+    /// Reverts the last change. Returns a message, also if there is nothing to undo, or `None` if the camera shows the
+    /// effect.
     pub(super) fn undo(&mut self) -> Option<String> {
         let Some(step) = self.history.past.pop() else {
             return Some("nothing to undo".to_owned());
@@ -142,7 +144,8 @@ impl Session {
         message
     }
 
-    /// Repeats the change that was undone last. Returns a message, or `None` if the camera shows the effect.
+    /// Repeats the change that was undone last. Returns a message, also if there is nothing to redo, or `None` if the
+    /// camera shows the effect.
     pub(super) fn redo(&mut self) -> Option<String> {
         let Some(step) = self.history.future.pop() else {
             return Some("nothing to redo".to_owned());
@@ -152,8 +155,8 @@ impl Session {
         message
     }
 
-    /// Restores the state of a step. Returns the step back, and a message that begins with the part and ends with
-    /// `verb`; `None` if the camera shows the effect.
+    /// Restores the state of a step. Returns the inverse step, and a message that names the part and ends with `verb`;
+    /// `None` instead of the message if the camera shows the effect.
     fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<String>) {
         self.history.end_gesture();
         match step {

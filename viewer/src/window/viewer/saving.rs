@@ -19,7 +19,7 @@ use raysieve_scene::catch_panics::panic_text;
 pub(super) type SaveResult = Result<String, Error>;
 
 impl Viewer {
-    /// Returns what is displayed, to save it; `None` before the first frame.
+    /// Returns a copy of what is displayed, to save it; `None` before the first frame.
     fn displayed(&self) -> Option<Displayed> {
         Some(Displayed {
             scene: self.session.scene().path.clone(),
@@ -30,7 +30,8 @@ impl Viewer {
         })
     }
 
-    /// Saves the displayed picture next to the scene. Does nothing before the first frame.
+    /// Saves the picture or the debug image, never denoised, as a numbered PNG next to the scene, on a thread of its
+    /// own. Does nothing before the first frame.
     pub(super) fn save(&mut self) {
         if let Some(displayed) = self.displayed() {
             self.save_by(move || displayed.save());
