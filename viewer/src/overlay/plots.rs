@@ -64,20 +64,17 @@ impl Overlay {
             let room = f64::from(plot.height - 2 * line);
             f64::from(plot.y + line) + (1.0 - down.place(error)) * room
         };
-        for power in across.powers() {
-            let mark = Area {
-                x: x(power).round() as i32,
-                width: 1,
-                ..plot
-            };
-            canvas.fill(mark, TRACK, 0.8);
-        }
-        for power in down.powers() {
-            let mark = Area {
-                y: y(power).round() as i32,
-                height: 1,
-                ..plot
-            };
+        let columns = across.powers().map(|power| Area {
+            x: x(power).round() as i32,
+            width: 1,
+            ..plot
+        });
+        let rows = down.powers().map(|power| Area {
+            y: y(power).round() as i32,
+            height: 1,
+            ..plot
+        });
+        for mark in columns.chain(rows) {
             canvas.fill(mark, TRACK, 0.8);
         }
         let place = |point: &NoisePoint| [x(point.samples) as f32, y(point.error) as f32];

@@ -233,6 +233,7 @@ fn strength(slot: Slot<'_>) -> Entry<'_> {
     }
 }
 
+/// Returns the field of a number that is stored with double precision.
 fn wide<'a>(
     name: &'static str,
     label: &'static str,

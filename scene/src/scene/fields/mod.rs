@@ -202,32 +202,32 @@ pub(super) const fn fraction() -> FieldKind {
 }
 
 /// Creates the kind of a number with a linear slider.
-pub(super) const fn number(
-    unit: &'static str,
-    (min, max): (f32, f32),
-    slider: (f32, f32),
-) -> FieldKind {
-    FieldKind::Number(NumberKind {
-        unit,
-        min,
-        max,
-        slider,
-        is_logarithmic: false,
-    })
+pub(super) const fn number(unit: &'static str, range: (f32, f32), slider: (f32, f32)) -> FieldKind {
+    number_kind(unit, range, slider, false)
 }
 
 /// Creates the kind of a number with a logarithmic slider, whose range is above 0.
 pub(super) const fn logarithmic(
     unit: &'static str,
+    range: (f32, f32),
+    slider: (f32, f32),
+) -> FieldKind {
+    number_kind(unit, range, slider, true)
+}
+
+/// Creates the kind of a number, given by its unit, its allowed range and the ends of its slider.
+const fn number_kind(
+    unit: &'static str,
     (min, max): (f32, f32),
     slider: (f32, f32),
+    is_logarithmic: bool,
 ) -> FieldKind {
     FieldKind::Number(NumberKind {
         unit,
         min,
         max,
         slider,
-        is_logarithmic: true,
+        is_logarithmic,
     })
 }
 
