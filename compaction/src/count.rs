@@ -51,13 +51,13 @@ pub enum Count<'a, W: CountWord = u32> {
 pub trait CountWord:
     Shared + sealed::Sealed + Ord + std::fmt::Debug + std::fmt::Display + Send + Sync
 {
-    /// Converts a length to a word, or returns `None` if the length does not fit.
+    /// Converts a length to a word of this type, or returns `None` if the length exceeds the type's largest number.
     fn from_len(len: usize) -> Option<Self>;
 
-    /// Converts a word to a length. A word that does not fit becomes [`usize::MAX`].
+    /// Converts a word to a length. A word that does not fit in a `usize` becomes [`usize::MAX`].
     fn to_len(self) -> usize;
 
-    /// Converts a length that the caller knows to fit. A larger length is truncated.
+    /// Converts a length that the caller knows to fit in this type. Of a larger length, only the lowest bits are kept.
     #[doc(hidden)]
     fn of_len(len: usize) -> Self;
 }
@@ -87,7 +87,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Converts a length to a word, or returns [`Error::Uncountable`]. `what` names the buffer in the error.
+/// Converts a length to a word of type `W`, or returns [`Error::Uncountable`] if it does not fit. `what` names the
+/// buffer in the error.
 pub(crate) fn to_word<W: CountWord>(what: &'static str, len: usize) -> Result<W> {
     W::from_len(len).ok_or(Error::Uncountable {
         what,

@@ -48,7 +48,7 @@ pub enum Error {
         what: &'static str,
         /// The largest number of items that the call may write.
         needed: usize,
-        /// The length of the buffer in items.
+        /// The length of the output buffer in items, which is less than `needed`.
         got: usize,
     },
     /// A number is outside its valid range.
@@ -66,11 +66,11 @@ pub enum Error {
     /// An input has more items than the word type of counts or indices can represent. `u64` can represent any length.
     #[error("{what}: {len} items are more than a {word} counts; give u64 for counts and indices")]
     Uncountable {
-        /// Name of the buffer that is too long.
+        /// Name of the buffer that has too many items: `the flags of select`.
         what: &'static str,
-        /// The number of items in the buffer.
+        /// The number of items in the buffer, which is more than the word type can represent.
         len: usize,
-        /// Name of the word type that is too narrow: `u32`.
+        /// Name of the word type that cannot represent `len`: `u32`.
         word: &'static str,
     },
     /// A workspace has too little memory for the call: it was created for fewer items, or for another strategy.
@@ -119,25 +119,25 @@ pub enum Error {
         /// Name of the buffer that was allocated on another stream.
         what: String,
     },
-    /// A device buffer cannot be viewed as items of another type, because its address or its length in bytes is not a
-    /// multiple of theirs.
+    /// A device buffer cannot be viewed as items of another type: its length in bytes is not a multiple of their size,
+    /// or its address is not a multiple of their alignment.
     #[error(
         "{bytes} bytes at device address {address:#x} cannot be read as whole, aligned items of {item}"
     )]
     Reinterpret {
-        /// Length of the device buffer in bytes.
+        /// Length in bytes of the device buffer that cannot be viewed as whole items.
         bytes: usize,
-        /// Device address at which the buffer begins.
+        /// Device address at which the buffer that cannot be viewed as aligned items begins.
         address: u64,
         /// Name of the item type as which the buffer was to be viewed: `u32`.
         item: &'static str,
     },
-    /// A device address is not a multiple of the alignment of what is there.
+    /// A device address is not a multiple of the alignment of the items there.
     #[error("{what}: device address {address:#x} is not a multiple of {align} bytes")]
     Misaligned {
         /// Name of the buffer or of its item type: `u32`.
         what: &'static str,
-        /// The device address.
+        /// The device address, which is not a multiple of `align`.
         address: u64,
         /// The required alignment in bytes.
         align: usize,
@@ -145,9 +145,9 @@ pub enum Error {
     /// The memory that the caller gave for a workspace is too small.
     #[error("the memory for a workspace: {got} bytes, where at least {needed} are needed")]
     MemoryTooSmall {
-        /// A lower bound of the bytes needed.
+        /// A lower bound of the number of bytes that the workspace needs.
         needed: usize,
-        /// The number of bytes given.
+        /// The number of bytes that the caller gave.
         got: usize,
     },
     /// The GPU has less free memory than an allocation needs.
@@ -175,7 +175,7 @@ pub enum Error {
     NoCompiler {
         /// Path of the kernel file, as given to [`Source::new`](crate::cuda::Source::new).
         kernel: String,
-        /// The reason why no code is available.
+        /// The reason why no compiled code is available and NVRTC cannot compile the file.
         reason: String,
     },
     /// A kernel file includes a header that was not added to its [`Source`](crate::cuda::Source).
@@ -193,7 +193,7 @@ pub enum Error {
     /// NVRTC rejected a kernel file.
     #[error("{kernel} does not compile:{}", indented(log))]
     Compile {
-        /// Path of the kernel file.
+        /// Path of the kernel file that was rejected, or of the predicate that it includes.
         kernel: String,
         /// NVRTC's log: all errors and warnings, one or more lines each.
         log: String,
@@ -205,13 +205,13 @@ pub enum Error {
         predicate: String,
         /// The CUDA name of the item type for which `keep` is missing.
         item: &'static str,
-        /// The predicate's text on one line, truncated if it is long.
+        /// The predicate's text on one line, or its first 80 characters and `…`.
         text: String,
     },
     /// A kernel file declares no kernel of the requested name and argument types.
     #[error("{file} declares no kernel {kernel}; it declares {declared}")]
     NoKernel {
-        /// Path of the kernel file.
+        /// Path of the kernel file that does not declare the kernel.
         file: String,
         /// The requested kernel name and argument types in CUDA: `count_up(u64 *)`.
         kernel: String,
@@ -223,7 +223,7 @@ pub enum Error {
         "kernel \"{kernel}\" asks for {asked} bytes of dynamic shared memory a block; on this GPU it can have {max}"
     )]
     SharedMemory {
-        /// Name of the kernel.
+        /// Name of the kernel that needs the memory.
         kernel: &'static str,
         /// Requested dynamic shared memory per block, in bytes.
         asked: u32,

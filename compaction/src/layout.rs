@@ -60,7 +60,7 @@ use crate::cuda::ParamField;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// The field's name in Rust. A kernel file whose struct has no field of this name does not compile.
+    /// The field's name in Rust and in CUDA. A kernel file whose struct has no field of this name does not compile.
     pub name: &'static str,
     /// The field's type as written in Rust, such as `u32`, `glam::Vec3` or `[f32; 3]`.
     pub rust_type: &'static str,

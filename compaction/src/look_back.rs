@@ -9,8 +9,10 @@ use crate::{
     cuda::{self, Arena, Buffer, Handover, Source},
 };
 
-/// The last epoch before the epochs start again at 1. Each launch has an epoch, which a tile state stores in 30 bits,
-/// so that states of earlier launches need no clearing.
+/// The number of the last epoch. Each launch has an epoch, counted from 1, which a tile state stores in 30 bits, so
+/// that states of earlier launches need no clearing.
+///
+/// A launch in the last epoch clears the states, and the epochs start again at 1.
 pub(crate) const LAST_EPOCH: u32 = (1 << 30) - 1;
 
 crate::shared! {
@@ -31,8 +33,8 @@ crate::shared! {
 /// Size of the header of a workspace in 8-byte words. The tile states follow the header.
 pub(crate) const CONTROL_WORDS: usize = size_of::<Control>() / size_of::<u64>();
 
-/// Adds to a kernel source the definitions that `look_back.cuh` needs: the last epoch, and the layout check of
-/// [`Control`].
+/// Adds to a kernel source the definitions that `look_back.cuh` needs: the constant [`LAST_EPOCH`], and the layout
+/// check of [`Control`]. The kernel file itself includes the header.
 pub(crate) fn declare(source: Source) -> Source {
     source
         .constant("LAST_EPOCH", LAST_EPOCH)
@@ -69,7 +71,8 @@ impl States {
         self.words.hand_over(handover)
     }
 
-    /// Returns the number of 8-byte words of tile states, without the header.
+    /// Returns the number of 8-byte words that are allocated for tile states, without the header. The state of a tile
+    /// takes one word or more.
     pub(crate) fn len(&self) -> usize {
         self.words.len() - CONTROL_WORDS
     }

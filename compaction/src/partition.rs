@@ -226,8 +226,11 @@ impl Partition {
     /// flags. The number of nonzero flags is written to `selected[0]`.
     ///
     /// Both parts keep their order. `out` must have room for `count` items, or for as many as `flags` if the count is
-    /// in device memory. Entries behind the result keep their values. A call with `u32` for indices and counts takes
-    /// one launch. `u64`, which 2³² or more items need, takes two.
+    /// in device memory. Entries behind the result keep their values. A device count larger than `flags` is clamped,
+    /// and [`Workspace::check`] reports it.
+    ///
+    /// A call with `u32` for both indices and counts takes one launch. If either is `u64`, a call takes two. 2³² or
+    /// more items need `u64` for both.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -254,7 +257,7 @@ impl Partition {
     ///
     /// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) for a host count larger than `flags`;
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for an empty view of a device count;
-    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with `u32`;
+    /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with indices or counts of `u32`;
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of [`Kernel::launch`].
     pub fn indices<I: CountWord, W: CountWord>(

@@ -212,8 +212,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
         vec![look_ahead_source::<T, W>(operator)]
     }
 
-    /// Sets the number of tiles from which [`Strategy::LookBack`] uses the kernel for long inputs. Does nothing if the
-    /// GPU does not support that kernel. For tests.
+    /// Sets the number of tiles from which [`Strategy::LookBack`] uses `scan_look_ahead`, the kernel for long inputs
+    /// aligned to 16 bytes. Does nothing for other strategies, or if that kernel is not available. For tests.
     #[doc(hidden)]
     pub fn look_ahead_from(&mut self, tiles: usize) {
         if let ScanMethod::LookBack(_, Some(look_ahead)) = &mut self.passes.method {

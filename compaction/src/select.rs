@@ -93,7 +93,8 @@ const BLOCK_THREADS: u32 = 512;
 /// assert_eq!(compaction::select::TILE_ITEMS, 8192);
 /// ```
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
-/// Items per section. `scan-scatter` scans the flags in sections, one per block and two items per thread.
+/// Items per section, the part of the input whose flags one block of `scan-scatter` scans. The block scans them on a
+/// balanced tree in shared memory, whose lowest level has one pair of items per thread.
 const SECTION_ITEMS: u32 = 2 * BLOCK_THREADS;
 /// The largest number of sequences into which `sequences` cuts the items, one per warp: the number of warps that the
 /// largest current GPUs run at once.
@@ -256,7 +257,7 @@ impl Select {
     ///
     /// The [`Strategy`] determines the order of the indices; the count is the same for all. `out` must have room for
     /// `count` indices, or for as many as `flags` if the count is in device memory. Entries behind the result keep
-    /// their values.
+    /// their values. A device count larger than `flags` is clamped, and [`Workspace::check`] reports it.
     ///
     /// Indices and counts are words of 32 or 64 bits. With `u64` there may be 2³² or more flags: see
     /// [`select`](crate::select).

@@ -53,7 +53,8 @@ use crate::{
 
 pub use workspace::Workspace;
 
-/// Threads per block of the kernels `select_columns` and `select_columns_portion`.
+/// Threads per block of both kernels: `select_columns`, and `select_columns_portion` for a portion of the items of a
+/// call that counts by `u64`.
 const BLOCK_THREADS: u32 = 256;
 /// Items per tile on a GPU. A block processes one tile, and each thread loads the flags of 16 items.
 ///
@@ -63,7 +64,8 @@ const BLOCK_THREADS: u32 = 256;
 pub const TILE_ITEMS: u32 = 16 * BLOCK_THREADS;
 /// The largest number of bytes of items that a thread holds in registers between reading and writing them.
 const BATCH_BYTES: u32 = 128;
-/// The largest number of items per launch of a call that counts by `u64`: a multiple of the tile size.
+/// The largest number of items per launch of a call that counts by `u64`: a multiple of the tile size. The items of one
+/// such launch are a portion.
 const PORTION_ITEMS: usize = 1 << 31;
 
 /// The largest number of columns of one call.
@@ -123,7 +125,7 @@ macro_rules! columns_args {
 /// number, clamped to `capacity`.
 type Columns = columns_params!(In<u8>, In<u32>, u32, u32; InOut<u32>, InOut<u64>);
 /// The parameters of the kernel `select_columns_portion`: input columns, `(flags, count, portion)`, output columns,
-/// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items.
+/// `(kept, selected, workspace)`. [`ColumnsPortion`] states the range of items of the launch.
 type PortionOfColumns =
     columns_params!(In<u8>, In<u32>, ColumnsPortion; InOut<u32>, InOut<u32>, InOut<u64>);
 
@@ -352,7 +354,8 @@ impl SelectColumns {
     /// order, and their number to `selected[0]`.
     ///
     /// Each output must have room for `count` items, or for as many as `flags` if the count is in device memory.
-    /// Entries behind the result keep their values.
+    /// Entries behind the result keep their values. A device count larger than `flags` is clamped, and
+    /// [`Workspace::check`] reports it.
     ///
     /// Counts are `u32`, in one launch, or `u64`, in one launch for every 2³¹ items. 2³² or more items need `u64`.
     ///

@@ -35,7 +35,8 @@ pub use workspace::Workspace;
 
 /// Threads per block of all kernels of this module.
 const BLOCK_THREADS: u32 = 256;
-/// Threads per warp, and the side length in items of the squares that are transposed.
+/// Threads per warp. Also the side length in items of the squares that `scan-transpose` transposes, so that a warp
+/// reads or writes one line of a square at once.
 const WARP_THREADS: u32 = 32;
 /// Bytes of consecutive items that a thread loads at once from one row: one 16-byte vector.
 const LANE_BYTES: u32 = 16;
@@ -51,7 +52,8 @@ const fn tile_columns<T>() -> u32 {
     WARP_THREADS * LANE_BYTES / size_of::<T>() as u32
 }
 
-/// Returns the number of `single-pass` tiles of a table of `width` by `height` items.
+/// Returns the number of `single-pass` tiles that cover a table of `width` by `height` items. A tile has [`TILE_ROWS`]
+/// rows and [`tile_columns`] columns.
 fn tiles<T>(width: u32, height: u32) -> u64 {
     u64::from(width.div_ceil(tile_columns::<T>())) * u64::from(height.div_ceil(TILE_ROWS))
 }

@@ -45,8 +45,8 @@ impl<T> From<CudaSlice<T>> for Buffer<T> {
 }
 
 impl<T: Shared> Buffer<T> {
-    /// Borrows `len` items at a device address, for use on `stream`. Makes no call of the driver. An empty buffer may
-    /// have any aligned address, including 0.
+    /// Borrows `len` items at a device address, for use on `stream`. Makes no call of the driver, so nothing checks
+    /// that the memory exists. Any bits are valid items. An empty buffer may have any aligned address, including 0.
     ///
     /// ```no_run
     /// use compaction::cuda::{self, Buffer};
@@ -61,7 +61,7 @@ impl<T: Shared> Buffer<T> {
     /// # Errors
     ///
     /// Returns [`Error::Misaligned`] if the address is not a multiple of the alignment of `T`, and
-    /// [`Error::OutOfRange`] if the items exceed the address space.
+    /// [`Error::OutOfRange`] if the items take more than `isize::MAX` bytes.
     ///
     /// # Safety
     ///
@@ -208,8 +208,8 @@ impl Handover {
     ///
     /// # Safety
     ///
-    /// When a workspace is handed over, all work that was enqueued with it must be ordered before what is enqueued on
-    /// `stream` afterwards, for example by an event or because it has finished.
+    /// When a workspace is handed over, all work that was enqueued with it must be ordered before later work on
+    /// `stream`, for example by an event or because it has finished.
     pub unsafe fn to(stream: &Arc<CudaStream>) -> Self {
         Self {
             stream: stream.clone(),

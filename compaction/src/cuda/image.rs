@@ -73,11 +73,12 @@ impl std::fmt::Display for Target {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The cache in a folder: this machine compiled the source earlier.
+    /// The image came from the [`Cache`](super::Cache), because the source was compiled earlier.
     Cache,
-    /// NVRTC compiled the source just now.
+    /// NVRTC compiled the image just now.
     Nvrtc,
-    /// The [`Archive`](super::Archive) that ships with the program.
+    /// The image came from the [`Archive`](super::Archive) that was passed to
+    /// [`Compiler::shipped`](super::Compiler::shipped).
     Shipped,
 }
 

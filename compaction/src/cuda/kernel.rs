@@ -204,7 +204,8 @@ pub struct Launch {
     grid: (u32, u32, u32),
     block: (u32, u32, u32),
     shared_bytes: u32,
-    /// The item count for error messages, or `None` unless `covering` made the launch.
+    /// The number of items that was passed to `covering`, for error messages. `None` if another function made the
+    /// launch.
     items: Option<u32>,
 }
 
@@ -382,8 +383,9 @@ impl<P: Params> Kernel<P> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::ForeignContext`] or [`Error::ForeignStream`] for a buffer of another context or stream, and
-    /// [`Error::Driver`] with the kernel's name if the driver rejects the launch.
+    /// Returns [`Error::ForeignContext`] if the kernel or a buffer belongs to another context; [`Error::ForeignStream`]
+    /// for a buffer of another stream, unless the context tracks the use of buffers; and [`Error::Driver`] with the
+    /// kernel's name if the driver rejects the launch.
     pub fn launch(
         &self,
         stream: &Arc<CudaStream>,

@@ -52,7 +52,8 @@ pub trait Param: sealed::Sealed + 'static {
     /// Returns the parameter's type in CUDA.
     #[doc(hidden)]
     fn cuda_type() -> String;
-    /// Returns the `static_assert`s on the layouts of the struct types in the parameter, one text per type.
+    /// Returns the `static_assert`s on the layouts of the types in the parameter, one text per type. The text of a
+    /// number type is empty.
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
     /// Returns the fields of a struct of parameters in memory order. Empty for other parameters.
@@ -79,7 +80,7 @@ pub trait Param: sealed::Sealed + 'static {
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {
-    /// The field's name in Rust. A kernel file whose struct has no field of this name does not compile.
+    /// The field's name in Rust and in CUDA. A kernel file whose struct has no field of this name does not compile.
     pub name: &'static str,
     /// The field's type in CUDA, such as `const Node *`.
     pub cuda_type: String,
@@ -220,7 +221,8 @@ pub trait Params: sealed::Sealed + 'static {
     /// Returns the parameter list in CUDA: `(const Ray *, Hit *, u32)`.
     #[doc(hidden)]
     fn signature() -> String;
-    /// Returns the texts of [`Param::layouts`] of all parameters.
+    /// Returns the texts of [`Param::layouts`] of all parameters, in order. A type that several parameters share
+    /// appears several times.
     #[doc(hidden)]
     fn layouts() -> Vec<String>;
     /// Calls `visit` for each buffer of the arguments, with the position of the argument, counted from 1, and the

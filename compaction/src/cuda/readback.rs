@@ -53,8 +53,8 @@ impl<T: Shared> Readback<T> {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::OutOfRange`] if `len` items exceed the address space, and [`Error::Driver`] if the host cannot
-    /// lock that much memory.
+    /// Returns [`Error::OutOfRange`] if `len` items fill `isize::MAX` bytes or more, and [`Error::Driver`] if the host
+    /// cannot lock that much memory.
     pub fn new(context: &Arc<CudaContext>, len: usize) -> Result<Self> {
         let max = isize::MAX as usize / size_of::<T>().max(1) - 1;
         if len > max {
@@ -83,8 +83,8 @@ impl<T: Shared> Readback<T> {
         })
     }
 
-    /// Enqueues a copy of the items to the host buffer on `stream`, and returns at once. The copy replaces the items of
-    /// earlier posts.
+    /// Enqueues a copy of the items to the host buffer on `stream`, and returns at once. The copy comes after those of
+    /// earlier posts, on any stream, and replaces their items.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};
@@ -101,7 +101,7 @@ impl<T: Shared> Readback<T> {
     /// # Errors
     ///
     /// Returns [`Error::OutputTooShort`] if there are more items than the buffer holds, and the errors of
-    /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another stream or context.
+    /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another context or stream.
     pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {

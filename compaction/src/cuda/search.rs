@@ -34,8 +34,8 @@ pub(super) fn find() -> Result<Nvrtc, String> {
     let mut broken = None;
     let names = NAMES.map(PathBuf::from).into_iter();
     for candidate in names
-        .chain(places())
-        .chain(std::iter::once_with(python).flatten())
+        .chain(in_known_folders())
+        .chain(std::iter::once_with(in_python_packages).flatten())
     {
         match Nvrtc::open(&candidate) {
             Ok(nvrtc) if driver.is_some_and(|(major, _)| nvrtc.version().0 > major) => {
@@ -50,9 +50,9 @@ pub(super) fn find() -> Result<Nvrtc, String> {
     newer.ok_or_else(|| broken.unwrap_or_else(|| "NVRTC was not found".to_owned()))
 }
 
-/// Returns the paths of NVRTC libraries in known folders, without running Python. Folders named by environment
-/// variables come first.
-fn places() -> Vec<PathBuf> {
+/// Returns the paths of the NVRTC libraries that exist in known folders, without running Python. Folders named by
+/// `CUDA_HOME`, `CUDA_PATH`, `VIRTUAL_ENV` and `CONDA_PREFIX` come first.
+fn in_known_folders() -> Vec<PathBuf> {
     let named = |names: [&str; 2]| {
         names
             .into_iter()
@@ -70,7 +70,7 @@ fn places() -> Vec<PathBuf> {
             .flat_map(|prefix| environment(&prefix))
             .collect()
     };
-    let places: [Vec<PathBuf>; 6] = [
+    let paths: [Vec<PathBuf>; 6] = [
         toolkits(named(["CUDA_HOME", "CUDA_PATH"])),
         environments(named(["VIRTUAL_ENV", "CONDA_PREFIX"])),
         environments(user.into_iter().collect()),
@@ -78,7 +78,7 @@ fn places() -> Vec<PathBuf> {
         toolkits(vec!["/opt/cuda".into()]),
         environments(vec!["/usr/local".into(), "/usr".into()]),
     ];
-    places.concat()
+    paths.concat()
 }
 
 /// Returns the paths of the NVRTC libraries in a CUDA toolkit installed at `root`.
@@ -104,9 +104,9 @@ fn environment(prefix: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the paths of NVRTC libraries in the package folders of the `python3` on `PATH`, which only Python itself
-/// knows.
-fn python() -> Vec<PathBuf> {
+/// Returns the paths of the NVRTC libraries in the package folders of the `python3` on `PATH`. Runs it, because only
+/// Python itself knows these folders.
+fn in_python_packages() -> Vec<PathBuf> {
     let ask =
         "import site, sys; print(*site.getsitepackages(), site.getusersitepackages(), sep='\\n')";
     let answer = Command::new("python3")
@@ -123,7 +123,7 @@ fn python() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the paths of NVRTC libraries in a Python package folder: in `nvidia/cuda_nvrtc` up to CUDA 12, and in
+/// Returns the paths of the NVRTC libraries in a Python package folder: in `nvidia/cuda_nvrtc` up to CUDA 12, and in
 /// `nvidia/cu13` since.
 fn wheels(packages: &Path) -> Vec<PathBuf> {
     children(&packages.join("nvidia"), |name| name.starts_with("cu"))

@@ -339,7 +339,11 @@ impl Source {
         Ok(())
     }
 
-    /// Finds the header that `includer` includes as `name`, as (path, text).
+    /// Finds the header that the file `includer` includes as `name`, and returns its (path, text), or `None` if there
+    /// is no such header.
+    ///
+    /// The name is looked up relative to the folder of `includer`, then as a full path, and then among this crate's
+    /// headers.
     fn resolve(&self, includer: &str, name: &str) -> Option<(&str, &str)> {
         let folder = includer.rsplit_once('/').map_or("", |(folder, _)| folder);
         self.find(&plain_path(folder, name))

@@ -179,8 +179,11 @@ impl Classes {
     /// keys, come the indices of keys of `classes` or more, in input order.
     ///
     /// `out` must have room for `count` indices, or for as many as `keys` if the count is in device memory. `starts`
-    /// must have room for `classes + 1` entries. A call with `u32` for indices and counts takes one launch. `u64`,
-    /// which 2³² or more keys need, takes two.
+    /// must have room for `classes + 1` entries. A device count larger than `keys` is clamped, and [`Workspace::check`]
+    /// reports it.
+    ///
+    /// A call with `u32` for both indices and counts takes one launch. If either is `u64`, a call takes two. 2³² or
+    /// more keys need `u64` for both.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};

@@ -168,8 +168,8 @@ impl Workspace {
         self.classes.check_overrun(stream, "partition")
     }
 
-    /// Runs [`check`](Self::check), which waits for the stream, and returns the number of selected items in
-    /// `selected[0]`.
+    /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns
+    /// the number of selected items in `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -199,7 +199,10 @@ impl Workspace {
         read_count(&NAMES, stream, selected)
     }
 
-    /// Runs [`check`](Self::check), which waits for the stream, and returns a copy of the class starts in `starts`.
+    /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns a
+    /// copy of `starts`: the start of each class in the output, and the end of the last class.
+    ///
+    /// Behind that end, the output contains the indices of keys that name no class.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};
@@ -259,7 +262,8 @@ impl Workspace {
         self.classes.age(stream, epochs_left)
     }
 
-    /// Returns the number of items that was passed at creation: the longest possible input.
+    /// Returns the number of items that was passed at creation: the longest possible input of any call, with any number
+    /// of classes and any word types.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, partition::{Classes, Partition, Workspace}};

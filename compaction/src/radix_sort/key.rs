@@ -68,7 +68,7 @@ mod sealed {
 pub(super) struct SortTypes {
     pub(super) key_bytes: u32,
     key_kind: u32,
-    /// Size of a value in bytes, 0 for keys alone.
+    /// Size of a value in bytes: 4, 8, or 0 for keys alone.
     pub(super) value_bytes: u32,
     /// Name of the word type of counts in CUDA.
     word: &'static str,
@@ -77,7 +77,8 @@ pub(super) struct SortTypes {
 }
 
 impl SortTypes {
-    /// Returns the types of a sort of keys `K` with counts `W`, and values of `value_bytes` bytes.
+    /// Returns the types of a sort of keys `K` with counts `W`, and values of `value_bytes` bytes: 4, 8, or 0 for keys
+    /// alone.
     pub(super) const fn of<K: Key, W: CountWord>(value_bytes: u32) -> Self {
         Self {
             key_bytes: size_of::<K>() as u32,

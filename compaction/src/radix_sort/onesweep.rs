@@ -28,7 +28,7 @@ const COUNT_BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// Keys that a thread of `radix_sort_count` loads at once.
 const COUNT_BATCH: u32 = 8;
 /// The largest number of tiles per launch; the items of one launch are a portion. With one state per tile and bin, this
-/// limits the states to 64 MB for any number of keys.
+/// limits the states to 64 MiB for any number of keys.
 const PORTION_TILES: u32 = 1 << 15;
 
 /// Returns the items per thread of `radix_sort_onesweep`: fewer for keys or values of more than 4 bytes.

@@ -79,20 +79,21 @@ pub(super) struct SortCall<'a> {
 pub(super) struct SortBuffers<'a> {
     pub(super) input: CudaView<'a, u8>,
     out: CudaViewMut<'a, u8>,
-    /// The scratch buffer. The last pass writes the output, the one before it this buffer, and so on.
-    between: CudaViewMut<'a, u8>,
+    /// The scratch buffer of the keys, or of the values. The last pass writes the output, the pass before it this
+    /// buffer, and so on. A sort of one pass does not use it.
+    scratch: CudaViewMut<'a, u8>,
 }
 
 impl<'a> SortBuffers<'a> {
     fn new<T: Shared>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
-        between: &'a mut Buffer<u8>,
+        scratch: &'a mut Buffer<u8>,
     ) -> Result<Self> {
         Ok(Self {
             input: cuda::reinterpret(input.slice(..))?,
             out: cuda::reinterpret_mut(out)?,
-            between: between.as_view_mut(),
+            scratch: scratch.as_view_mut(),
         })
     }
 
@@ -104,8 +105,8 @@ impl<'a> SortBuffers<'a> {
         after: u32,
     ) -> (CudaView<'_, u8>, CudaViewMut<'_, u8>) {
         let (from, to) = match after % 2 {
-            0 => (self.between.slice(..), self.out.slice_mut(..)),
-            _ => (self.out.slice(..), self.between.slice_mut(..)),
+            0 => (self.scratch.slice(..), self.out.slice_mut(..)),
+            _ => (self.out.slice(..), self.scratch.slice_mut(..)),
         };
         (if first { self.input.slice(..) } else { from }, to)
     }
@@ -221,14 +222,14 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         let item_count = self.item_count(keys, count, &parts)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
         let kernels = self.kernels(0)?;
-        let [absent, absent_out, between] = parts.absent;
+        let [absent, absent_out, absent_scratch] = parts.absent;
         let (absent, mut absent_out) = (absent.as_view(), absent_out.as_view_mut());
         let call = SortCall {
             bits: self.bits.clone(),
             key_bits: key_bits::<K>(),
             item_count,
             keys: SortBuffers::new(keys, out, parts.keys)?,
-            values: SortBuffers::new(&absent, &mut absent_out, between)?,
+            values: SortBuffers::new(&absent, &mut absent_out, absent_scratch)?,
         };
         kernels.launch(stream, call, parts.tables)
     }

@@ -17,8 +17,8 @@ use crate::{
 
 /// Scratch device memory for sorts of keys of type `K`, alone or with values of type `V`, with any strategy.
 ///
-/// It holds a copy of the keys, a copy of the values if there are any, and look-back states. These take 2 KB for every
-/// 42 KB of 4-byte keys, but at most 64 MB.
+/// It holds a copy of the keys, a copy of the values if there are any, and look-back states. These take 2 KiB for
+/// every 42 KiB of 4-byte keys, but at most 64 MiB.
 ///
 /// Create one workspace and reuse it for any number of calls on one stream, one after the other. It never needs
 /// clearing. A larger capacity never takes fewer bytes.

@@ -194,14 +194,15 @@ impl<T: Item> Workspace<T> {
         self.capacity
     }
 
-    /// Returns the size of the workspace in bytes of device memory.
+    /// Returns the size of the workspace in bytes of device memory. It depends on the strategy for which the workspace
+    /// was created.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, scan::{Operator, Scan, Strategy, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let workspace = Workspace::<u32>::with_capacity(&stream, 1 << 20)?;
-    /// assert!(workspace.bytes() < 1 << 12); // for 4 MB of items
+    /// assert!(workspace.bytes() < 1 << 12); // for 4 MiB of items
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
@@ -257,8 +258,8 @@ pub(super) fn leaves(items: usize) -> usize {
         .unwrap_or(usize::MAX)
 }
 
-/// Returns the number of items of each level: `items` on level 0, and on each further level the number of tiles of the
-/// level before. The last number is 1.
+/// Returns the number of items of each level: `items`, but at least 1, on level 0, and on each further level the number
+/// of tiles of the level before. There are at least two levels, and the last number is 1.
 pub(super) fn levels<T: Item>(items: usize) -> Vec<usize> {
     let mut levels = vec![items.max(1)];
     loop {

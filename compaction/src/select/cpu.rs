@@ -207,8 +207,8 @@ pub fn in_place<T: Pod + Send + Sync>(
     Ok(kept)
 }
 
-/// Compacts items in place by hole filling: the last survivor fills the first hole until all survivors are at the
-/// front. Returns the number of survivors.
+/// Compacts items in place by hole filling, with the result of the GPU: the last survivor fills the first hole, again
+/// and again, until all survivors are at the front. Returns the number of survivors.
 fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     let (mut front, mut back) = (0, flags.len());
     loop {
@@ -227,8 +227,8 @@ fn fill_in_place<T: Copy>(items: &mut [T], flags: &[u8]) -> usize {
     }
 }
 
-/// Compacts items in place and in order: compacts each chunk in parallel, and then moves the chunks together. Returns
-/// the number of survivors.
+/// Compacts items in place and in order: compacts the chunks in parallel, and then moves them together on the calling
+/// thread. Returns the number of survivors.
 fn close_up<T: Copy + Send>(items: &mut [T], flags: &[u8]) -> usize {
     let chunks = items.chunks_mut(CHUNK_ITEMS).zip(flags.chunks(CHUNK_ITEMS));
     let counts = parallel::map(chunks, |_, (items, flags)| {

@@ -17,7 +17,9 @@ use crate::{
 };
 
 /// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
-/// selected, workspace)`, with items as bytes. [`Extent`] states the range of items.
+/// selected, workspace)`, with items as bytes. [`Extent`] states the range of items of the launch.
+///
+/// The first one serves `look-back`, and the second one `off`, which overwrites rejected items with all-one bits.
 type InPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, InOut<W>, InOut<u64>);
 
 /// Returns the items per thread of the kernel `select_in_place`, 1 to 16, so that the survivors of a tile fit in 32 KiB

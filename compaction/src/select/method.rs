@@ -19,7 +19,7 @@ const WIDEST_VECTOR: usize = 16;
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 
 /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`: `(items, flags, count, extent,
-/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items.
+/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items of the launch.
 type Keep<W> = (
     In<u8>,
     In<u8>,
@@ -31,24 +31,27 @@ type Keep<W> = (
 );
 /// The parameters of the kernels `select_count_blocks` and `select_count_sequences`: `(flags, count, extent, counts,
 /// workspace)`. They write the number of survivors of each block or warp to `counts`. [`Extent`] states the range of
-/// items.
+/// items of the launch.
 type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`: `(count, extent, counts, selected,
-/// workspace)`. They replace each count by the sum of the counts before it. [`Extent`] states the range of items.
+/// workspace)`. They replace each count by the sum of the counts before it. [`Extent`] states the range of items of the
+/// launch.
 type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
 /// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`. It
-/// replaces each of `sequences` counts by the sum of the counts before it. [`Extent`] states the range of items.
+/// replaces each of `sequences` counts by the sum of the counts before it. [`Extent`] states the range of items of the
+/// launch.
 type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
 /// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`. `begins` is the output index of each
-/// block's or warp's first survivor. [`Extent`] states the range of items.
+/// block's or warp's first survivor. [`Extent`] states the range of items of the launch.
 type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
 /// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`. It writes
-/// each item's rank in its section, and each section's number of survivors. [`Extent`] states the range of items.
+/// each item's rank in its section, and each section's number of survivors. [`Extent`] states the range of items of the
+/// launch.
 type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`: `(items, flags,
 /// count, extent, ranks, sums, out, workspace)`. An output index is the sum of the item's rank and its section's offset
-/// in `sums`. [`Extent`] states the range of items.
+/// in `sums`. [`Extent`] states the range of items of the launch.
 type MoveByRank<W> = (
     In<u8>,
     In<u8>,
@@ -61,7 +64,7 @@ type MoveByRank<W> = (
 );
 /// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`. It
 /// writes the number of survivors before each tile to `befores`, and the indices of rejected items to `holes`.
-/// [`Extent`] states the range of items.
+/// [`Extent`] states the range of items of the launch.
 pub(super) type FindHoles<W> = (
     In<u8>,
     In<W>,
@@ -73,7 +76,7 @@ pub(super) type FindHoles<W> = (
 );
 /// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
 /// count, extent, befores, holes, out, selected)`. `select_find_holes` has written the number of survivors before each
-/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items.
+/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items of the launch.
 type FillHoles<W> = (
     In<u8>,
     In<u8>,
@@ -85,12 +88,12 @@ type FillHoles<W> = (
     In<W>,
 );
 /// The parameters of the kernel `select_fill_holes_in_place`: `(items, flags, count, extent, befores, holes,
-/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items.
+/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items of the launch.
 pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
 
 crate::shared! {
-    /// The range of items of one launch, and whether the host or the device gives the item count. `kernels/extent.cuh`
-    /// documents the fields.
+    /// The range of items of one launch, and whether the host or the word `count` in device memory gives the number of
+    /// all items. `kernels/extent.cuh` documents the fields.
     pub(crate) struct Extent {
         pub(crate) capacity: u64,
         pub(crate) first: u64,
@@ -157,8 +160,10 @@ macro_rules! file {
     };
 }
 
-/// Adds to a kernel source the definitions that all select kernels need: the word type `W`, the block size, the size
-/// and alignment of the items, and those of `look_back.cuh`.
+/// Adds to a kernel source the definitions that every kernel file of [`Select`](super::Select) needs.
+///
+/// They are the macro `Word` for the word type `W`, the block size, the size and alignment of the items, and those of
+/// `look_back.cuh`.
 pub(super) fn with_constants<W: CountWord>(source: Source, layout: Layout) -> Source {
     let source = source
         .define("Word", W::NAME)
@@ -292,8 +297,11 @@ impl<W: CountWord> SelectCall<'_, W> {
         kernel.launch(self.stream, launch, args)
     }
 
-    /// Enqueues the launches that write to the scratch memory the number of survivors before each tile, followed by the
-    /// indices of the holes. They cover all portions.
+    /// Enqueues the first launch of `hole-filling` for each portion. Together, the launches write to the scratch memory
+    /// the number of survivors before each tile, followed by a list of rejected items.
+    ///
+    /// The list contains the indices of up to half of all items, in order. If k items survive, it begins with all
+    /// holes: the rejected items among the first k.
     pub(super) fn find_holes(&mut self, kernel: &Kernel<FindHoles<W>>) -> Result<()> {
         for extent in self.extents() {
             let tiles = self.tiles();

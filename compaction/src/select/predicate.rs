@@ -13,11 +13,12 @@ use crate::{
     look_back,
 };
 
-/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`. [`Extent`] states the range of
-/// items.
+/// The parameters of the kernel `select_if_flags`: `(items, count, extent, flags)`. It writes one flag per item.
+/// [`Extent`] states the range of items of the launch, and whether `count` contains the number of all items.
 type Flags<T, W> = (In<T>, In<W>, Extent, InOut<u8>);
 /// The parameters of the kernels `select_if_look_back` and `select_if_many_look_back`: `(items, count, extent, out,
-/// selected, workspace)`. [`Extent`] states the range of items.
+/// selected, workspace)`. [`Extent`] states the range of items of the launch, and whether `count` contains the number
+/// of all items.
 type Keep<T, W> = (In<T>, In<W>, Extent, InOut<T>, InOut<W>, InOut<u64>);
 
 /// Number of items of a launch from which `select_if_many_look_back` is faster than `select_if_look_back`: there are

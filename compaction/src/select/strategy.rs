@@ -14,7 +14,7 @@ use crate::names::known_by_name;
 /// | `scan-scatter` | 3 | 10n + 4k | kept | yes |
 /// | `hole-filling` | 2 | 2n + 4k, and the list of holes | the last survivors fill the holes | yes |
 /// | `atomic` | 1 | n + 4k | kept within a tile only | as a set |
-/// | `off` | 1 | n + 4n | all items stay in place | yes |
+/// | `off` | 1 | n + 4n | survivors keep their indices, and all-one bits replace rejected items | yes |
 ///
 /// The [guide](crate::guide::select) explains how the methods developed and which to use when. Each strategy has a name
 /// for command lines and tables:

@@ -15,7 +15,7 @@ use crate::{
     look_back::States,
 };
 
-/// The largest number of items per launch of a call that counts by `u64`.
+/// The largest number of items per launch of a call that counts by `u64`. The items of one such launch are a portion.
 const PORTION_ITEMS: u32 = 1 << 31;
 
 /// Scratch device memory for [`Select`](super::Select) and [`SelectIf`](super::SelectIf).
@@ -204,7 +204,8 @@ impl Workspace {
         self.states.check_overrun(stream, "select")
     }
 
-    /// Runs [`check`](Self::check), which waits for the stream, and returns the count in `selected[0]`.
+    /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns
+    /// the number of selected items in `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -241,7 +242,8 @@ impl Workspace {
         self.capacity
     }
 
-    /// Returns the size of the workspace in bytes of device memory.
+    /// Returns the size of the workspace in bytes of device memory. It depends on the strategy for which the workspace
+    /// was created.
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -253,8 +255,11 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns approximately the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy`
-    /// with counts of type `W` can process with this workspace.
+    /// Returns the number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with counts of type
+    /// `W` may process with this workspace. A call on more items is an error.
+    ///
+    /// If there is too little scratch memory for the full capacity, the number is an estimate: it shrinks in proportion
+    /// to the memory.
     pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> usize {
         let whole = scratch_words(strategy, self.capacity);
         let room = if self.scratch.len() >= whole {
@@ -280,7 +285,8 @@ fn launch_items(items: usize) -> usize {
     }
 }
 
-/// Returns the number of 8-byte scratch words that a call on `items` items by a strategy needs.
+/// Returns the number of 8-byte words of scratch memory that a call on `items` items by a strategy needs, besides the
+/// tile states. It suffices for counts of both word types.
 fn scratch_words(strategy: Strategy, items: usize) -> usize {
     let launch_items = launch_items(items);
     let words = match strategy {

@@ -115,7 +115,8 @@ impl Workspace {
         self.states.check_overrun(stream, "select_columns")
     }
 
-    /// Runs [`check`](Self::check), which waits for the stream, and returns the count in `selected[0]`.
+    /// Runs [`check`](Self::check), which waits for the stream and reports a device count that was too large. Returns
+    /// the number of selected items in `selected[0]`.
     ///
     /// ```no_run
     /// # use compaction::{Count, cuda::{self, Compiler}, select_columns::{Column, SelectColumns, Workspace}};

@@ -164,14 +164,15 @@ impl<T: Item> Workspace<T> {
         self.capacity
     }
 
-    /// Returns the size of the workspace in bytes of device memory.
+    /// Returns the size of the workspace in bytes of device memory. It depends on the strategy for which the workspace
+    /// was created.
     ///
     /// ```no_run
     /// # use compaction::{cuda::{self, Compiler}, summed_area::{Strategy, SummedArea, Workspace}};
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// let workspace = Workspace::<f32>::with_capacity(&stream, (1024, 1024))?;
-    /// assert!(workspace.bytes() < (4 << 20) / 8); // for a table of 4 MB
+    /// assert!(workspace.bytes() < (4 << 20) / 8); // for a table of 4 MiB
     /// # Ok::<(), compaction::Error>(())
     /// ```
     pub fn bytes(&self) -> usize {
