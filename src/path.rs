@@ -40,9 +40,10 @@ shared! {
         pub path_count: u32,
         /// Seed of every random number.
         pub seed: u32,
-        /// Number of pixels of the image that are not rendered; 0 if the image is rendered completely.
+        /// Number of pixels of the image that a random subset leaves out; 0 if all pixels, or those of a list, are
+        /// rendered. It gives the image's pixel count, of which [`rendered_pixel`] picks the subset.
         pub skipped_pixels: u32,
-        /// Seed that selects which pixels are rendered if some are skipped.
+        /// Seed that selects the pixels of the random subset; unused if `skipped_pixels` is 0.
         pub pick_seed: u32,
         /// Scheduling of pairs: 0 assigns them to paths in order; any other value assigns them tile by tile, see
         /// [`scheduled_pair`].

@@ -43,13 +43,14 @@ pub const MAX_TABLED: f32 = 8_388_608.0;
 pub const MAX_NOISE: f32 = 32_768.0;
 /// Fixed-point units of a variance of 1 (squared radiance) in the table of noise: 2⁴⁰.
 pub const NOISE_SCALE: f32 = 1_099_511_627_776.0;
-/// Index of the table of the red channel; the tables are stacked vertically in one buffer.
+/// Index of the summed-area table of the red channel. The tables are stacked vertically in one buffer, in the order of
+/// their indices, each with as many rows as the image.
 pub const RED_TABLE: u32 = 0;
-/// Index of the table of the green channel.
+/// Index of the summed-area table of the green channel.
 pub const GREEN_TABLE: u32 = 1;
-/// Index of the table of the blue channel.
+/// Index of the summed-area table of the blue channel.
 pub const BLUE_TABLE: u32 = 2;
-/// Index of the table of variances.
+/// Index of the summed-area table of the pixels' variances.
 pub const NOISE_TABLE: u32 = 3;
 /// Number of summed-area tables: three colour channels and the variance.
 pub const TABLES: u32 = 4;

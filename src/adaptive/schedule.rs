@@ -102,11 +102,12 @@ pub(crate) struct Schedule {
     left_error: u64,
     /// Estimated number of samples that the pixels that have not converged still needed at their last test.
     to_go: u64,
-    /// Round, and number of its pairs, after which the render ends; `None` if only the goal and the limit end it.
+    /// Number of the round, from 0, and number of its (pixel, sample) pairs, after which the render ends; `None` if
+    /// only the goal and the limit end it. Verification of a picture stops where the picture's render stopped.
     stop: Option<(u32, u64)>,
 }
 
-/// Returns the number of samples per pixel after this many rounds.
+/// Returns the number of samples of an unconverged pixel after this many rounds. The limit is not applied.
 pub fn samples_after(rounds: u32) -> u64 {
     if rounds < ROUNDS_PER_DOUBLING {
         return FIRST_ROUND_SAMPLES * u64::from(rounds);
@@ -202,7 +203,8 @@ impl Schedule {
         self.number
     }
 
-    /// Returns the number of samples per pixel before a round. The limit is not applied.
+    /// Returns the number of samples of an unconverged pixel before round number `round`, from 0. The limit is not
+    /// applied.
     pub(crate) fn samples_before(round: u32) -> u64 {
         samples_after(round)
     }
@@ -233,7 +235,7 @@ impl Schedule {
         self.done = done;
     }
 
-    /// Returns the number of samples per pixel after the round in progress. The limit is not applied.
+    /// Returns the number of samples of an unconverged pixel after the round in progress. The limit is not applied.
     fn round_end(&self) -> u64 {
         match self.goal {
             Some(_) => samples_after(self.number + 1),
@@ -266,7 +268,8 @@ impl Schedule {
         self.listed == 0 || self.done >= self.end() && (cut || stops)
     }
 
-    /// Returns the parameters for the convergence test after the round in progress. A schedule without a goal runs none.
+    /// Returns the parameters for the convergence test after the round in progress. A schedule without a goal runs
+    /// none.
     pub(crate) fn round(&self) -> ConvergenceTest {
         ConvergenceTest {
             noise: self.goal.map_or(0.0, |goal| goal.noise),

@@ -16,12 +16,13 @@ use crate::{
 /// Binary logarithm of the maximum number of samples of a pixel that neighbouring paths trace together.
 const MAX_LOG2_SAMPLES_TOGETHER: u32 = 2;
 
-/// The pixels of a picture that are rendered: all of them, or a random selection for verification.
+/// The pixels of a picture that are rendered: all of them, a random selection for verification, or those of a list, see
+/// [`Plan::listed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pixels {
     /// Number of pixels that are rendered.
     pub(crate) count: u32,
-    /// Number of pixels that are not rendered; 0 renders all.
+    /// Number of pixels that the random selection leaves out; 0 without it.
     pub(crate) skipped: u32,
     /// Seed that selects the pixels; unused if none are skipped.
     pub(crate) pick_seed: u32,
@@ -37,7 +38,7 @@ impl Pixels {
         }
     }
 
-    /// Returns the pixel indices in row order.
+    /// Returns the pixel indices in row order. The pixels must not be those of a list.
     pub(crate) fn list(self) -> impl Iterator<Item = u32> {
         let span = Span {
             pixel_count: self.count,
@@ -54,6 +55,7 @@ impl Pixels {
 pub(crate) struct Plan {
     /// Width of the picture in pixels.
     pub(crate) width: u32,
+    /// The pixels that are rendered.
     pub(crate) pixels: Pixels,
     /// Whether the pixels are those of the waves' list, as in adaptive sampling.
     pub(crate) listed: bool,

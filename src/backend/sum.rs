@@ -35,8 +35,8 @@ pub(super) struct Sum {
     room: usize,
     /// Transfer from each worker's GPU; `None` for one that has failed.
     transfers: Vec<Option<PeerCopy<u64>>>,
-    /// Transfer of the sum to the host, see [`Sum::keep`].
-    kept: Readback<u64>,
+    /// Transfer of the sum to the host, see [`Sum::start_host_copy`].
+    host_copy: Readback<u64>,
     /// Reused memory of the last picture; `None` before the first.
     shown: Option<ImageReadback>,
     /// Timeout for short work on the GPU.
@@ -75,7 +75,7 @@ impl Sum {
                 None => zeroed(&stream, len)?,
             },
             transfers: waves.iter().map(transfer).collect::<Result<_, _>>()?,
-            kept: Readback::new(context, len)?,
+            host_copy: Readback::new(context, len)?,
             shown: None,
             timeout,
             denoiser: None,
@@ -162,17 +162,18 @@ impl Sum {
         self.transfers[worker] = None;
     }
 
-    /// Starts a copy of the sum to the host.
-    pub(super) fn keep(&mut self) -> Result<(), Error> {
-        Ok(self.kept.post(&self.stream, self.film.as_view())?)
+    /// Starts a copy of the sum to the host, which [`Sum::take_host_copy`] takes.
+    pub(super) fn start_host_copy(&mut self) -> Result<(), Error> {
+        Ok(self.host_copy.post(&self.stream, self.film.as_view())?)
     }
 
-    /// Writes the last copy into `film`. Returns `false`, and leaves `film` as it is, until the copy has arrived.
-    pub(super) fn kept(&self, film: &mut Option<Vec<u64>>) -> Result<bool, Error> {
-        if !self.kept.has_arrived()? {
+    /// Writes the copy that [`Sum::start_host_copy`] started last into `film`, which it allocates if it is `None`, and
+    /// returns `true`. While the copy is in transfer, returns `false` without waiting, and leaves `film` as it is.
+    pub(super) fn take_host_copy(&self, film: &mut Option<Vec<u64>>) -> Result<bool, Error> {
+        if !self.host_copy.has_arrived()? {
             return Ok(false);
         }
-        let arrived = self.kept.wait()?;
+        let arrived = self.host_copy.wait()?;
         copy(arrived, film.get_or_insert_default());
         Ok(true)
     }

@@ -43,7 +43,9 @@ use crate::{
 pub struct RenderScene {
     /// BVH nodes: the tree over the scene, its root first, then the trees of the meshes.
     pub nodes: Arc<Vec<Node>>,
-    /// Primitives in the order of the BVH leaves; then world-space copies of the triangles of emissive instances.
+    /// Primitives in the order of the BVH leaves: those of the scene, then the triangles of its meshes in object space.
+    /// From `light_params.first_instanced` on, they are followed by world-space copies of the triangles of emissive
+    /// instances, which belong to no BVH.
     pub primitives: Arc<Vec<Primitive>>,
     /// Instances of meshes, by index.
     pub instances: Arc<Vec<Instance>>,
@@ -53,17 +55,19 @@ pub struct RenderScene {
     pub vertices: Arc<Vec<MeshVertex>>,
     /// Materials, indexed by `Primitive::material`.
     pub materials: Vec<Material>,
-    /// Kinds of the materials, one bit each, and feature bits such as `OTHER_LIGHTS`. They select the kernel variant.
+    /// Bit `1 << Material::kind` of each kind of material, and feature bits such as `OTHER_LIGHTS`. They select the
+    /// kernel variant.
     pub kinds: u32,
     /// Energy tables of the rough materials, see [`energy`].
     pub energy: Vec<f32>,
-    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
+    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused. Empty if no material has
+    /// textures.
     pub maps: Vec<MaterialTextures>,
     /// Textures (an image with sampler state and transform), indexed by `MaterialTextures::textures` / 4.
     pub textures: Vec<Texture>,
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
     pub texels: Vec<u32>,
-    /// Table of lights to sample.
+    /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
     pub light_params: LightParams,
@@ -77,9 +81,9 @@ pub struct RenderScene {
     pub environment: Environment,
     /// Rows of the environment map from the top, with their sampling tables; empty without a map.
     pub environment_rows: Vec<EnvironmentRow>,
-    /// Texels of the environment map in row-major order, with their sampling tables.
+    /// Texels of the environment map in row-major order, with their sampling tables; empty without a map.
     pub environment_texels: Vec<EnvironmentTexel>,
-    /// Search guide of the environment map's sampling tables.
+    /// Search guide of the environment map's sampling tables; empty without a map.
     pub environment_guide: Vec<u32>,
     /// Whether some surface is partly opaque.
     alpha_tested: bool,
@@ -89,8 +93,9 @@ pub struct RenderScene {
 
 /// Appends world-space copies of the triangles of emissive instances to `primitives`.
 ///
-/// Returns for each instance the offset from a mesh triangle's index to its copy, or `NO_LIGHT`. Returns nothing if no
-/// instance is emissive or there are more than [`MAX_INSTANCED_LIGHTS`] triangles.
+/// Returns for each instance the offset from a mesh triangle's index to its copy, or `NO_LIGHT` if it has no copies.
+/// The list is empty if nothing was copied: no instance is emissive, or they have more than [`MAX_INSTANCED_LIGHTS`]
+/// triangles.
 fn copy_emissive_instances(
     scene: &Scene,
     trees: &SceneBvhs,
@@ -316,7 +321,8 @@ impl RenderScene {
         self.trees.simd_scene.get_or_init(make).as_ref()
     }
 
-    /// Returns a scene with instances or partly opaque surfaces in the form for SIMD traversal, built at the first call.
+    /// Returns a scene with instances or partly opaque surfaces in the form for SIMD traversal, built at the first
+    /// call.
     ///
     /// `None` if the processor has no supported vector instructions, or for scenes with neither.
     pub fn simd_instanced_scene(&self) -> Option<&SimdInstancedScene> {

@@ -59,10 +59,10 @@ pub struct PathRecord {
 /// A bounce of a path: a ray, the surface it hit, and the light gained there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathVertex {
-    /// Origin of the ray in world space.
+    /// Origin of the ray that arrives at this vertex, in world space.
     #[serde(serialize_with = "numbers")]
     pub origin: Vec3,
-    /// Direction of the ray in world space, of length 1.
+    /// Direction in which the ray was traced, away from `origin`, in world space and of length 1.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec3,
     /// The surface hit; `None` if the ray left the scene.
@@ -105,10 +105,10 @@ pub struct SurfaceHit {
 /// A sample of direct light: the shadow ray to a point on a light, and the light that it carries.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectLightSample {
-    /// Origin of the ray in world space.
+    /// Origin of the shadow ray, at the surface, in world space.
     #[serde(serialize_with = "numbers")]
     pub origin: Vec3,
-    /// Direction of the ray in world space, of length 1.
+    /// Direction of the shadow ray, from the surface to the light, in world space and of length 1.
     #[serde(serialize_with = "numbers")]
     pub direction: Vec3,
     /// Distance to the light in metres; larger than any scene for infinitely distant lights.

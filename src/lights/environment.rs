@@ -80,14 +80,15 @@ pub fn guide_shift(count: u32) -> u32 {
     if shift > 31 { 31 } else { shift }
 }
 
-/// Returns the number of words of the search guide of a cumulative table of `count` entries.
+/// Returns the number of words of the search guide of a cumulative table of `count` entries: one per bucket, and one
+/// that ends the last bucket.
 #[inline(always)]
 pub fn guide_length(count: u32) -> u32 {
     (1 << (32 - guide_shift(count))) + 1
 }
 
-/// Returns the row, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, by binary
-/// search.
+/// Returns the row, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, by
+/// binary search.
 #[inline]
 pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u32 {
     let (mut first, mut last) = (first, last);
@@ -102,8 +103,8 @@ pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u3
     first
 }
 
-/// Returns the column, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, in the row
-/// whose first texel is `start`.
+/// Returns the column, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, in
+/// the row whose first texel is `start`.
 #[inline]
 pub fn texel_at(
     texels: &[EnvironmentTexel],
@@ -270,9 +271,9 @@ pub fn environment_at(
 /// The place of a direction in the environment map: its texel, and the four texel centres around it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct MapPlace {
-    /// Column of the texel.
+    /// Column of the texel that contains the direction.
     pub column: u32,
-    /// Row of the texel.
+    /// Row of the texel that contains the direction.
     pub line: u32,
     /// Column of the texel centres on the left.
     pub left: u32,
@@ -282,7 +283,7 @@ pub(crate) struct MapPlace {
     pub upper: u32,
     /// Row of the lower texel centres. Rows end at the poles.
     pub lower: u32,
-    /// Interpolation weight of the right texels.
+    /// Interpolation weight of the right texels, 0..=1.
     pub right_share: f32,
     /// Interpolation weight of the lower texels, 0..=1.
     pub lower_share: f32,
@@ -378,7 +379,7 @@ pub struct EnvironmentTables {
     pub rows: Vec<EnvironmentRow>,
     /// Texels of the environment map in row-major order from the top.
     pub texels: Vec<EnvironmentTexel>,
-    /// Search guide of the rows, then those of the texels of each row, see [`environment_guide`].
+    /// Search guide of the rows, then that of the texels of each row, see [`environment_guide`].
     pub guide: Vec<u32>,
     /// Integral of the luminance over all directions: luminance times steradians.
     pub brightness: f64,
@@ -444,9 +445,12 @@ pub fn environment_tables(width: u32, radiances: &[Vec3]) -> EnvironmentTables {
     }
 }
 
-/// Returns the search guide of the cumulative tables: for each bucket of targets, the first index whose interval a
-/// target of the bucket may lie in. The entry after it bounds the search from above. `rows` must not be
-/// empty.
+/// Returns the search guides of the cumulative tables, concatenated: that of `rows`, which must not be empty, then that
+/// of the texels of each row.
+///
+/// A guide divides the targets, all 32-bit numbers, into equal buckets, see [`guide_shift`]. Its entry for a bucket is
+/// the first index in the table whose interval may contain a target of the bucket. The next entry bounds such indices
+/// from above, inclusive. Indices of texels count from the start of the row.
 ///
 /// Source: H. Chen & Y. Asau, On Generating Random Variates from an Empirical Distribution, 1974.
 pub fn environment_guide(rows: &[EnvironmentRow], texels: &[EnvironmentTexel]) -> Vec<u32> {
@@ -458,7 +462,7 @@ pub fn environment_guide(rows: &[EnvironmentRow], texels: &[EnvironmentTexel]) -
     guide
 }
 
-/// Appends the search guide of one cumulative table.
+/// Appends the search guide of one cumulative table, of [`guide_length`] words.
 fn append_guide(guide: &mut Vec<u32>, table: impl ExactSizeIterator<Item = u32> + Clone) {
     let count = table.len() as u32;
     let mut first = 0;

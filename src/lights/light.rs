@@ -129,7 +129,7 @@ pub struct Lights<'a> {
     pub places: &'a [u32],
     /// All lamps, suns first.
     pub lamps: &'a [Lamp],
-    /// The environment map's size and orientation.
+    /// The environment map's size, orientation and selection probability.
     pub environment: Environment,
     /// Rows of the environment map.
     pub rows: &'a [EnvironmentRow],
@@ -223,8 +223,8 @@ pub(crate) fn choose_for(lights: &Lights, origin: Vec3, choice: u32) -> (u32, u3
 
 /// Samples a point on a chosen light for the reference point `origin`. `point_u` and `point_v` are 32 random bits each.
 ///
-/// The tuple holds the light's index in the table, and its probability in units of 1 / [`PROBABILITY_UNITS`] if the light
-/// tree has chosen it, which the last value tells.
+/// The tuple holds the light's index in the table, and its probability in units of 1 / [`PROBABILITY_UNITS`] if the
+/// light tree has chosen it, which the last value tells.
 #[inline]
 pub(crate) fn sample_chosen(
     lights: &Lights,
@@ -282,10 +282,11 @@ pub(crate) fn sample_chosen(
     }
 }
 
-/// Returns the contribution of radiance from infinity along a BSDF-sampled ray.
+/// Returns the contribution of radiance from infinity along a camera ray or a BSDF-sampled ray.
 ///
-/// Before the first non-specular scattering the radiance is bounded by [`MAX_VISIBLE_RADIANCE`]. A ray of a delta
-/// distribution (`ray_pdf` = 0) receives all of it, others the MIS-weighted part.
+/// Before the path's first non-specular scattering event (`scattered` is `false`) it is the radiance, bounded by
+/// [`MAX_VISIBLE_RADIANCE`]. After it, a ray of a delta distribution (`ray_pdf` = 0) receives all of the radiance,
+/// others the MIS-weighted part.
 #[inline]
 pub fn far_light_contribution(
     strategies: u32,
@@ -307,11 +308,12 @@ pub fn far_light_contribution(
     radiance * sample_weight(strategies, BSDF_SAMPLES, ray_pdf, light_pdf)
 }
 
-/// Returns the radiance from infinity along a ray that hits nothing: constant sky, environment map and suns,
-/// MIS-weighted.
+/// Returns the radiance from infinity along a ray that hits nothing: the constant sky, and the contributions of the
+/// environment map and of the suns whose disks the ray meets.
 ///
-/// `ray_pdf` is the pdf of the direction, 0 for a delta distribution. `scattered` tells whether the path has had a
-/// non-specular scattering event.
+/// The constant sky counts in full, because light sampling never chooses it. The others are bounded or MIS-weighted by
+/// [`far_light_contribution`]. `direction` has length 1. `ray_pdf` is its pdf per steradian; 0 for a camera ray or a
+/// delta distribution. `scattered` tells whether the path has had a non-specular scattering event.
 #[inline]
 pub fn sky_light(lights: &Lights, direction: Vec3, ray_pdf: f32, scattered: bool) -> Vec3 {
     let strategies = lights.light_params.strategies;

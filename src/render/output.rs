@@ -72,11 +72,14 @@ pub struct Look {
 /// A function that draws on a picture before it is encoded, such as statistics or the legend of a debug view.
 pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
-/// Writes a film in the format of the path's extension, in bands of a few rows, so that no copy of the whole picture is
-/// needed. A PNG with an overlay is drawn as a whole, and only then is `annotate` called. A PNG shows the picture, or the
-/// denoised one if `look` asks for it and `aovs` contains it. If `aovs` contains alpha, a PNG without an overlay has an
-/// alpha channel, by which its colors are not premultiplied. An EXR is a [`part`](crate::render::part) with the requested
-/// AOVs.
+/// Writes a film in the format of the path's extension.
+///
+/// An EXR is a [`part`](crate::render::part) with the requested AOVs. A PNG shows the picture, or the denoised one if
+/// `look` asks for it and `aovs` contains it. If `aovs` contains alpha, a PNG without an overlay has an alpha channel,
+/// by which its colors are not premultiplied.
+///
+/// A PNG with an overlay, or of a denoised picture without alpha, is converted as a whole and passed to `annotate`.
+/// Other files are written in bands of a few rows, so that no copy of the whole picture is needed.
 pub fn write_picture(
     path: &Path,
     part: &Part,
@@ -146,8 +149,8 @@ pub fn write_png(
     write_image(path, &image, stats)
 }
 
-/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied by
-/// `alpha` if that is given.
+/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied
+/// by `alpha` if that is given.
 fn write_rows(
     path: &Path,
     size: (u32, u32),
@@ -193,7 +196,8 @@ const BAND_PIXELS: u32 = 1 << 18;
 /// Maximum size in bytes of the chunks in which a PNG that is written in bands stores its compressed pixels.
 const PNG_CHUNK_BYTES: usize = 1 << 20;
 
-/// Writes a debug image as a PNG. Its legend is left to `annotate`.
+/// Writes a debug image as a PNG, whatever the extension of `path`. `annotate` draws its legend, and receives `stats`,
+/// which the text chunks record too, see [`write_image`].
 pub fn write_debug_image(
     path: &Path,
     debug_image: &DebugImage,
@@ -219,7 +223,8 @@ pub struct DisplayImage {
     pub debug_view: DebugView,
 }
 
-/// Writes an image as a PNG file, atomically. Text chunks record the scene, samples, seed and film hash from `stats`.
+/// Writes an image as a PNG file, atomically. Text chunks record the program, the debug view if the image is one, and
+/// the scene, samples, seed and film hash from `stats`.
 pub fn write_image(path: &Path, image: &DisplayImage, stats: &Stats) -> Result<(), Error> {
     let compression = png::Compression::default();
     Ok(write_whole(path, |file| {
@@ -260,7 +265,8 @@ pub fn check_apart(path: &Path, scene: &Scene) -> Result<(), Error> {
     })
 }
 
-/// Encodes an image as a PNG. Text chunks record the scene, samples, seed and film hash from `stats`.
+/// Encodes an image as a PNG. Text chunks record the program, the debug view if the image is one, and the scene,
+/// samples, seed and film hash from `stats`.
 pub fn encode_png(
     file: &mut impl Write,
     image: &DisplayImage,

@@ -37,8 +37,8 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
-/// Duration of one [`Renderer::advance`]. The shorter it is, the larger the share of time in which devices idle at its
-/// end.
+/// Time for which one [`Renderer::advance`] starts waves. The shorter it is, the larger the share of time in which CPU
+/// threads or GPUs without work wait for the others at its end. The longer it is, the less often callers get control.
 const ADVANCE_TIME: Duration = Duration::from_millis(50);
 
 /// A scene on its backend, with the film and the progress of its render.
@@ -77,7 +77,8 @@ pub struct Renderer {
     exposure_stops: f32,
     /// Relative error at which adaptive sampling stops at a pixel; `None` gives every pixel all samples.
     goal: Option<ConvergenceGoal>,
-    /// Progress of adaptive sampling, or of a render of a region; `None` without them. While this is set, `done` is unused.
+    /// Progress of adaptive sampling, or of a render of a region; `None` without them. While this is set, `done` is
+    /// unused.
     rounds: Option<Schedule>,
     /// Counts and stage times of the waves that have finished.
     stats: Stats,
@@ -232,13 +233,14 @@ impl Renderer {
         &self.backend.gpus
     }
 
-    /// Renders for about 50 ms. Returns `true` if samples remain, and `false` when all are done.
+    /// Renders for about 50 ms, as [`Renderer::advance_for`]. Returns `true` if samples remain, and `false` when all
+    /// are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
         self.advance_for(ADVANCE_TIME)
     }
 
-    /// Renders for at least `slice`, until the waves that began in it have finished. Returns `false` when all samples
-    /// are done.
+    /// Starts waves for the time `slice`, or until all samples are assigned. On the CPU it returns when they have
+    /// finished; on a GPU the last ones may still run. Returns `false` when all samples are done.
     pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + slice;
         self.advance_until(&|_| Instant::now() >= deadline)

@@ -10,11 +10,13 @@ pub struct Bsdf {
     pub color: Vec3,
     /// Material kind, one of the constants of [`material`](crate::shading::material).
     pub kind: u32,
-    /// Real part of a conductor's refractive index, per channel; unused if the conductor is defined by `color`.
+    /// Real part of a conductor's refractive index, per channel; unused if the conductor is defined by `color`. For a
+    /// layered or extended material, the F0 of its dielectric boundary.
     pub index: Vec3,
     /// Imaginary part of a conductor's refractive index, per channel.
     pub k: Vec3,
-    /// Relative refractive index: that on the eye's side over that behind the surface.
+    /// Relative refractive index: that on the eye's side over that behind the surface, below 1 where a ray enters glass
+    /// from air. 1 for materials that have no refractive index; of thin glass, that of entering from both sides.
     pub eta: f32,
     /// GGX roughness `alpha`; of anisotropic facets, that across `tangent`.
     pub alpha: f32,
@@ -22,16 +24,17 @@ pub struct Bsdf {
     pub flags: u32,
     /// Offset of the material's energy table, in floats, among all [`energy`](crate::shading::energy) tables.
     pub table: u32,
-    /// Side that is seen: 0 front, 1 back. It also selects the function of a glass table for the eye's side.
+    /// Side of compensated glass that is seen: 0 front, 1 back. It also selects the function of a glass table for the
+    /// eye's side. 0 for other materials.
     pub back: u32,
     /// Fraction of the energy towards `to_eye` that single scattering loses, and that is also the probability of
     /// sampling the compensating lobe; 0 without compensation.
     pub lost: f32,
-    /// Ratio of `lost` to its cosine-weighted mean over the eye's hemisphere, which scales the compensating lobe; 0
-    /// without compensation.
+    /// Ratio of `lost`, which is that for the direction `to_eye`, to its cosine-weighted mean over the eye's
+    /// hemisphere. It scales the compensating lobe, and may exceed 1; 0 without compensation.
     pub lost_ratio: f32,
-    /// Ratio of `lost` to the mean over the hemisphere behind the surface, which scales the transmitted compensating
-    /// lobe of glass.
+    /// Ratio of `lost` to the mean of the energy lost over the hemisphere behind the surface, which scales the
+    /// transmitted compensating lobe of glass.
     pub lost_ratio_behind: f32,
     /// Fraction of the compensated energy of glass that is transmitted; the rest is reflected.
     pub transmitted_share: f32,
@@ -70,8 +73,8 @@ pub struct Bsdf {
     pub facets_cumulative: f32,
     /// Cumulative probability of sampling the coat, the facets or the cosine lobe; glass takes the rest.
     pub diffuse_cumulative: f32,
-    /// Tangent along the anisotropy direction of an extended or anisotropic material, of length 1 and perpendicular to the shading
-    /// normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
+    /// Tangent along the anisotropy direction of an extended or anisotropic material, of length 1 and perpendicular to
+    /// the shading normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
     pub tangent: Vec3,
     /// GGX roughness of anisotropic facets, and of those of an extended material, along `tangent`; across it the
     /// roughness is `alpha`.
@@ -80,7 +83,7 @@ pub struct Bsdf {
     pub anisotropic_table: u32,
     /// Weight of the metal in an extended material, 0..=1.
     pub metallic: f32,
-    /// Strength of an extended material's thin film, 0..=1.
+    /// Strength of an extended material's thin film, 0..=1; 0 without a film.
     pub film: f32,
     /// Refractive index of the thin film, at least 1.
     pub film_ior: f32,
@@ -92,7 +95,7 @@ pub struct Bsdf {
     pub behind: Vec3,
     /// Colour of the sheen of an extended material, 0..=1 per channel; 0 inside glass.
     pub sheen: Vec3,
-    /// Largest channel of `sheen`.
+    /// Largest channel of the material's sheen, inside glass too, where `sheen` is 0.
     pub sheen_strength: f32,
     /// Alpha of the sheen.
     pub sheen_alpha: f32,

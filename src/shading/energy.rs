@@ -191,7 +191,7 @@ pub fn anisotropic_mean(
 /// Kind of facets that an energy table describes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Facets {
-    /// Perfectly reflecting facets.
+    /// Perfectly reflecting facets, whose masking is height-correlated or separable.
     Mirrors { correlated: bool },
     /// Facets of a dielectric boundary with this refractive index.
     Glass { correlated: bool, ior: f32 },
@@ -437,7 +437,8 @@ fn shadowing(cos_eye: f64, cos_light: f64, alpha: f64, correlated: bool) -> f64 
     }
 }
 
-/// Returns the energy lost and the Schlick-weighted albedo of perfectly reflecting facets.
+/// Returns the fraction of energy that single scattering by perfectly reflecting facets loses, and their
+/// Schlick-weighted albedo. See [`glass`] for the parameters.
 fn mirrors(cosine: f64, alpha: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
     let (all, grazing) = over_facets(cosine, alpha, points, |facet, eye| {
         let cos_facet = eye.dot(facet);
@@ -448,7 +449,12 @@ fn mirrors(cosine: f64, alpha: f64, correlated: bool, points: &[Point]) -> (f64,
     ((1.0 - all).max(0.0), grazing)
 }
 
-/// Returns the energy lost by glass seen from the front and from the back.
+/// Returns the fractions of energy, 0..=1, that single scattering by rough glass loses if it is seen from the front and
+/// from the back.
+///
+/// `cosine` is that of the viewing direction to the normal, `alpha` the GGX roughness, and `ior` the refractive index
+/// behind the front over that before it. `correlated` selects height-correlated masking. `points` are those of
+/// [`points`].
 fn glass(cosine: f64, alpha: f64, ior: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
     let leaves = |facet: DVec3, eye: DVec3, eta: f64| {
         let cos_in = eye.dot(facet);
@@ -480,7 +486,8 @@ fn fresnel(cos_in: f64, eta: f64) -> (f64, f64) {
     )
 }
 
-/// Returns the transmittance of a smooth boundary for diffuse light.
+/// Returns the transmittance of a smooth boundary for diffuse light; `eta` is the index on the light's side over the
+/// other.
 fn mean_transmitted(eta: f64) -> f64 {
     const STEPS: u32 = 1024;
     let steps = (0..STEPS).map(|step| {

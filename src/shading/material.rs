@@ -34,9 +34,10 @@ pub const MIRROR: u32 = 1;
 pub const DIELECTRIC: u32 = 2;
 /// `Material::kind`: a smooth conductor, given by `eta` and `k`, or by `color` with the flag `SCHLICK`.
 pub const CONDUCTOR: u32 = 3;
-/// `Material::kind`: a conductor with GGX roughness `alpha`.
+/// `Material::kind`: a conductor with GGX roughness [`Material::alpha`].
 pub const ROUGH_CONDUCTOR: u32 = 4;
-/// `Material::kind`: a dielectric boundary with GGX roughness `alpha`.
+/// `Material::kind`: a dielectric boundary with GGX roughness [`Material::alpha`], which reflects and refracts. The
+/// medium of refractive index `ior` lies behind its front.
 pub const ROUGH_DIELECTRIC: u32 = 5;
 /// `Material::kind`: a clear coat over a mixture of metal, glass and a diffuse base below a dielectric boundary.
 pub const LAYERED: u32 = 6;
@@ -132,7 +133,7 @@ shared! {
         /// Albedo or reflectance in linear sRGB, 0..=1. For a conductor given by `eta` and `k`, its mean reflectance
         /// over the hemisphere.
         pub color: Vec3,
-        /// The kind, such as [`DIFFUSE`].
+        /// The kind, from [`DIFFUSE`] to [`EXTENDED`].
         pub kind: u32,
         /// Radiance emitted from the front, in linear sRGB; see [`TWO_SIDED_EMISSION`] for the back.
         pub emission: Vec3,
@@ -141,7 +142,8 @@ shared! {
         /// Real part of a conductor's refractive index, per channel. For a layered material, the F0 of its dielectric
         /// boundary.
         pub eta: Vec3,
-        /// GGX roughness `alpha`, [`MIN_ALPHA`]..=1, of rough kinds; of anisotropic ones, that along the tangent.
+        /// GGX roughness `alpha`, [`MIN_ALPHA`]..=1, of rough kinds; of anisotropic ones, that along the tangent. It is
+        /// the square of the roughness in glTF.
         pub alpha: f32,
         /// Imaginary part of a conductor's refractive index, per channel.
         pub k: Vec3,
@@ -180,11 +182,12 @@ shared! {
         pub anisotropy_sine: f32,
         /// Strength of dispersion, as in [`scene::Principled::dispersion`].
         pub dispersion: f32,
-        /// Strength of the thin film of an extended material, 0..=1.
+        /// Strength of the thin film of an extended material, 0..=1; 0 without a film.
         pub film: f32,
         /// Refractive index of the thin film, at least 1.
         pub film_ior: f32,
-        /// Thickness of the thin film in nanometres.
+        /// Thickness of the thin film in nanometres, at least 0. If a texture sets it, this is the thickness where the
+        /// texture is 1.
         pub film_thickness: f32,
         /// Thickness of the thin film in nanometres where the texture of the thickness is 0.
         pub film_thickness_min: f32,

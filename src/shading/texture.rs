@@ -12,13 +12,15 @@ use crate::{
     scene::color::srgb_value,
 };
 
-/// `Texture::format`: one word per texel, red in its low byte; red, green and blue are sRGB-encoded, alpha is linear.
+/// `Texture::format`: one word per texel, with the bytes red, green, blue and alpha from the lowest. Alpha is linear;
+/// the others are sRGB-encoded.
 pub const SRGB_8: u32 = 0;
-/// `Texture::format`: one word per texel, red in its low byte; all channels are linear.
+/// `Texture::format`: one word per texel, with the bytes red, green, blue and alpha from the lowest. All are linear.
 pub const LINEAR_8: u32 = 1;
-/// `Texture::format`: two words per texel, red in the low half of the first; all channels are linear.
+/// `Texture::format`: two words per texel, with 16 bits per channel: red in the low half of the first word, then green,
+/// blue and alpha. All are linear.
 pub const LINEAR_16: u32 = 2;
-/// `Texture::format`: four words per texel, each the bits of an `f32`; all channels are linear.
+/// `Texture::format`: four words per texel, the bits of red, green, blue and alpha as `f32`. All are linear.
 pub const FLOAT: u32 = 3;
 
 /// `Texture::wrap_u`, `wrap_v`: the image repeats.
@@ -58,7 +60,7 @@ shared! {
         pub width: u32,
         /// Height in texels, at least 1.
         pub height: u32,
-        /// Texel format, such as [`SRGB_8`].
+        /// Texel format: [`SRGB_8`], [`LINEAR_8`], [`LINEAR_16`] or [`FLOAT`].
         pub format: u32,
         /// Affine transform: contribution of the surface's u to the image's u, which grows from 0 at the left to 1 at
         /// the right.
@@ -67,7 +69,7 @@ shared! {
         pub u_by_v: f32,
         /// Affine transform: the image's u at surface coordinates (0, 0).
         pub u_at_zero: f32,
-        /// Horizontal wrap mode, such as [`REPEAT`].
+        /// Horizontal wrap mode: [`REPEAT`], [`MIRRORED_REPEAT`] or [`CLAMP`].
         pub wrap_u: u32,
         /// Affine transform: contribution of the surface's u to the image's v, which grows from 0 at the top to 1 at
         /// the bottom.
@@ -76,7 +78,7 @@ shared! {
         pub v_by_v: f32,
         /// Affine transform: the image's v at surface coordinates (0, 0).
         pub v_at_zero: f32,
-        /// Vertical wrap mode, such as [`REPEAT`].
+        /// Vertical wrap mode: [`REPEAT`], [`MIRRORED_REPEAT`] or [`CLAMP`].
         pub wrap_v: u32,
         /// Filter of the texture: [`BILINEAR`] or [`NEAREST`].
         pub filter: u32,

@@ -40,7 +40,7 @@ fn on_cpu(wave: &CpuWave) {
 /// Parameters of the kernel: the paths, the film, and the start time to store.
 pub(super) type Arguments = (PathBuffers<'static>, DeviceFilm<'static>, InOut<u64>);
 
-/// Returns the source of the kernel `accumulate`.
+/// Returns the source of the CUDA kernel `accumulate`, which adds the samples of a wave to the film.
 pub(super) fn source() -> Source {
     stage::<Arguments>(
         "kernels/accumulate.cu",

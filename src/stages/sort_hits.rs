@@ -93,7 +93,7 @@ pub(super) fn sources() -> impl Iterator<Item = Source> {
     classes.chain([source()])
 }
 
-/// The kernels and buffers that sort hits on a GPU.
+/// The kernels and buffers that sort the queue of hits by kind of material on a GPU.
 pub struct HitSorter {
     /// Writes the kinds of the materials that were hit.
     kinds: Kernel<KindArguments>,
@@ -105,6 +105,7 @@ pub struct HitSorter {
     order: CudaSlice<u32>,
     /// Index of the first queue entry of each kind, and the number of entries; not used by the renderer.
     starts: CudaSlice<u32>,
+    /// Scratch memory of `classes`.
     workspace: Workspace,
 }
 

@@ -19,9 +19,11 @@ use crate::{
 /// Default minimum time between two copies of the sum to the host. The shorter it is, the less is rendered again if the
 /// sum's GPU fails.
 const PAUSE: Duration = Duration::from_secs(2);
-/// Assumed bandwidth between GPU and host in bytes per second, a low estimate.
+/// Low estimate of the bandwidth from GPU to host in bytes per second. It gives the transfer time of a copy of the sum,
+/// which limits how often the sum is copied, see [`SPACING`].
 const SLOW_BUS: f64 = 8e9;
-/// The time between two copies is at least this multiple of the transfer time.
+/// Minimum time between two copies of the sum, as a multiple of the transfer time of one: copying takes at most 1 % of
+/// the time.
 const SPACING: f64 = 100.0;
 
 /// The state in host memory, which no failure of a GPU destroys.
@@ -160,7 +162,8 @@ impl Gpus {
         self.make_good()
     }
 
-    /// Returns the minimum time between two copies of the sum to the host.
+    /// Returns the minimum time between two copies of the sum to the host: that of the settings, or else one that
+    /// depends on the size of the sum.
     fn pause(&self) -> Duration {
         let transfer = self.sum.bytes() as f64 / SLOW_BUS;
         let pause = PAUSE.max(Duration::from_secs_f64(SPACING * transfer));
@@ -176,7 +179,7 @@ impl Gpus {
             .iter_mut()
             .map(|worker| of(worker).chunks.gathered());
         let gathered = gathered.collect();
-        match self.sum.keep() {
+        match self.sum.start_host_copy() {
             Ok(()) => self.keeping = Some(Keeping { done, gathered }),
             Err(error) => self.fail(self.sum.home, error),
         }
@@ -185,7 +188,7 @@ impl Gpus {
     /// Takes the copy of the sum if it has arrived in host memory.
     fn take_kept(&mut self) {
         let Some(keeping) = &self.keeping else { return };
-        match self.sum.kept(&mut self.safe.film) {
+        match self.sum.take_host_copy(&mut self.safe.film) {
             Ok(true) => {
                 self.safe.done = keeping.done;
                 for (worker, &gathered) in self.workers.iter_mut().zip(&keeping.gathered) {

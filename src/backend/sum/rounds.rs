@@ -85,13 +85,13 @@ impl Sum {
         let sums = self.film.slice(..self.film.len() - 1);
         let (rounds, list) = (&mut convergence.rounds, &mut convergence.list);
         let result = test_convergence_on_cuda((stream, timeout), rounds, list, sums, round)?;
-        self.kept.post(stream, self.film.as_view())?;
+        self.host_copy.post(stream, self.film.as_view())?;
         convergence
             .pixel_noise
             .post(stream, rounds.pixel_noise.as_view())?;
         let left = list.slice(..result.left as usize);
         convergence.left.post(stream, left)?;
-        let sums = self.kept.wait_for(timeout)?;
+        let sums = self.host_copy.wait_for(timeout)?;
         copy(sums, film);
         // For pixels on the list these are the sums at this test. The sums of all others have not changed since theirs.
         copy(&sums[..sums.len() - 1], &mut next.pixel_stats.sums_at_test);

@@ -23,11 +23,11 @@ pub struct PathSegment {
 pub enum SegmentKind {
     /// A segment between two vertices of the path.
     Path,
-    /// The path's last ray, which hit nothing and is drawn as a short stub.
+    /// The path's last ray, which hit nothing. It is drawn as a stub, shorter in the scene than the camera ray.
     Missed,
-    /// An unblocked shadow ray.
+    /// An unblocked shadow ray; it is drawn as a stub if the light is distant.
     Light,
-    /// A blocked shadow ray.
+    /// A blocked shadow ray; it is drawn like an unblocked one.
     Blocked,
 }
 

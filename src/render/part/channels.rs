@@ -1,4 +1,5 @@
-//! The EXR channels of a part: film, picture, noise estimates and AOVs, with their names and values.
+//! The EXR channels of a part: film, picture, noise estimates and AOVs (arbitrary output variables), with their names
+//! and values.
 
 use std::ops::Range;
 
@@ -78,22 +79,23 @@ pub(super) struct PartChannels<'a> {
     channels: Vec<(&'static str, SampleType, Source<'a>)>,
 }
 
-/// The source of a channel's values.
+/// The source of a channel's values. Colour channels are numbered 0 red, 1 green, 2 blue.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     /// The mean radiance of this colour channel.
     Shown(usize),
     /// The upper (shift 32) or lower (shift 0) half of the film's sum of this colour channel.
     Sum(usize, u32),
-    /// The value of the noise estimates.
+    /// This value of the noise estimates.
     Noise(Noise, &'a PixelStats),
     /// The number of samples of a pixel.
     Samples,
-    /// A channel of an AOV.
+    /// A channel of an AOV, by its index in [`Aov::channels`].
     Aov(Aov, usize),
 }
 
-/// A value of the noise estimates of an adaptive render.
+/// A value of the noise estimates of an adaptive render: a field of a pixel's
+/// [`PixelNoise`](crate::adaptive::pixel_noise::PixelNoise), or a part of the film's last increase.
 #[derive(Clone, Copy)]
 enum Noise {
     Error,

@@ -11,7 +11,7 @@ use crate::film::samples_of;
 pub struct SamplePosition {
     /// Number of the sample, from 0 to 2³².
     pub sample: u64,
-    /// Pixel index, row by row.
+    /// Row-major index of the pixel in the picture, from the upper left.
     pub pixel: u32,
 }
 
@@ -66,13 +66,15 @@ impl FromStr for SamplePosition {
 /// Its text form is `0..64`, or `0..37+1234` for a render that was stopped in sample 37, or `0..16, 32..64` with a gap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples {
+    /// Number of pixels of the picture.
     pixel_count: u32,
     /// Ranges of pair numbers: sorted, not empty, and with a gap between neighbours.
     ranges: Vec<Range<u64>>,
 }
 
 impl Samples {
-    /// Creates a set of one range; `None` if it ends before it begins, or after the last sample, 2³²−1.
+    /// Creates a set of one range in a picture of `pixel_count` pixels. Returns `None` if it ends before it begins, or
+    /// after the last sample, 2³²−1, or if a position names a pixel outside the picture.
     pub fn new(range: Range<SamplePosition>, pixel_count: u32) -> Option<Samples> {
         let pairs = range.start.pairs(pixel_count)?..range.end.pairs(pixel_count)?;
         (pairs.start <= pairs.end).then(|| Samples::of_pairs(pairs, pixel_count))
@@ -94,7 +96,9 @@ impl Samples {
         }
     }
 
-    /// Parses the text form of a set, such as `0..16, 32..64`; `None` if it is invalid.
+    /// Parses the text form of a set in a picture of `pixel_count` pixels, such as `0..16, 32..64`. The ends of ranges
+    /// are exclusive, and their order does not matter. Returns `None` if a range is invalid, see [`Samples::new`], or
+    /// two ranges overlap.
     pub fn parse(text: &str, pixel_count: u32) -> Option<Samples> {
         let mut samples = Samples::of_pairs(0..0, pixel_count);
         for range in text.split(", ").filter(|text| !text.is_empty()) {

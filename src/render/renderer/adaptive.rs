@@ -82,8 +82,9 @@ impl Renderer {
 
     /// Restricts the render to the pixels of a region; `None` renders the whole image. Begins again.
     ///
-    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the film
-    /// is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as a part.
+    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the
+    /// film is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as
+    /// a part.
     ///
     /// # Errors
     /// [`Error::Setting`] if the region is not inside the image, or if the samples to render are not the first ones.
@@ -120,7 +121,8 @@ impl Renderer {
         })
     }
 
-    /// Resets adaptive sampling, or the render of a region, to the first round. Returns whether either was active before.
+    /// Resets adaptive sampling, or the render of a region, to the first round. Returns whether either was active
+    /// before.
     pub(super) fn reset_rounds(&mut self) -> bool {
         let in_rounds = self.goal.is_some() || self.region.is_some();
         let rounds = in_rounds.then(|| self.first_round());
@@ -160,8 +162,8 @@ impl Renderer {
         self.record_counts(begun)
     }
 
-    /// Checks that no pixel of a part has more samples than this render allows, so that adaptive sampling can continue.
-    /// The error is the reason why not, as text.
+    /// Checks that no pixel of a part has more samples than the maximum per pixel of this render, so that adaptive
+    /// sampling can continue from the part. Parts without adaptive sampling pass. The error is the reason, as text.
     pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {
         match &header.stats.noise {
             Some(noise) if noise.max_samples > self.limit() => Err(format!(

@@ -1,7 +1,12 @@
 //! Times of the stages on a GPU, taken from the GPU's own clock.
 //!
-//! Each kernel stores the time at which it begins, which costs nothing measurable. The kernels of `compaction` do not,
-//! so that a kernel of one thread, `clock_stamp`, runs before them. A stage ends when the next one begins.
+//! Each kernel stores the time at which it begins in a buffer of the wave, which costs nothing measurable. The kernels
+//! of `compaction` do not, so a kernel of one thread, `clock_stamp`, runs before them. A stage ends when the next one
+//! begins.
+//!
+//! The buffer has an entry for each run of a stage, whether it takes place or not: `generate`, then the runs of each
+//! bounce, then `accumulate`, the end of the wave, and `megakernel`. Indices are ranges of length 1, by which the
+//! buffer is sliced.
 
 use std::{iter, ops::Range};
 
@@ -13,8 +18,8 @@ use crate::{Error, device::kernels::stage};
 /// Number of stage runs per bounce.
 const RUNS: usize = Stage::BOUNCE.len();
 
-/// Returns the index of the time at which a stage begins in a bounce, as a range of length 1. `run` is 0 for the first
-/// run of the stage in the bounce, 1 for the second.
+/// Returns the index of the time stamp of the beginning of a stage in a bounce, as a range of length 1. `run` is 0 for
+/// the first run of the stage in the bounce, 1 for the second.
 ///
 /// Times are in nanoseconds of the GPU's clock; 0 means that the stage did not run.
 ///
@@ -27,36 +32,38 @@ pub(crate) fn start(bounce: u32, stage: Stage, run: usize) -> Range<usize> {
     start..start + 1
 }
 
-/// Returns the index of the time at which `accumulate` begins, as a range of length 1.
+/// Returns the index of the time stamp of the beginning of `accumulate`, as a range of length 1.
 pub(crate) const fn accumulate(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 0)
 }
 
-/// Returns the index of the time at which the wave ends, as a range of length 1.
+/// Returns the index of the time stamp of the end of the wave, as a range of length 1.
 pub(crate) const fn end(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 1)
 }
 
-/// Returns the index of the time at which `megakernel` begins, as a range of length 1.
+/// Returns the index of the time stamp of the beginning of `megakernel`, which replaces the other stages, as a range of
+/// length 1.
 pub(crate) const fn megakernel(max_bounces: u32) -> Range<usize> {
     after_bounces(max_bounces, 2)
 }
 
-/// Returns the number of times that a wave stores, of whatever stages run.
+/// Returns the length of a wave's buffer of time stamps, which has entries also for stages that do not run.
 pub(crate) const fn len(max_bounces: u32) -> usize {
     megakernel(max_bounces).end
 }
 
-/// Returns the index of entry `place` after the times of all bounces, as a range of length 1. The times begin with that
-/// of `generate`, at index 0.
+/// Returns the index of entry `place` after the time stamps of all bounces, as a range of length 1. The time stamps
+/// begin with that of `generate`, at index 0.
 const fn after_bounces(max_bounces: u32, place: usize) -> Range<usize> {
     let start = 1 + RUNS * (max_bounces as usize + 1) + place;
     start..start + 1
 }
 
-/// Returns each run of a stage with its duration in milliseconds, in the order of the loop.
+/// Returns each run of a stage with its duration in milliseconds, in the order of the loop; only `megakernel` if that
+/// ran.
 ///
-/// `stamps` are the times of one wave. Runs that did not take place have the duration 0.
+/// `stamps` are the time stamps of one wave. Runs that did not take place have the duration 0.
 pub(super) fn times(stamps: &[u64], max_bounces: u32) -> Vec<(Stage, f64)> {
     let milliseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * 1e-6;
     let at = |place: Range<usize>| stamps[place.start];
@@ -98,7 +105,7 @@ pub(crate) fn source() -> Source {
     )
 }
 
-/// Enqueues a kernel that stores the GPU's time at index `place` of the wave's times. See [`start`] and the other
+/// Enqueues a kernel that stores the GPU's time at index `place` of the wave's time stamps. See [`start`] and the other
 /// functions for the indices.
 pub(crate) fn stamp(wave: &mut CudaWave, place: Range<usize>) -> Result<(), Error> {
     let began = (wave.stamps.slice_mut(place),);

@@ -37,10 +37,12 @@ pub struct CpuWave {
     pub max_bounces: u32,
     /// The (pixel, sample) pairs of the wave's paths.
     pub span: Span,
-    /// The pixels that are rendered, as row-major indices, if `span.listed` is 1; otherwise empty.
+    /// The pixels that are rendered, as row-major indices in the image and in the order of rendering, if `span.listed`
+    /// is 1; otherwise empty.
     pub list: Arc<[u32]>,
-    /// The statistics of all pixels for adaptive sampling; `None` without it, and in waves that do not test
-    /// convergence. The film holds the sample counts.
+    /// The noise statistics of all pixels for adaptive sampling; `None` without it, and in waves that do not test
+    /// convergence. A test computes them from the film, which all waves share. The film holds the current sample
+    /// counts.
     pub(crate) pixel_stats: Option<Box<PixelStats>>,
     /// The row-major index of the pixel, and the number of the sample within it, of each path.
     pub pairs: Vec<(u32, u32)>,

@@ -73,7 +73,8 @@ pub struct CudaWave {
     pub stamps: CudaSlice<u64>,
     /// The kernels and buffers that compact the queue.
     pub compactor: Compactor,
-    /// The kernels and buffers that sort hits; `None` until a wave may sort its hits.
+    /// The kernels and buffers that sort hits, loaded before the first wave that sorts. `None` before that, and again
+    /// when neither waves at present nor those of a trial sort.
     pub hit_sorter: Option<HitSorter>,
     /// Whether the wave that began last sorts its hits by kind of material.
     pub sorts_hits: bool,
@@ -331,8 +332,8 @@ impl CudaWave {
         Ok(())
     }
 
-    /// Returns whether the wave that begins sorts its hits. Loads the kernels and buffers for it, or frees them if no
-    /// wave may sort.
+    /// Returns whether the wave that begins sorts its hits. Loads the kernels and buffers for it, or frees them if
+    /// neither waves at present nor those of a trial sort.
     fn decide_sorting(&mut self) -> Result<bool, Error> {
         let sorts = self.schedule.sort_tuner.begin();
         if sorts && self.hit_sorter.is_none() {

@@ -61,9 +61,10 @@ pub struct Timed {
 pub struct SortTuner {
     /// The user's setting.
     choice: SortHits,
-    /// Whether the scene has materials of several kinds.
+    /// Whether the scene has materials of several kinds. Otherwise there are no trials.
     has_kinds: bool,
-    /// Whether the strategy compacts. With `off` nothing is sorted, because sorting would remove the gaps in the queue.
+    /// Whether the strategy compacts. With `off` there are no trials, and only [`SortHits::On`] sorts, because sorting
+    /// would remove the gaps in the queue.
     compacts: bool,
     /// Whether waves outside of trials sort their hits, if the other fields allow it.
     sorts: bool,
@@ -81,7 +82,7 @@ enum TunerState {
     Steadying {
         /// Number of paths of each of the last waves.
         paths: u32,
-        /// Total time of the successive waves of that size.
+        /// Total GPU time of the successive waves of that size, in milliseconds.
         milliseconds: f64,
     },
     /// A trial in progress.
@@ -90,7 +91,7 @@ enum TunerState {
         paths: u32,
         /// Number of waves of the trial that have begun.
         begun: u32,
-        /// Times in milliseconds of waves without sorting, at index 0, and with sorting, at index 1.
+        /// GPU times in milliseconds of the trial's waves: without sorting at index 0, with sorting at index 1.
         times: [Vec<f64>; 2],
     },
     /// No more trials: one has ended with a result, too many had none, or sorting is impossible.
@@ -149,7 +150,8 @@ impl SortTuner {
         self.state = TunerState::UNSTEADY;
     }
 
-    /// Ends sorting and trials until [`SortTuner::reset`]. Call it when the buffers for sorting cannot be allocated.
+    /// Ends sorting, and also trials until [`SortTuner::reset`]. Call it when the buffers for sorting cannot be
+    /// allocated.
     pub(crate) fn give_up(&mut self) {
         self.sorts = false;
         self.state = TunerState::Settled;
@@ -215,12 +217,14 @@ impl SortTuner {
         }
     }
 
-    /// Returns whether any wave may sort its hits before the view, the user's setting or the strategy changes.
+    /// Returns whether waves sort their hits at present, or a trial is in progress, in which some do. If not, the
+    /// buffers for sorting can be freed.
     pub(crate) fn may_sort(&self) -> bool {
         self.sorts() || self.is_automatic() && matches!(self.state, TunerState::Trying { .. })
     }
 
-    /// Returns whether waves outside of trials sort their hits.
+    /// Returns whether waves outside of trials sort their hits. With [`SortHits::Auto`] they do only after a trial has
+    /// shown that sorting saves time.
     pub fn sorts(&self) -> bool {
         self.sorts && (self.is_automatic() || self.choice == SortHits::On)
     }
