@@ -13,10 +13,11 @@ pub enum Error {
         /// Cause and remedy on one line, without the path.
         problem: String,
     },
-    /// A mistake in the text of a scene file, or in a mesh, model or image that the text names.
+    /// A mistake in the text of a RON scene file. Also a mesh, model or image that the text names, if it is missing,
+    /// cannot be read or has invalid content.
     #[error("{file}:{line}:{column}: {object}: {problem}")]
     Scene {
-        /// Path of the scene file as the user gave it.
+        /// Path of the scene file as the user gave it, also if the mistake is in a file that it names.
         file: String,
         /// Line number in the scene file, counted from 1.
         line: usize,

@@ -11,8 +11,8 @@ use crate::{
     scene::{Instance, Mesh, Sphere, Triangle},
 };
 
-/// Largest number of primitives: triangles (those of meshes included), spheres and instances. Primitive indices have 32
-/// bits, and one bit is reserved.
+/// Largest number of primitives of a scene: triangles, spheres and instances together. The triangles of a mesh count
+/// once. Primitive indices have 32 bits, and one bit is reserved.
 pub(super) const MAX_PRIMITIVES: usize = 1 << 31;
 
 /// The triangles, spheres, meshes and instances of the objects that were read so far, in world space.
@@ -247,8 +247,8 @@ impl Geometry {
         self.triangles.len() + self.spheres.len() + self.instances.len()
     }
 
-    /// Fails if `more` additional primitives would exceed the limit of a scene, 2³¹ triangles (those of meshes
-    /// included), spheres and instances.
+    /// Fails if `more` additional primitives would make more than 2³¹: triangles, spheres and instances together. The
+    /// triangles of a mesh count once, whatever the number of its instances.
     pub(crate) fn check_room(&self, more: usize) -> Result<(), String> {
         let in_meshes: usize = self.meshes.iter().map(|mesh| mesh.triangles.len()).sum();
         match (in_meshes + self.primitive_count()).checked_add(more) {

@@ -75,8 +75,8 @@ impl File {
             .map_err(|problem| format!("accessor {index}: {problem}"))
     }
 
-    /// Returns the elements of an accessor, using `convert` for each component. They come from its buffer view, or are
-    /// zeros without one; its sparse values then replace some.
+    /// Returns the elements of an accessor. `convert` makes each component from its bytes. The elements come from the
+    /// buffer view, or are zeros without one. Those that the accessor lists as sparse are then replaced.
     ///
     /// Fails if the accessor is invalid or its elements do not have `N` components.
     fn read_elements<const N: usize, T: Copy + Default>(

@@ -118,11 +118,12 @@ impl Images {
         }
     }
 
-    /// Adds the texture of a slot to the model's library and returns its index there. `second` selects the second set
-    /// of texture coordinates.
+    /// Adds the texture of a slot to the model's library, unless an equal one is there, and returns its index. `second`
+    /// selects the second set of texture coordinates.
     ///
-    /// Returns `None`, with a warning, if the texture has no image or one that could not be read. `material` names the
-    /// slot's material in that warning. Fails if the texture, its image or its sampler does not exist.
+    /// Returns `None`, with a warning, if the texture refers to no image. Also returns `None` if the image could not be
+    /// read; [`Images::note_unreadable`] then warns with `material`, the name of the slot's material. Fails if the
+    /// texture, its image or its sampler does not exist, or its sampler or transform is invalid.
     pub(super) fn texture(
         &mut self,
         file: &File,

@@ -159,7 +159,8 @@ fn keep_coat_smooth(material: &mut ModelMaterial) {
 /// Returns the two sets of texture coordinates (n for `TEXCOORD_n`) that a material with these slots may use; `None` if
 /// it needs fewer. Slots with a third set are not shown.
 ///
-/// The first set is that of a normal map if there is one, because tangents belong to the first set.
+/// The first set is that of a normal map if there is one, because tangents belong to the first set. Otherwise it is
+/// that of the first slot.
 fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
     let is_normal_map = |slot: &&Slot| slot.parameter == Parameter::Normal;
     let is_coat_normal_map = |slot: &&Slot| slot.parameter == Parameter::ClearcoatNormal;
@@ -171,8 +172,11 @@ fn sets(slots: &[Slot]) -> [Option<u32>; 2] {
     [first, others.find(|&set| set != first).flatten()]
 }
 
-/// Returns the slots of a material, without those that have no effect. That of the base colour precedes all others
-/// except for its opacity. Fails if an extension is malformed.
+/// Returns the slots of a material, as the file describes it. An opaque material has none for opacity, and an unlit one
+/// has only those of its base colour texture. [`extensions::textures`] leaves out textures without effect.
+///
+/// The slots of the base colour texture come first, because [`sets`] prefers the first slot. Fails if an extension is
+/// malformed.
 fn slots_of(written: &Material) -> Result<Vec<Slot>, String> {
     use Channel::{Alpha, Blue, Green, Red};
     use Encoding::{Linear, Srgb};

@@ -82,8 +82,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Divides all lights of the model by 683, the lumens per watt, if a channel of one is 200 or more. Such lights must be
-/// in candela or lux. Adds a warning to the model.
+/// Divides all lights of the model by 683, the lumens per watt, and adds a warning, if a channel of one is 200 or more.
+/// So bright a light is taken as a sign that all are in candela or lux. Otherwise does nothing.
 ///
 /// glTF defines both lights and emission in photometric units. Some programs convert only their lights from watts and
 /// leave emission unconverted. Others write lights in arbitrary units that look right beside emission of about 1.
@@ -452,8 +452,8 @@ fn joint_matrices(
 /// Reads the light with this index, at a node with `transform`. Fails if the light does not exist or is invalid.
 ///
 /// Its strength is the file's colour times intensity, unconverted. Later, [`convert_photometric_lights`] divides it by
-/// 683 if a light of the model is so bright that all must be in candela or lux. Otherwise the number counts as W/sr or
-/// W/m².
+/// 683 if a light of the model is so bright that all are taken to be in candela or lux. Otherwise the number counts as
+/// W/sr or W/m².
 fn read_light(
     file: &File,
     index: usize,

@@ -22,20 +22,21 @@ pub(super) struct Deformation<'d> {
     pub(super) joints: Option<&'d [DAffine3]>,
 }
 
-/// A cache of the primitives that were read, so that primitives with equal data share one mesh.
+/// A cache of the primitives that were read, so that primitives that refer to the same data share one mesh.
 #[derive(Default)]
 pub(super) struct Primitives {
-    /// Index of each primitive's mesh in the model, by a text of everything that the primitive refers to; `None` for
-    /// one without triangles.
+    /// Index of each primitive's mesh in the model; `None` for one without triangles. The key is a text of accessor
+    /// indices, mode, extensions, morph target weights and `uv_sets`, on which the mesh depends.
     read: HashMap<String, Option<usize>>,
 }
 
 impl Primitives {
-    /// Returns the index of a primitive's mesh in the model. Adds the mesh unless one with equal data was added before.
-    /// Skinned primitives are never shared.
+    /// Returns the index of a primitive's mesh in the model, and adds the mesh if it is new. Primitives share a mesh if
+    /// they refer to the same accessors, with equal morph target weights and `uv_sets`. Skinned ones never do.
     ///
-    /// The material of the primitive uses `uv_sets` as first and second set of texture coordinates (n for `TEXCOORD_n`).
-    /// Returns `None` if the primitive has no triangles. Fails if it is invalid. It must not consist of points or lines.
+    /// The material of the primitive uses `uv_sets` as first and second set of texture coordinates (n for
+    /// `TEXCOORD_n`). Returns `None` if the primitive has no triangles. Fails if it is invalid. Callers read points and
+    /// lines with [`strokes`] instead, because here they would count as triangles.
     pub(super) fn read(
         &mut self,
         file: &File,
@@ -225,7 +226,7 @@ pub(super) fn strokes(
 /// Reads a primitive of triangles, with the first and second set of texture coordinates (n for `TEXCOORD_n`) that its
 /// material uses.
 ///
-/// Returns `None` if it has no triangles. Fails if it is invalid. It must not consist of points or lines.
+/// Returns `None` if it has no triangles. Fails if it is invalid. Points and lines would count as triangles.
 fn mesh(
     file: &File,
     primitive: &Primitive,

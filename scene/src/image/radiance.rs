@@ -11,7 +11,7 @@ use image::{DynamicImage, codecs::hdr::HdrDecoder};
 use super::{check_size, damaged, floats};
 use crate::{color::xyz_to_rgb, error::excerpt, scene::Texels};
 
-/// The first bytes of every file; the name of a program follows.
+/// The first bytes of every Radiance file. The name of a program follows, which is not checked.
 pub(super) const MAGIC: &[u8] = b"#?";
 /// Maximum length of a file's header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;

@@ -48,7 +48,7 @@ impl Imported {
 }
 
 /// Returns the mean distance in metres over which u grows by 1 on a mesh with this transform, weighted by area. Returns
-/// 1 if no triangle has usable texture coordinates. For a large mesh, only a sample of the triangles counts.
+/// 1 if no triangle has usable texture coordinates. For a large mesh, only some thousand evenly spaced triangles count.
 pub(crate) fn extent_of_u(mesh: &ModelMesh, transform: &DAffine3) -> f32 {
     let Some(uvs) = &mesh.uvs else {
         return 1.0;

@@ -16,7 +16,7 @@ use crate::{
 
 /// Smallest width of a resampled map in texels, so that a small image keeps its smooth transitions between texels.
 const MIN_RESAMPLED: u32 = 1024;
-/// Largest width of a resampled map in texels.
+/// Largest width of a resampled map in texels. A larger image loses resolution.
 const MAX_RESAMPLED: u32 = 8192;
 
 /// The projection by which an image shows all directions.
@@ -33,8 +33,9 @@ pub(crate) enum Layout {
 /// Converts an image to an environment map. `from_world` rotates a direction of the world into the image's coordinates,
 /// and may mirror it; `scale` multiplies all values, and those below 0 become 0.
 ///
-/// A latitude-longitude image that is only rotated about y is not resampled. Fails if the map is too large or too
-/// bright for `spp` samples per pixel.
+/// The result keeps the texels of a latitude-longitude image that is only rotated about y. Other images are resampled.
+/// Fails if the image has more than [`MAX_TEXELS`] texels or does not fit into memory. Also fails if it is so bright
+/// that the film cannot hold the sum of `spp` samples.
 pub(crate) fn environment(
     image: &Image,
     layout: Layout,
@@ -134,7 +135,8 @@ pub(crate) fn mirror(map: &mut Environment) {
     *map = Environment::new(map.width, mirrored, turns);
 }
 
-/// Returns the linear colours of an image times `scale`, at least 0. Integer texels are in sRGB.
+/// Returns the linear colours of an image times `scale`, row by row from the top. Integer texels are decoded from sRGB.
+/// Negative results become 0, and alpha is ignored.
 fn colors(image: &Image, scale: Vec3) -> Vec<Vec3> {
     let of = |color: [f32; 3]| (Vec3::from_array(color) * scale).max(Vec3::ZERO);
     let decode = |value: f64| srgb_value(value);

@@ -312,12 +312,16 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
 }
 
 impl Imported {
-    /// Returns a material that is `second` on the fraction `weight` of its surface, and `first` elsewhere. Two diffuse
-    /// materials become one with the weighted mean albedo if neither they nor `weight` have textures.
+    /// Returns a material that is `second` on the fraction `weight` of its surface, and `first` elsewhere. `weight` is
+    /// clamped to 0..=1. Two diffuse materials become one with the weighted mean albedo if neither they nor `weight`
+    /// have textures.
     ///
-    /// Both materials become opaque, and the blend gets the weighted mean of their opacities. A texture of an opacity
-    /// is replaced by its mean, and so is that of `weight` if the opacities differ. Blends nested too deeply become a
-    /// single material. Each of these approximations gives a warning.
+    /// In a [`Surface::Blend`] both materials become opaque, and the blend gets the weighted mean of their opacities.
+    /// Three approximations give a warning:
+    ///
+    /// - A texture of an opacity is replaced by its mean.
+    /// - If the opacities differ, a texture of `weight` is replaced by its mean in the whole blend.
+    /// - If blends would nest deeper than [`MAX_BLENDS`], the result is a single material with interpolated parameters.
     pub(crate) fn blend(
         &mut self,
         mut first: ModelMaterial,

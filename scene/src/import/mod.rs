@@ -81,8 +81,9 @@ pub(crate) struct Tessellated {
 
 /// A sphere with its material.
 pub(crate) struct ImportedSphere {
+    /// Centre of the sphere in world space, metres.
     center: DVec3,
-    /// Radius in metres, above 0.
+    /// Radius of the sphere in world space, metres, above 0.
     radius: f64,
     /// Index into the materials of the model.
     material: usize,
@@ -104,6 +105,7 @@ pub(crate) fn even_scale(transform: &DAffine3) -> Option<f64> {
 /// A camera. Its axes need not have length 1, and may be left-handed; then the image is mirrored.
 #[derive(Clone)]
 pub(crate) struct View {
+    /// Position in world space, metres.
     pub(crate) origin: DVec3,
     /// Direction that points to the right in the image.
     pub(crate) right: DVec3,
@@ -441,7 +443,8 @@ impl Imported {
 const MIRROR: DMat3 = DMat3::from_cols(DVec3::NEG_X, DVec3::Y, DVec3::Z);
 
 impl View {
-    /// Returns whether the image is mirrored: right, up and backwards are left-handed.
+    /// Returns whether the camera shows a mirrored image: its directions right, up and backwards are left-handed.
+    /// Degenerate axes count as not mirrored.
     fn is_mirrored(&self) -> bool {
         self.right.cross(self.up).dot(self.forward) > 0.0
     }
@@ -485,7 +488,8 @@ impl View {
     }
 }
 
-/// Fails if a light is too bright or too far away, or has no direction.
+/// Fails if a light has a channel of 2²⁴ or more or a coordinate beyond 1e8 m, or a spot or directional light has no
+/// direction. An environment always passes, because it is checked when it is made.
 fn check_light(light: &Light) -> Result<(), String> {
     let (strength, position, direction) = match light {
         Light::Point {

@@ -17,7 +17,7 @@ struct Grid {
     uvs: Vec<[f32; 2]>,
 }
 
-/// Point of a parametric surface: position, normal and texture coordinates.
+/// Point of a parametric surface in the coordinates of the shape: position, unit normal and texture coordinates.
 pub(super) type Point = (DVec3, DVec3, [f64; 2]);
 
 /// Returns the mesh of a surface over a grid of `columns` by `rows` cells. `point` gives the surface at a column and a

@@ -189,7 +189,7 @@ struct Reader<'f> {
     notes: Vec<String>,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
-    /// Number of included files so far.
+    /// Number of included files so far, counted with repetitions.
     includes: u32,
     /// Number of objects so far.
     count: Cell<usize>,
@@ -433,7 +433,7 @@ fn check_attributes(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Byte offsets of the line feeds in a text, in increasing order.
+/// Byte offsets of the line feeds in the text of a file, from 0, in increasing order.
 struct Lines(Vec<usize>);
 
 impl Lines {

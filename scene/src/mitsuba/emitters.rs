@@ -17,6 +17,7 @@ const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
 
 impl Converter<'_> {
     /// Converts an emitter of the scene. An area light is skipped, because the shapes that refer to it convert it.
+    /// Adds a warning for an unknown type. Fails if a light is too bright, or an environment is invalid.
     pub(super) fn emitter(&mut self, object: &Object) -> Result<(), String> {
         let to_world = self.transform(object, "to_world");
         let position = match object.value("position") {

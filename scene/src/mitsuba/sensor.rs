@@ -14,7 +14,7 @@ use crate::{
     scene::PixelFilter,
 };
 
-/// Number of bounces of an integrator without a limit. Russian roulette ends almost all paths before.
+/// Maximum number of bounces for an integrator without a limit. Russian roulette ends almost all paths earlier.
 const UNLIMITED_BOUNCES: f64 = 128.0;
 /// Diagonal of 35 mm film (36 mm × 24 mm) in millimetres, which relates a focal length to an angle of view.
 const FILM_DIAGONAL: f64 = 43.266_615_305_567_87;

@@ -12,7 +12,7 @@ use crate::memory::vec_with_capacity;
 const MAX_SCALE_RATIO: f64 = 1e9;
 
 /// Returns whether an object with this transform is visible: it is, unless the transform scales it to a line or a
-/// point.
+/// point. The readers of glTF, Mitsuba and pbrt files leave out invisible instances.
 pub(crate) fn is_visible(place: &DAffine3) -> bool {
     let DMat3 {
         x_axis,

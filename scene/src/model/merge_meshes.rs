@@ -3,6 +3,7 @@
 //! The bounding boxes of separate meshes overlap, so that a ray would traverse one BVH after the other. One BVH over
 //! all of their triangles is traversed once. Meshes that become separate triangles of the scene share a BVH anyway and
 //! are not merged. Emissive meshes are not merged, because every triangle of an emissive instance counts as a light.
+//! Small meshes far from the model's origin are not merged, because `f32` coordinates of the model are too imprecise.
 
 use std::{collections::BTreeMap, mem::take};
 
@@ -24,8 +25,10 @@ const MAX_RELATIVE_DISTANCE: f64 = 4096.0;
 type Attributes = (bool, bool, bool, bool);
 
 impl Model {
-    /// Merges meshes that have one instance each and the same set of vertex attributes, if there are at least four of
-    /// them. Fails if memory does not suffice.
+    /// Merges meshes with one instance each into one mesh in model coordinates, separately for each set of vertex
+    /// attributes that at least four of them have. Their materials may differ.
+    ///
+    /// The documentation of the module names the meshes that are never merged. Fails if memory does not suffice.
     pub(crate) fn merge_meshes(&mut self) -> Result<(), String> {
         let mut places = vec![0u32; self.meshes.len()];
         for instance in &self.instances {

@@ -72,10 +72,12 @@ fn repeated<T: Copy>(list: &Option<Vec<T>>, copies: usize) -> Result<Option<Vec<
 }
 
 impl Model {
-    /// Adds points as spheres and lines as tubes with round ends, with the diameter `width` in metres. `None` selects
-    /// 1/200 of the diagonal of the model's bounding box, with a warning that says how wide that is.
+    /// Adds meshes of spheres for points, and of tubes with round ends for lines, with the diameter `width` in metres.
+    /// `None` selects 1/200 of the diagonal of the bounding box of the model and `strokes`, with a warning that names
+    /// the width.
     ///
-    /// Fails if the width is not above 0 and up to 1e8 m, there are too many vertices, or memory does not suffice.
+    /// Fails if `width` is 0 or less or above 1e8 m, or a vertex is beyond 1e8 m. Also fails if there are too many
+    /// vertices, or memory does not suffice.
     pub(crate) fn add_strokes(
         &mut self,
         strokes: Vec<Strokes>,

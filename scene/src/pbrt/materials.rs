@@ -37,7 +37,7 @@ pub(super) struct Converted {
     pub(super) material: ModelMaterial,
     /// Height map, which becomes a normal map when the size of the shape is known.
     pub(super) bump: Option<Bump>,
-    /// Whether the surface is invisible: it is the boundary of a medium.
+    /// Whether the surface is invisible: it is only the boundary of a medium. A shape is then left out unless it emits.
     invisible: bool,
 }
 

@@ -112,15 +112,15 @@ struct Converter {
     scalars: HashMap<String, Scalar>,
     /// Named materials.
     named: HashMap<String, Rc<Described>>,
-    /// Number of materials that directives described so far.
+    /// Number of materials that directives described so far, from which each gets [`Described::number`].
     described: usize,
-    /// Number of directives `AreaLightSource` so far.
+    /// Number of directives `AreaLightSource` so far, from which each gets [`Emission::number`].
     emissions: usize,
     /// Materials by their number.
     converted: HashMap<usize, Converted>,
     /// Index in the model of each material, by what it depends on.
     materials: HashMap<materials::Key, usize>,
-    /// Shapes of objects for instancing, by name.
+    /// Shapes of each object for instancing, by its name. A later object replaces an earlier one of the same name.
     objects: HashMap<String, Rc<Vec<ModelInstance>>>,
     /// Name and shapes of the object that is being defined; `None` outside of `ObjectBegin` and `ObjectEnd`.
     object: Option<(String, Vec<ModelInstance>)>,
@@ -128,7 +128,7 @@ struct Converter {
     meshes: MeshFiles<shapes::Reading>,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
-    /// Number of included files so far.
+    /// Number of included files so far, counted with repetitions.
     includes: u32,
 }
 

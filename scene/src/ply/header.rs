@@ -86,7 +86,8 @@ pub(crate) fn has_vertex_property(header: &Header, names: &[&str]) -> bool {
     })
 }
 
-/// Returns the error message for a parser error in the header `text`, with the faulty line if it is known.
+/// Returns the error message for a parser error in the header `text`. It quotes the faulty line with its number, or
+/// gives the parser's reason if that line is not known.
 fn problem(text: &str, error: &ParseError) -> String {
     let found = error
         .line()

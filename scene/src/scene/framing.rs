@@ -155,9 +155,9 @@ impl Outline {
 /// A builder of the convex hull of points, which keeps few of the others.
 #[derive(Clone, Debug, Default)]
 struct Hull {
-    /// All corners of the hull so far, and other points that were added since the last reduction.
+    /// All corners of the hull so far, and other points that were added since the last call of [`Hull::reduce`].
     points: Vec<DVec2>,
-    /// Number of corners at the last reduction.
+    /// Number of corners at the last call of [`Hull::reduce`].
     corners: usize,
 }
 

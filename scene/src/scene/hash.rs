@@ -248,7 +248,8 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
     format!("{:032x}", hash.finish())
 }
 
-/// Returns the hash of a texture: its sampling parameters and `image`, the hash of its image.
+/// Returns the hash of a texture, as little-endian bytes. It covers `image`, the hash of the texture's image, and the
+/// encoding, wrap modes, filter, transform and set of texture coordinates.
 fn texture_hash(texture: &Texture, image: u128) -> [u8; 16] {
     let &Texture {
         image: _,

@@ -63,16 +63,16 @@ pub struct Environment {
     pub scale: f32,
     /// Rotation of the map about +y, counter-clockwise seen from above, as a fraction of a full turn, 0 to below 1.
     pub turns: f32,
-    /// Description from which the map is made again when a user edits it.
+    /// Description of the map, with the values that users can edit.
     pub source: EnvironmentSource,
     /// Whether the scene's own file defines the environment, so that edits of it can be saved.
     pub is_in_scene: bool,
 }
 
-/// The description of an environment that users can edit.
+/// The description of an environment: its type, and values that users can edit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EnvironmentSource {
-    /// An environment map.
+    /// A map with fixed texels, such as an image file.
     Map {
         /// Rotation of the map about +y in degrees, counter-clockwise seen from above.
         rotate_y: f64,
@@ -83,7 +83,8 @@ pub enum EnvironmentSource {
         /// 90 is +x.
         azimuth: f64,
     },
-    /// The sky of a clear day. If it has a sun, that is the next light of the scene.
+    /// The sky of a clear day, without the disk of the sun. The sun, if the settings have one, is the next light in
+    /// [`Scene::lights`](crate::Scene::lights), and changes with the settings.
     SunSky(SunSkySettings),
 }
 

@@ -111,7 +111,8 @@ pub enum Surface {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Principled {
-    /// Colour: reflectance of the metallic part, albedo of the diffuse part, and tint of transmitted light; 0..=1.
+    /// Colour, 0..=1 per channel: reflectance of the metallic part at normal incidence, albedo of the diffuse part, and
+    /// tint of the light that `transmission` lets through, at each crossing.
     #[serde(with = "numbers")]
     pub base_color: Vec3,
     /// Blend from dielectric (0) to metal (1), 0..=1.

@@ -76,8 +76,8 @@ pub enum Parameter {
     /// Shading normal, replaced by a tangent-space normal map: red points right in the image, green up, blue away from
     /// the surface; values 0 to 1 encode −1 to 1.
     Normal,
-    /// Roughness. Of a principled material, the perceptual one: the square root of the GGX alpha. Of other materials, the
-    /// GGX alpha itself; if they have an alpha of their own across the tangent, only that along it.
+    /// Perceptual roughness of a principled material: the square root of the GGX alpha. For other materials, the GGX
+    /// alpha itself. With [`Roughness::alpha_v`](crate::Roughness::alpha_v), it is only the alpha along the tangent.
     Roughness,
     /// Metallic fraction of a principled material, 0 to 1.
     Metallic,
@@ -111,7 +111,7 @@ pub enum Parameter {
     DiffuseTransmission,
     /// Colour of the light that a principled material transmits diffusely.
     DiffuseTransmissionColor,
-    /// GGX alpha across the tangent of a rough conductor or dielectric that has one, see
+    /// GGX alpha across the tangent of a rough conductor or dielectric with
     /// [`Roughness::alpha_v`](crate::Roughness::alpha_v).
     RoughnessV,
     /// Fraction of a blend that is its second material, 0 to 1.

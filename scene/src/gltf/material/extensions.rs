@@ -27,8 +27,10 @@ const DISPERSION: &str = "KHR_materials_dispersion";
 /// A texture of an extension: the name of its field, the reference to it, and its use.
 pub(super) type ExtensionTexture = (&'static str, Info, Parameter, Channel, Encoding);
 
-/// Reads the extensions into a material. Factors are clamped to their ranges. Fails if a factor is not a finite number;
-/// the message names its field.
+/// Reads the factors of sheen, anisotropy, iridescence, diffuse transmission and dispersion into a material. `others`
+/// are the extensions that the crate `gltf` leaves as JSON. An absent extension changes nothing.
+///
+/// Factors are clamped to their ranges. Fails if a factor is not a finite number; the message names its field.
 pub(super) fn read(others: &Map<String, Value>, material: &mut Principled) -> Result<(), String> {
     if let Some(written) = others.get(SHEEN) {
         let field = "sheenColorFactor";
@@ -64,8 +66,8 @@ pub(super) fn read(others: &Map<String, Value>, material: &mut Principled) -> Re
     Ok(())
 }
 
-/// Returns the textures of the extensions, without those of a factor of 0, which have no effect. Fails if a field is
-/// malformed.
+/// Returns the textures of the extensions that [`read`] reads, without those of a factor of 0, which have no effect.
+/// Fails if a field is malformed.
 pub(super) fn textures(others: &Map<String, Value>) -> Result<Vec<ExtensionTexture>, String> {
     let mut material = Principled::default();
     read(others, &mut material)?;

@@ -58,7 +58,7 @@ impl Scene {
 
     /// Returns this scene, which was loaded again, with earlier edits applied. An edit applies if its field still has
     /// the value from before the edit. Its part must have the same kind, number and name; a named material may have
-    /// another number. Edits that would make the scene invalid are left out.
+    /// another number. The edits apply in their order, and those that would make the scene invalid are left out.
     pub fn with_edits(&self, edits: &[FieldEdit]) -> Scene {
         let mut scene = self.clone();
         for edit in edits {
