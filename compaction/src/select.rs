@@ -426,7 +426,9 @@ impl Select {
         let portion = workspace.portion::<W>();
         let item_count = ItemCount::new(&NAMES, flags.len(), count, &workspace.dummy_count)?;
         let what = || format!("the items of select by {}", self.strategy);
-        check_workspace(what, room, item_count.capacity)?;
+        // Without room for an empty call, there is none for one item either.
+        let needed = item_count.capacity.max(usize::from(room.is_none()));
+        check_workspace(what, room.unwrap_or(0), needed)?;
         Ok(SelectCall {
             stream,
             flags: flags.slice(..),

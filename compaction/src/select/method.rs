@@ -17,6 +17,8 @@ const MANY_ITEMS: u32 = 1 << 22;
 const WIDEST_VECTOR: usize = 16;
 /// Counts that a block of `select_scan_blocks`, `select_scan_sequences` or `select_scan_sums` scans at a time.
 const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
+/// Warps per block.
+const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
 
 /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`: `(items, flags, count, extent,
 /// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items of the launch.
@@ -482,6 +484,14 @@ fn single<W: CountWord>(
 /// The three kernels of a strategy with three launches, in launch order.
 type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, &'a Kernel<Third>);
 
+/// Returns the number of sequences of a launch of the strategy `sequences` over `items` items: whole blocks of
+/// [`BLOCK_WARPS`], at least one block, and at most one sequence per row of 512 items beyond it.
+pub(super) fn sequence_count(items: u32) -> u32 {
+    // A tile is as many rows as a block has warps.
+    let blocks = items.div_ceil(TILE_ITEMS);
+    blocks.clamp(1, MAX_SEQUENCES / BLOCK_WARPS) * BLOCK_WARPS
+}
+
 /// Enqueues the three launches of `sequences` over a range of items.
 fn sequences<W: CountWord>(
     (count, scan, moving): Passes<'_, CountGroups<W>, ScanSequences<W>, MoveGroups<W>>,
@@ -490,15 +500,9 @@ fn sequences<W: CountWord>(
     items: &CudaView<'_, u8>,
     out: &mut CudaViewMut<'_, u8>,
 ) -> Result<()> {
-    // At most one warp per row of 512 items. A block has 16 warps, and 16 rows are a tile.
-    let warps = BLOCK_THREADS / 32;
-    let blocks = extent
-        .items
-        .div_ceil(TILE_ITEMS)
-        .clamp(1, MAX_SEQUENCES / warps);
-    let launch = Launch::blocks(blocks, BLOCK_THREADS);
+    let sequences = sequence_count(extent.items);
+    let launch = Launch::blocks(sequences / BLOCK_WARPS, BLOCK_THREADS);
     call.count_groups(count, extent, launch)?;
-    let sequences = blocks * warps;
     let args = (
         extent,
         sequences,

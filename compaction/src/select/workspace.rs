@@ -5,8 +5,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView};
 
 use super::{
-    BLOCK_THREADS, IN_PLACE_MIN_TILE_ITEMS, MAX_SEQUENCES, NAMES, SECTION_ITEMS, Strategy,
-    TILE_ITEMS,
+    BLOCK_THREADS, IN_PLACE_MIN_TILE_ITEMS, NAMES, SECTION_ITEMS, Strategy, TILE_ITEMS,
+    method::sequence_count,
 };
 use crate::{
     CountWord, Result,
@@ -27,7 +27,7 @@ const PORTION_ITEMS: u32 = 1 << 31;
 /// |---|---|
 /// | `look-back`, `atomic`, `off`, a predicate | 8 for every 512 items |
 /// | `count-scan-scatter` | additionally 4 for every 512 items |
-/// | `sequences` | additionally 32 KiB |
+/// | `sequences` | additionally 4 for every 512 items, at least 64 and at most 32 KiB |
 /// | `scan-scatter`, `hole-filling` | additionally about 4n |
 ///
 /// From 2³² items on, a call processes 2³¹ items at a time in the same memory. Then n counts as 2³¹ in this table,
@@ -255,25 +255,38 @@ impl Workspace {
         self.states.words.num_bytes() + self.scratch.num_bytes() + self.dummy_count.num_bytes()
     }
 
-    /// Returns the number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with counts of type
-    /// `W` may process with this workspace. A call on more items is an error.
-    ///
-    /// If there is too little scratch memory for the full capacity, the number is an estimate: it shrinks in proportion
-    /// to the memory.
-    pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> usize {
-        let whole = scratch_words(strategy, self.capacity);
-        let room = if self.scratch.len() >= whole {
-            self.capacity
+    /// Returns the largest number of items, up to [`capacity`](Self::capacity), that a call of `strategy` with counts of
+    /// type `W` may process with this workspace. `None` means that not even a call without items may use it.
+    pub(super) fn capacity_for<W: CountWord>(&self, strategy: Strategy) -> Option<usize> {
+        // An empty buffer owns one item that it does not expose.
+        let fits = |items| scratch_words(strategy, items) <= self.scratch.len().max(1);
+        // A workspace for more items than fit in 32 bits has memory for launches of a portion each, and a call that
+        // counts by `u32` has one launch.
+        let most = if self.capacity > u32::MAX as usize && self.portion::<W>() == u32::MAX {
+            PORTION_ITEMS as usize
         } else {
-            (self.scratch.len() as u128 * self.capacity as u128 / whole as u128) as usize
+            self.capacity
         };
-        // A workspace of this size has memory for launches of a portion each, and a call that counts by `u32` has one
-        // launch.
-        if self.capacity > u32::MAX as usize && self.portion::<W>() == u32::MAX {
-            return room.min(PORTION_ITEMS as usize);
+        if fits(most) {
+            return Some(most);
         }
-        room
+        fits(0).then(|| largest_that_fits(most.min(u32::MAX as usize), fits))
     }
+}
+
+/// Returns the largest number below `too_many` for which `fits` holds. It must hold for 0, and for every number below
+/// one for which it holds.
+fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let mut fitting = 0;
+    while too_many - fitting > 1 {
+        let middle = fitting + (too_many - fitting) / 2;
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    fitting
 }
 
 /// Returns the number of items of the longest launch of a call on `items` items.
@@ -293,7 +306,8 @@ fn scratch_words(strategy: Strategy, items: usize) -> usize {
         Strategy::LookBack | Strategy::Atomic | Strategy::Off => 0,
         // The counts of the blocks.
         Strategy::CountScanScatter => launch_items.div_ceil(BLOCK_THREADS as usize),
-        Strategy::Sequences => MAX_SEQUENCES as usize,
+        // The counts of the sequences.
+        Strategy::Sequences => sequence_count(launch_items as u32) as usize,
         // The rank of every item, and the sums of the sections.
         Strategy::ScanScatter => launch_items + launch_items.div_ceil(SECTION_ITEMS as usize),
         // The holes, and the survivors before each tile, as 8-byte words in case the caller counts by `u64`.

@@ -294,6 +294,27 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     // A host count needs output and workspace only for that many items.
     indices(Count::Given(7), 7, 1, &mut small).unwrap();
+    // `sequences` counts at least 16 sequences however few the items are: 64 bytes.
+    for (made_for, count, is_enough) in [
+        (Strategy::LookBack, 0, false),
+        (Strategy::CountScanScatter, 0, false),
+        (Strategy::CountScanScatter, 8, false),
+        (Strategy::ScanScatter, 8, true),
+    ] {
+        let result = cuda.select(Strategy::Sequences).indices(
+            stream,
+            &flags.as_view(),
+            Count::Given(count),
+            &mut out.as_view_mut(),
+            &mut selected.as_view_mut(),
+            &mut Workspace::for_strategy(stream, made_for, 2048).unwrap(),
+        );
+        let is_refused = matches!(result, Err(Error::WorkspaceTooSmall { got: 0, .. }));
+        assert!(
+            is_refused != is_enough,
+            "{made_for} for {count}: {result:?}"
+        );
+    }
 
     assert_error(
         select.items(
