@@ -65,7 +65,7 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
     Vec3 normal = normalize(local_to_world(to_center * (1.0f / away), local));
     Vec3 target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
     f32 distance = sqrtf(dot(target, target));
-    bool lit = distance > 0.0f;
+    bool lit = dot(target, normal) < 0.0f;
     if (!lit) return no_sample();
     f32 pdf = share * sphere_area(radius) / (2.0f * PI * height);
     return {target * (1.0f / distance), distance, pdf, radiance, NO_PRIMITIVE, 0};

@@ -105,7 +105,7 @@ pub fn sample_triangle(
 }
 
 /// Samples a direction in the cone that a sphere light subtends at `origin`, uniformly by solid angle. `share` is the
-/// pdf per area. Returns [`NO_SAMPLE`] inside the sphere.
+/// pdf per area. Returns [`NO_SAMPLE`] if `origin` is inside the sphere or behind the sampled point.
 #[inline(always)]
 pub fn sample_sphere(
     light: &Primitive,
@@ -140,7 +140,8 @@ pub fn sample_sphere(
     let normal = normalize(local_to_world(to_center * (1.0 / away), local));
     let target = offset_point(light.a + normal * radius, normal, point_error(light)) - origin;
     let distance = dot(target, target).sqrt();
-    let lit = distance > 0.0;
+    // The offsets of both points can lift the target above the horizon of a point on the same sphere.
+    let lit = dot(target, normal) < 0.0;
     if !lit {
         return NO_SAMPLE;
     }

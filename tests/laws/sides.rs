@@ -120,3 +120,30 @@ fn the_back_of_a_two_sided_lamp_emits_like_its_front() {
         expect(&seen(turned, direct_light), front.mean, direct_light);
     }
 }
+
+/// A convex lamp cannot light itself, so that it appears with its own radiance however much its surface reflects.
+#[test]
+fn a_convex_lamp_does_not_light_itself() {
+    let lamps = [
+        r#"Sphere(center: (0, 0, 0), radius: 1, material: "lamp")"#,
+        r#"Box(center: (0, 0, 0), half_size: (1, 1, 1), material: "lamp")"#,
+    ];
+    for lamp in lamps {
+        for direct_light in ["Both", "Lights", "Bsdf"] {
+            let scene = scene(&format!(
+                r#"(
+                    size: (16, 16), spp: 64, max_bounces: 4, direct_light: {direct_light},
+                    camera: (origin: (3, 2, 5), target: (0, 0, 0), fov: 8),
+                    materials: {{ "lamp": Emissive(radiance: (1, 2, 3), albedo: (1, 1, 1)) }},
+                    objects: [{lamp}],
+                )"#
+            ));
+            for pixel in render(&scene, &on_cpu()).0.pixels {
+                assert!(
+                    (pixel - Vec3::new(1.0, 2.0, 3.0)).abs().max_element() < 1e-5,
+                    "{lamp} with {direct_light}: {pixel}"
+                );
+            }
+        }
+    }
+}
