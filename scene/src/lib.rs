@@ -360,7 +360,7 @@ pub use self::{
         materials,
     },
     scene::{
-        Background, Camera, Channel, DirectLight, Encoding, Environment, EnvironmentSource, Field,
+        Absorption, Background, Camera, Channel, DirectLight, Encoding, Environment, EnvironmentSource, Field,
         FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image, Instance, Lens, Light,
         MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera,
         NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection, Roughness,
