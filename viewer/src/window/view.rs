@@ -391,6 +391,7 @@ impl View {
             return Regions {
                 picture: Area::of(size),
                 side: Area::of(size),
+                figures: None,
             };
         };
         let stats = frame.stats_in(look, self.debug_image.is_some());
@@ -441,25 +442,26 @@ impl View {
         for corners in [rendered, self.selection].into_iter().flatten() {
             self.overlay.draw_outline(rgba, size, &fitted, corners);
         }
-        let mut side = layout.picture;
+        let mut regions = Regions {
+            picture: layout.picture,
+            side: layout.picture,
+            figures: None,
+        };
         if let Some((region, detail)) = layout.figures {
             figures.detail = detail;
-            self.overlay.draw_stats(rgba, size, region, &figures);
+            regions.figures = self.overlay.draw_stats(rgba, size, region, &figures);
             if detail == Detail::Full {
-                side = region;
+                regions.side = region;
             }
         }
-        Regions {
-            picture: layout.picture,
-            side,
-        }
+        regions
     }
 
     /// Draws the path, the legend, the hints, the description of a pixel, and the list of keys. Returns the areas of
     /// their panels, which messages must avoid. The list of keys is drawn over the others; then only its area is
     /// returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
-        let Regions { picture, side } = regions;
+        let Regions { picture, side, .. } = regions;
         let mut taken = Vec::new();
         if let (Some(path), Some(fitted)) = (&self.path, &self.shown) {
             taken.push(self.overlay.draw_path(rgba, size, side, path, fitted));
@@ -473,7 +475,14 @@ impl View {
         }
         if self.has_hints {
             let hints = session::HINTS.map(|hint| (hint, false));
-            taken.extend(self.overlay.draw_messages(rgba, size, side, &hints, &taken));
+            let free = regions.without_figures();
+            let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints);
+            if let Some(region) = free.into_iter().find(fits) {
+                taken.extend(
+                    self.overlay
+                        .draw_messages(rgba, size, region, &hints, &taken),
+                );
+            }
         }
         if let Some(lines) = self.pixel_lines() {
             let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), false)).collect();
@@ -504,6 +513,30 @@ struct Regions {
     picture: Area,
     /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
     side: Area,
+    /// Area of the figures; `None` if there are none.
+    figures: Option<Area>,
+}
+
+impl Regions {
+    /// Returns the parts of the regions without figures: below them, beside them, and the picture if it has none.
+    fn without_figures(self) -> Vec<Area> {
+        let Regions { picture, side, .. } = self;
+        let Some(figures) = self.figures else {
+            return vec![picture];
+        };
+        let (right, bottom) = (figures.x + figures.width, figures.y + figures.height);
+        let mut free = Vec::new();
+        if figures.meets(&side) {
+            let height = side.y + side.height - bottom;
+            let below = Area { y: bottom, height, ..side };
+            let width = side.x + side.width - right;
+            free.extend([below, Area { x: right, width, ..side }]);
+        }
+        if !figures.meets(&picture) {
+            free.push(picture);
+        }
+        free
+    }
 }
 
 /// Scales an image to the area of a fitted picture, and returns the RGBA bytes of a window of this size.

@@ -250,6 +250,13 @@ impl Viewer {
         false
     }
 
+    /// Removes the first hints, after any input.
+    pub(super) fn dismiss_hints(&mut self) {
+        if self.view.hide_hints() {
+            self.screen.refresh();
+        }
+    }
+
     /// Records which modifier keys are held.
     pub(super) fn set_modifiers(&mut self, modifiers: ModifiersState) {
         self.modifiers = modifiers;
@@ -309,6 +316,7 @@ impl Viewer {
     /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the
     /// message.
     pub(super) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
+        self.dismiss_hints();
         if button == MouseButton::Left && self.press_properties(pressed) {
             return;
         }
