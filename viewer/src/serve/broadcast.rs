@@ -183,7 +183,7 @@ impl Broadcaster {
     /// Returns the newest picture for saving, without denoising, and its statistics; `None` before the first picture.
     /// In a debug view, returns the debug image with its legend instead once that image is ready.
     pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
-        let frame = lock(&self.frame).clone()?;
+        let frame = self.frame()?;
         let session = lock(&self.session);
         // The saved picture is never denoised.
         let look = Look {
@@ -197,6 +197,11 @@ impl Broadcaster {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
         Some((image, frame.stats))
+    }
+
+    /// Returns the newest frame; `None` before the first.
+    pub(super) fn frame(&self) -> Option<DisplayFrame> {
+        lock(&self.frame).clone()
     }
 
     /// Requests the film for saving; `None` before the first picture.
@@ -322,7 +327,7 @@ impl Broadcaster {
                 self.pictures.send_replace(Bytes::new());
                 continue;
             }
-            let Some(frame) = lock(&self.frame).clone() else {
+            let Some(frame) = self.frame() else {
                 continue;
             };
             let session = lock(&self.session);
