@@ -17,6 +17,7 @@ mod film;
 mod frame_pacing;
 mod inspection;
 mod loader;
+mod newest_request;
 mod noise_history;
 mod oidn_image;
 mod orbit;
