@@ -24,6 +24,7 @@ mod orbit;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
+mod transparency;
 mod inspection_scene;
 
 pub(crate) use controller::{
@@ -41,6 +42,7 @@ pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
+pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -121,7 +123,14 @@ impl DisplayFrame {
     }
 
     /// Converts the picture to 8-bit sRGB with this look, or returns a copy of the debug image instead if one is given.
-    pub(crate) fn to_image(&self, look: Look, debug_image: Option<&DebugImage>) -> DisplayImage {
+    /// With `alpha`, the picture is over a checkerboard.
+    pub(crate) fn to_image(
+        &self,
+        look: Look,
+        debug_image: Option<&DebugImage>,
+        alpha: Option<&Alpha>,
+    ) -> DisplayImage {
+        let picture = self.displayed_picture(look);
         match debug_image {
             Some(debug_image) => DisplayImage {
                 size: debug_image.size,
@@ -130,7 +139,10 @@ impl DisplayFrame {
             },
             None => DisplayImage {
                 size: (self.picture.width, self.picture.height),
-                rgba: tone::to_srgb8(self.displayed_picture(look), look.exposure_stops, look.tone),
+                rgba: match alpha {
+                    Some(alpha) => alpha.over_checkerboard(picture, look),
+                    None => tone::to_srgb8(picture, look.exposure_stops, look.tone),
+                },
                 debug_view: DebugView::Light,
             },
         }

@@ -8,6 +8,7 @@ mod layout;
 mod properties;
 mod save;
 mod save_as;
+mod scaling;
 mod screen;
 mod settings;
 mod title;

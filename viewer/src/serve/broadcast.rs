@@ -22,7 +22,7 @@ use super::{
 use crate::{
     overlay::{self, pixels::describe},
     session::{
-        Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm,
         SceneToSave, Session, State, Viewpoint, lock,
     },
 };
@@ -192,7 +192,7 @@ impl Broadcaster {
         };
         let debug_image = session.debug_image(&frame);
         drop(session);
-        let mut image = frame.to_image(look, debug_image.as_deref());
+        let mut image = frame.to_image(look, debug_image.as_deref(), None);
         if let Some(debug_image) = debug_image {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
@@ -335,16 +335,20 @@ impl Broadcaster {
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
-                let debug_image = lock(&self.session).debug_image(&frame);
+                let session = lock(&self.session);
+                let (debug_image, alpha) = (session.debug_image(&frame), session.alpha());
+                drop(session);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
                 let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
-                    && (debug_image.is_some() || !has_new);
+                    && (debug_image.is_some() || !has_new && alpha == sent.alpha);
+                sent.alpha = alpha;
                 if !is_same || sent.debug_view != Some(debug_view) {
                     sent.look = None;
                 }
                 (sent.debug_image, sent.debug_view) = (debug_image, Some(debug_view));
             }
-            let image = || frame.to_image(look, sent.debug_image.as_deref());
+            let image =
+                || frame.to_image(look, sent.debug_image.as_deref(), sent.alpha.as_ref());
             let stats = frame.stats_in(look, sent.debug_image.is_some());
             if sent.look != Some(look) {
                 self.publish(pool.install(|| encode::lossy(&image(), &stats)));
@@ -494,6 +498,8 @@ struct SentState {
     debug_view: Option<(DebugView, Option<DerivedImage>)>,
     /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
+    /// Alpha with which the last picture was sent over a checkerboard; `None` if it was sent as it is.
+    alpha: Option<Alpha>,
     /// Time at which the picture must be sent again losslessly; `None` if that is not required.
     lossless_due: Option<Instant>,
     /// Time at which a status message must be sent; `None` if nothing has changed since the last one.

@@ -32,6 +32,7 @@ use super::{
     loader::{Loaded, Loader},
     orbit::Orbit,
     render_thread::{Ended, Frame, RenderEvent, RenderThread},
+    transparency::AlphaThread,
 };
 use crate::Error;
 use raysieve::{
@@ -57,6 +58,8 @@ pub(crate) struct Session {
     /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
     /// such an image.
     derived: Option<DerivedImageThread>,
+    /// Thread that traces the alpha of a transparent background.
+    alpha: AlphaThread,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
@@ -191,6 +194,7 @@ impl Session {
             debug_view,
             compared,
             derived: None,
+            alpha: AlphaThread::new(on_event.clone()),
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,

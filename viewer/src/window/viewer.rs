@@ -326,11 +326,12 @@ impl Viewer {
     }
 
     /// Displays the session's newest debug image, or the picture if no debug view is selected or its image is not
-    /// ready.
+    /// ready. Also updates the alpha of the picture.
     pub(super) fn update_debug_image(&mut self) {
         let frame = self.view.frame();
         let debug_image = frame.and_then(|frame| self.session.debug_image(frame));
         self.view.set_debug_image(debug_image);
+        self.view.set_alpha(self.session.alpha());
         self.screen.refresh();
     }
 

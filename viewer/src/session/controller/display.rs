@@ -12,12 +12,14 @@ use crate::session::{
     difference::error_map,
     lock,
     oidn_image::OidnImages,
+    transparency::{Alpha, AlphaRequest},
 };
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::{DebugImage, DebugView},
     render::oidn::Oidn,
 };
+use raysieve_scene::Background;
 
 impl Session {
     /// Returns the image with which the picture can be compared; `None` if there is none.
@@ -143,9 +145,23 @@ impl Session {
         }
     }
 
-    /// Requests what the debug view needs: debug images of the current scene and camera, or sample counts in the frames
-    /// for the samples view. For the picture itself, ends such requests.
+    /// Returns the alpha of the picture, perhaps of an earlier view; `None` before the first, and if the background is not
+    /// transparent.
+    pub(crate) fn alpha(&self) -> Option<Alpha> {
+        self.alpha.alpha()
+    }
+
+    /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug images
+    /// for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
+        let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
+        let alpha = is_transparent.then(|| AlphaRequest {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
+        });
+        // Without a thread, the background stays black.
+        let _ = self.alpha.request(alpha);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(Command::Counts(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);
