@@ -53,6 +53,7 @@ use raysieve::{
     film::picture::{Picture, comparison::ComparisonImage, tone},
     inspect::debug_view::{DebugImage, DebugView},
     render::{
+        oidn::Oidn,
         output::{DisplayImage, Look},
         region::Region,
         stats::Stats,
@@ -68,6 +69,8 @@ pub struct ViewOptions {
     pub look: Look,
     /// Debug view displayed at first; `DebugView::Light` displays the picture itself.
     pub debug_view: DebugView,
+    /// Open Image Denoise, if the picture denoised by it is displayed at first. It has no effect with a debug view.
+    pub oidn: Option<Oidn>,
     /// Image with which the picture can be compared; `None` if there is none.
     pub compared: Option<Arc<ComparisonImage>>,
     /// Compaction strategy with which the renderer was created. Renderers of scenes that are loaded later use it too,

@@ -162,6 +162,7 @@ impl Session {
         let ViewOptions {
             look,
             debug_view,
+            oidn,
             compared,
             strategy,
             changes,
@@ -212,6 +213,9 @@ impl Session {
             look,
         };
         session.request_debug_view();
+        if let Some(oidn) = oidn.filter(|_| debug_view == DebugView::Light) {
+            session.show_oidn(oidn);
+        }
         Ok(session)
     }
 

@@ -78,7 +78,13 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     };
     assert_eq!(
         names(&viewer),
-        [r#""red""#, r#""white""#, r#""sky""#, r#""camera""#]
+        [
+            r#""red""#,
+            r#""white""#,
+            r#""sky""#,
+            r#""background""#,
+            r#""camera""#
+        ]
     );
     assert!(viewer.editor["selected"].is_null());
     viewer.select(&json!({ "material": 0 }));

@@ -56,13 +56,18 @@ impl Session {
         if self.ends_derived_image(DerivedImage::Denoised) {
             return Some("picture without denoising".to_owned());
         }
-        let mut images = match Oidn::find() {
-            Ok(oidn) => OidnImages::new(oidn),
-            Err(error) => return Some(error.line()),
-        };
+        Some(match Oidn::find() {
+            Ok(oidn) => self.show_oidn(oidn),
+            Err(error) => error.line(),
+        })
+    }
+
+    /// Displays the picture denoised by Open Image Denoise, and returns a message about it.
+    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> String {
+        let mut images = OidnImages::new(oidn);
         let compute = move |request: &DerivedImageRequest| images.image(request);
         let shown = "denoised by Open Image Denoise, once it is ready";
-        Some(self.show_derived_image(DerivedImage::Denoised, compute, shown))
+        self.show_derived_image(DerivedImage::Denoised, compute, shown)
     }
 
     /// Displays the picture instead of the image of this kind. Returns whether that was displayed.
