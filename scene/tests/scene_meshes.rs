@@ -6,7 +6,9 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve::scene::{Absorption, Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle};
+use raysieve::scene::{
+    Absorption, Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle,
+};
 
 /// Loads a scene, and panics with the error if that fails.
 fn load(path: &str) -> Scene {

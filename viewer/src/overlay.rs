@@ -2,8 +2,8 @@
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
 //! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that users
-//! edit. Imports `session` for the data to display, and `chart` for colours.
+//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that
+//! users edit. Imports `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -185,8 +185,8 @@ impl Overlay {
     }
 
     /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
-    /// height) in pixels. Omits what does not fit. Returns the panel's area; draws nothing and returns `None` if no row is
-    /// left.
+    /// height) in pixels. Omits what does not fit. Returns the panel's area; draws nothing and returns `None` if no row
+    /// is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     error::excerpt,
     model::{Model, ModelMaterial},
-    scene::{Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled, Surface},
+    scene::{
+        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
+        Surface,
+    },
 };
 
 const CLEARCOAT: &str = "KHR_materials_clearcoat";

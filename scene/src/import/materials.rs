@@ -9,8 +9,8 @@ use crate::{
     limits::{MAX_BLENDS, MIN_ALPHA},
     model::ModelMaterial,
     scene::{
-        Absorption, Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures, Metal,
-        Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
+        Absorption, Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures,
+        Metal, Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
     },
 };
 

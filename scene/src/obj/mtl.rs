@@ -22,8 +22,8 @@ use crate::{
     },
     model::{Model, ModelMaterial},
     scene::{
-        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled, Surface,
-        Texture, Wrap,
+        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
+        Surface, Texture, Wrap,
     },
 };
 

@@ -14,8 +14,8 @@ use crate::{
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Absorption, Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
-        Principled, Surface, Texture,
+        Absorption, Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal,
+        Parameter, Principled, Surface, Texture,
     },
 };
 

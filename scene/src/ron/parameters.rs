@@ -18,8 +18,8 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
-        Absorption, DISTANCES, Channel, Encoding, Filter, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
-        Roughness, Surface, Texture, Wrap,
+        Absorption, Channel, DISTANCES, Encoding, Filter, Masking, MaterialTexture,
+        MaterialTextures, Metal, Parameter, Roughness, Texture, Wrap,
     },
 };
 

@@ -1,5 +1,7 @@
 //! Absorption of light inside a transparent body.
 
+use std::ops::RangeInclusive;
+
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +24,7 @@ pub struct Absorption {
 }
 
 /// Distances in metres that a scene file may contain.
-pub(crate) const DISTANCES: std::ops::RangeInclusive<f64> = 1e-6..=1e8;
+pub(crate) const DISTANCES: RangeInclusive<f64> = 1e-6..=1e8;
 
 impl Absorption {
     /// The absorption of a clear body, which lets all light pass.
@@ -91,10 +93,14 @@ impl Absorption {
     /// Returns the absorption with color and distance clamped to the ranges of a scene file. NaN becomes the smallest
     /// valid value.
     pub(crate) fn clamped(self) -> Absorption {
+        let within = |value: f64, range: RangeInclusive<f64>| match value.is_nan() {
+            true => *range.start(),
+            false => value.clamp(*range.start(), *range.end()),
+        };
         let color = self.color.to_array();
-        let color = Vec3::from_array(color.map(|part| part.max(0.0).min(1.0)));
-        let distance = self.distance.max(*DISTANCES.start());
-        let distance = distance.min(*DISTANCES.end());
+        let color = color.map(|part| within(part.into(), 0.0..=1.0) as f32);
+        let color = Vec3::from_array(color);
+        let distance = within(self.distance, DISTANCES);
         match (color, distance) == (self.color, self.distance) {
             true => self,
             false => Absorption::new(color, distance),

@@ -68,8 +68,9 @@ impl Overlay {
     }
 }
 
-/// Returns red, green and blue in linear light of each pixel of a region, row by row from the top, as text of at most six
-/// characters each. Returns `None` while the frame is a smaller preview, and if the region is not inside the picture.
+/// Returns red, green and blue in linear light of each pixel of a region, row by row from the top, as text of at most
+/// six characters each. Returns `None` while the frame is a smaller preview, and if the region is not inside the
+/// picture.
 pub(crate) fn values(frame: &DisplayFrame, region: Region) -> Option<Vec<String>> {
     let picture = &frame.picture;
     let size = (picture.width, picture.height);
@@ -80,7 +81,11 @@ pub(crate) fn values(frame: &DisplayFrame, region: Region) -> Option<Vec<String>
     let rows = picture.pixels.chunks_exact(picture.width as usize);
     let rows = rows.skip(region.y as usize).take(region.height as usize);
     let pixels = rows.flat_map(|row| &row[first..first + wide]);
-    Some(pixels.flat_map(|pixel| pixel.to_array().map(short)).collect())
+    Some(
+        pixels
+            .flat_map(|pixel| pixel.to_array().map(short))
+            .collect(),
+    )
 }
 
 /// Formats a value in linear light, 0 or more, in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.

@@ -22,8 +22,8 @@ use super::{
 use crate::{
     overlay::{self, pixels::describe},
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm,
-        SceneToSave, Session, State, Viewpoint, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, lock,
     },
 };
 use raysieve::{
@@ -347,8 +347,7 @@ impl Broadcaster {
                 }
                 (sent.debug_image, sent.debug_view) = (debug_image, Some(debug_view));
             }
-            let image =
-                || frame.to_image(look, sent.debug_image.as_deref(), sent.alpha.as_ref());
+            let image = || frame.to_image(look, sent.debug_image.as_deref(), sent.alpha.as_ref());
             let stats = frame.stats_in(look, sent.debug_image.is_some());
             if sent.look != Some(look) {
                 self.publish(pool.install(|| encode::lossy(&image(), &stats)));

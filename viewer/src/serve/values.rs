@@ -29,9 +29,9 @@ struct PixelValues {
 /// Maximum number of pixels of a request. More pixels would be too small for text on any screen.
 const MAX_PIXELS: u64 = 8192;
 
-/// Returns the values of the newest picture in a region as JSON. The query names the region: column and row of its upper
-/// left pixel, its width and its height, as in `16,0,40,30`. The status is 400 if the region is invalid,
-/// and 404 if there is no picture or only a smaller preview.
+/// Returns the values of the newest picture in a region as JSON. The query names the region: column and row of its
+/// upper left pixel, its width and its height, as in `16,0,40,30`. The status is 400 if the region is invalid, and 404
+/// if there is no picture or only a smaller preview.
 pub(super) async fn values(
     State(broadcaster): State<Arc<Broadcaster>>,
     RawQuery(query): RawQuery,

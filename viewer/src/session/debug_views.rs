@@ -110,9 +110,9 @@ fn work_on(
 
 /// Computes the image of a request, until the image has [`MAX_SAMPLES`] samples per pixel or the request is outdated.
 ///
-/// Stores the image as the result of the work and sends `RenderEvent::DebugImage` after a first, coarse pass and at sample counts
-/// that are powers of two. A noise image is first sent at two samples. Once complete, a noise image is computed again
-/// whenever the film's sample count has changed, until the request is outdated.
+/// Stores the image as the result of the work and sends `RenderEvent::DebugImage` after a first, coarse pass and at
+/// sample counts that are powers of two. A noise image is first sent at two samples. Once complete, a noise image is
+/// computed again whenever the film's sample count has changed, until the request is outdated.
 fn compute(
     request: &DebugViewRequest,
     work: &Work<DebugViewRequest, Arc<DebugImage>>,

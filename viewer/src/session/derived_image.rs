@@ -1,11 +1,7 @@
 //! Computes images from the displayed picture, such as the error map or the picture without noise, on a thread of their
 //! own.
 
-use std::{
-    io,
-    sync::Arc,
-    time::Instant,
-};
+use std::{io, sync::Arc, time::Instant};
 
 use super::{
     inspection_scene::InspectionScene, newest_request::NewestRequestThread,

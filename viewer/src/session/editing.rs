@@ -1,8 +1,8 @@
 //! Editing of a scene's parts: which part is selected, and which properties it has.
 //!
-//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that some fields
-//! have several properties. The light of a source has a strength and a colour, an index of refraction one number per
-//! channel, the absorption of a body a colour and a distance. Window and page display the same properties.
+//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that some
+//! fields have several properties. The light of a source has a strength and a colour, an index of refraction one number
+//! per channel, the absorption of a body a colour and a distance. Window and page display the same properties.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -168,8 +168,8 @@ impl Editing {
         }
     }
 
-    /// Continues with the same scene after it was loaded again. Keeps the selection if `is_alike`: if both have the same
-    /// parts.
+    /// Continues with the same scene after it was loaded again. Keeps the selection if `is_alike`: if both have the
+    /// same parts.
     pub(super) fn replace(&mut self, read: Arc<Scene>, is_alike: bool) {
         let selected = self.selected.filter(|_| is_alike);
         *self = Self {
@@ -426,11 +426,9 @@ impl Editing {
                 FieldValue::Absorption(absorption),
                 FieldValue::Number(metres),
             ) => FieldValue::Absorption(absorption.with_distance(DISTANCES.clamped(metres))),
-            (
-                Aspect::BackgroundKind,
-                FieldValue::Background(before),
-                FieldValue::Number(kind),
-            ) => FieldValue::Background(self.background_after(seen.scene, before, kind)),
+            (Aspect::BackgroundKind, FieldValue::Background(before), FieldValue::Number(kind)) => {
+                FieldValue::Background(self.background_after(seen.scene, before, kind))
+            }
             _ => return None,
         };
         Some((field.name, after))
@@ -468,8 +466,8 @@ impl Editing {
         }
     }
 
-    /// Returns the background of a scene after its kind became `kind`, instead of that of `before`. A new colour is that of
-    /// the scene without edits, or else one that is displayed as gray.
+    /// Returns the background of a scene after its kind became `kind`, instead of that of `before`. A new colour is
+    /// that of the scene without edits, or else one that is displayed as gray.
     fn background_after(&self, scene: &Scene, before: Background, kind: f32) -> Background {
         let kind = BACKGROUNDS.clamped(kind) as usize;
         if kind == background_kind(before) {

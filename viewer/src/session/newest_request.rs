@@ -74,8 +74,8 @@ impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R
         Ok(Self { shared })
     }
 
-    /// Replaces the newest request; `None` requests nothing. The result stays until the next one. The thread begins with
-    /// the request once its work on the previous one has ended.
+    /// Replaces the newest request; `None` requests nothing. The result stays until the next one. The thread begins
+    /// with the request once its work on the previous one has ended.
     pub(super) fn request(&self, request: Option<R>) {
         let mut state = lock(&self.shared.state);
         state.request = request;
@@ -149,10 +149,7 @@ impl<R: Clone, T> Work<R, T> {
     fn wait(&self, time: Duration, ends: impl Fn(&State<R, T>) -> bool) {
         let state = lock(&self.shared.state);
         let goes_on = |state: &mut State<R, T>| !state.closed && !ends(state);
-        let waited = self
-            .shared
-            .changed
-            .wait_timeout_while(state, time, goes_on);
+        let waited = self.shared.changed.wait_timeout_while(state, time, goes_on);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }

@@ -15,15 +15,13 @@ use std::{
 
 use serde::Serialize;
 
-use compaction::select::Strategy;
-
 use self::{region::RegionRender, trial::Trial};
 use super::{
-    commands::{Command, CommandReceiver, CommandSender, PendingCommands},
+    commands::{Command, CommandReceiver, CommandSender},
     controller::SessionEvent,
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
-    inspection::{InspectedPath, PathQuery, PixelInfo},
+    inspection::{InspectedPath, PixelInfo},
     lock,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},

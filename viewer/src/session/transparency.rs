@@ -1,5 +1,5 @@
-//! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha, or
-//! black.
+//! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha,
+//! or black.
 
 use std::{
     io,
@@ -158,8 +158,11 @@ fn trace(
         if work.put_if(Arc::new(mask), |_| true) {
             lock(on_event)(RenderEvent::DebugImage);
         }
+        if pixels <= limit {
+            break;
+        }
         work.wait_until_outdated(STILL);
-        if work.is_outdated() || pixels <= limit {
+        if work.is_outdated() {
             break;
         }
     }
@@ -179,7 +182,10 @@ impl Alpha {
         let (width, height) = (picture.width, picture.height);
         let (mask_width, mask_height) = self.mask.size;
         let alphas = (0..picture.pixels.len()).into_par_iter().map(|place| {
-            let (column, row) = (place as u64 % u64::from(width), place as u64 / u64::from(width));
+            let (column, row) = (
+                place as u64 % u64::from(width),
+                place as u64 / u64::from(width),
+            );
             let across = column * u64::from(mask_width) / u64::from(width);
             let down = row * u64::from(mask_height) / u64::from(height);
             let at = (down * u64::from(mask_width) + across) as usize;

@@ -161,8 +161,8 @@ impl Properties {
         self.is_open && self.typing.is_some()
     }
 
-    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in the
-    /// region before. Returns its area.
+    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in
+    /// the region before. Returns its area.
     pub(super) fn draw(
         &mut self,
         overlay: &mut Overlay,
@@ -321,14 +321,19 @@ impl Properties {
         self.set(row, at_share(part, &kind), continuity, session)
     }
 
-    /// Handles the release of the button. A click on a slider begins the typing of a number, or selects the next choice.
+    /// Handles the release of the button. A click on a slider begins the typing of a number, or selects the next
+    /// choice.
     pub(super) fn release(&mut self, session: &mut Session) -> Effect {
         let Some(drag) = self.drag.take().filter(|drag| !drag.has_moved) else {
             return Effect::default();
         };
         let choice = drag.row.kind().filter(NumberKind::is_choice);
         if let Some((kind, value)) = choice.zip(self.value(drag.row, session)) {
-            let next = if value < kind.max { value + 1.0 } else { kind.min };
+            let next = if value < kind.max {
+                value + 1.0
+            } else {
+                kind.min
+            };
             return self.set(drag.row, next, Continuity::Begins, session);
         }
         self.typing = Some((drag.row, String::new()));

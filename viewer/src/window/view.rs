@@ -535,9 +535,20 @@ impl Regions {
         let mut free = Vec::new();
         if figures.meets(&side) {
             let height = side.y + side.height - bottom;
-            let below = Area { y: bottom, height, ..side };
+            let below = Area {
+                y: bottom,
+                height,
+                ..side
+            };
             let width = side.x + side.width - right;
-            free.extend([below, Area { x: right, width, ..side }]);
+            free.extend([
+                below,
+                Area {
+                    x: right,
+                    width,
+                    ..side
+                },
+            ]);
         }
         if !figures.meets(&picture) {
             free.push(picture);

@@ -14,7 +14,8 @@ use crate::{
         text::{LightText, ParameterText, SceneText},
     },
     scene::{
-        Background, EnvironmentSource, FieldEdit, FieldValue, Light, Part, Scene, fields_of_material,
+        Background, EnvironmentSource, FieldEdit, FieldValue, Light, Part, Scene,
+        fields_of_material,
     },
 };
 
@@ -181,7 +182,11 @@ fn value_text(value: FieldValue) -> String {
         FieldValue::Number(number) => number.to_string(),
         FieldValue::Color(color) => triple(color),
         FieldValue::Absorption(absorption) => {
-            format!("({}, {})", triple(absorption.color()), absorption.distance())
+            format!(
+                "({}, {})",
+                triple(absorption.color()),
+                absorption.distance()
+            )
         }
         FieldValue::Background(Background::Color(radiance)) => triple(radiance),
         FieldValue::Background(Background::Environment) => "Environment".to_owned(),
@@ -211,7 +216,8 @@ fn replace_field<'a>(
             if let (None, "eta" | "k", Some(preset)) = (raw, edit.name, parsed.field("preset")) {
                 let field = |name| edited.field(edit.part, name);
                 let parts = ["eta", "k"].map(field).into_iter().flatten();
-                let parts = parts.map(|field| format!("{}: {}", field.name, value_text(field.value)));
+                let parts =
+                    parts.map(|field| format!("{}: {}", field.name, value_text(field.value)));
                 let parts: Vec<String> = parts.collect();
                 return edits.replace_named(preset, "preset", &parts.join(", "));
             }
@@ -243,7 +249,8 @@ fn replace_field<'a>(
     };
     match raw {
         Some(raw) if let FieldValue::Absorption(absorption) = edit.after => {
-            let (color, distance): (Raw, Raw) = edits.source.parse(&Object::new(object.name, raw))?;
+            let (color, distance): (Raw, Raw) =
+                edits.source.parse(&Object::new(object.name, raw))?;
             edits.replace(color, true, || triple(absorption.color()));
             edits.replace(distance, true, || absorption.distance().to_string());
             Ok(())

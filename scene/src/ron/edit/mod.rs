@@ -89,8 +89,8 @@ pub fn can_save_view(path: &Path) -> bool {
 /// Returns the definitions of the parts in which `edited` differs from the scene `loaded`, as text of a scene file, one
 /// per line: `"gold": RoughConductor(..),`. The camera is left out, and so are parts that the file does not define.
 ///
-/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no part
-/// is edited.
+/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no
+/// part is edited.
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is not
@@ -203,8 +203,8 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     Ok(text)
 }
 
-/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if the
-/// text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
+/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if
+/// the text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
 fn with_lens<'a>(
     edits: &mut Edits<'_, 'a>,
     fields: &CameraText<'a>,
@@ -257,7 +257,10 @@ fn with_lens<'a>(
             Focus::Point(point) => triple(point),
         }),
     }
-    let before = current.lens.as_ref().map(|now| (now.blades, now.rotation_degrees));
+    let before = current
+        .lens
+        .as_ref()
+        .map(|now| (now.blades, now.rotation_degrees));
     let (blades, rotation) = before.unwrap_or_default();
     let last = lens_fields.radius.or(lens_fields.f_stop);
     for (name, raw, value, differs) in [
@@ -378,8 +381,8 @@ fn focus(lens: &Lens) -> String {
     }
 }
 
-/// Returns blades and rotation of an aperture as further fields of `lens` in a scene file, as far as they differ from the
-/// defaults: `, blades: 6, rotation: 15`.
+/// Returns blades and rotation of an aperture as further fields of `lens` in a scene file, as far as they differ from
+/// the defaults: `, blades: 6, rotation: 15`.
 fn aperture(lens: &Lens) -> String {
     let mut text = String::new();
     if lens.blades != 0 {

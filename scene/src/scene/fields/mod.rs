@@ -12,7 +12,8 @@ use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absorption, Background, Camera, Environment, EnvironmentSource, Light, MaterialTextures, Scene, Surface,
+    Absorption, Background, Camera, Environment, EnvironmentSource, Light, MaterialTextures, Scene,
+    Surface,
 };
 
 pub use edits::FieldEdit;
@@ -28,7 +29,7 @@ pub enum Part {
     Light(usize),
     /// The constant radiance [`Scene::sky`].
     Sky,
-    /// What camera rays see that hit nothing, [`Scene::background`].
+    /// The background, [`Scene::background`].
     Background,
     /// The camera.
     Camera,
@@ -216,10 +217,9 @@ impl Entry<'_> {
 impl FieldKind {
     /// Returns the value clamped to the valid range. NaN becomes the smallest valid value.
     pub fn clamped(self, value: FieldValue) -> FieldValue {
-        // A comparison with NaN fails, so `max` replaces it by the smallest value.
         let color = |color: Vec3, max: f32| {
-            let channels = color.to_array();
-            Vec3::from_array(channels.map(|channel| channel.max(0.0).min(max)))
+            let channel = number_kind("", (0.0, max), (0.0, max), false);
+            Vec3::from_array(color.to_array().map(|value| channel.clamped(value)))
         };
         match (self, value) {
             (FieldKind::Number(kind), FieldValue::Number(value)) => {

@@ -3,8 +3,8 @@
 use glam::Vec3;
 
 use super::{
-    COLOR, Entry, Field, FieldKind, FieldValue, RADIANT, Scene, Slot, fraction, logarithmic, number,
-    number_kind,
+    COLOR, Entry, Field, FieldKind, FieldValue, RADIANT, Scene, Slot, fraction, logarithmic,
+    number, number_kind,
 };
 use crate::{
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
@@ -169,7 +169,12 @@ impl Metal {
     fn entries(&mut self) -> Vec<Entry<'_>> {
         match self {
             Metal::Index { eta, k } => vec![
-                index("eta", "refraction (eta)", ["eta_red", "eta_green", "eta_blue"], eta),
+                index(
+                    "eta",
+                    "refraction (eta)",
+                    ["eta_red", "eta_green", "eta_blue"],
+                    eta,
+                ),
                 index("k", "extinction (k)", ["k_red", "k_green", "k_blue"], k),
             ],
             Metal::Color(slot) => vec![color("color", "color", slot)],
@@ -268,8 +273,8 @@ impl Principled {
     }
 }
 
-/// Returns the fields of a material: those of its surface, and the opacity and the alpha cutoff of its textures. `maps` is
-/// `None` for an opaque material without textures.
+/// Returns the fields of a material: those of its surface, and the opacity and the alpha cutoff of its textures.
+/// `maps` is `None` for an opaque material without textures.
 pub(crate) fn fields_of_material(surface: &Surface, maps: Option<&MaterialTextures>) -> Vec<Field> {
     let (opacity, cutoff) = maps.map_or((1.0, 0.0), |maps| (maps.opacity, maps.cutoff));
     let field = |name, label, kind, value| Field {

@@ -13,6 +13,8 @@ let known;
 // Whether an answer is awaited, and whether the region has changed meanwhile.
 let isAsking = false;
 let isOutdated = false;
+// A copy of the displayed pixels, whose brightness decides the color of the text.
+const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
 /** Returns the position of the picture on the stage, the width of a pixel, and the region of the visible pixels. */
 function visible() {
@@ -45,7 +47,10 @@ function draw(area) {
   text.font = `${font}px ui-monospace, monospace`;
   text.textAlign = "center";
   text.textBaseline = "middle";
-  const { data } = at("picture").getContext("2d").getImageData(known.x, known.y, known.width, known.height);
+  const { x: first, y: top, width, height } = known;
+  [copy.canvas.width, copy.canvas.height] = [width, height];
+  copy.drawImage(at("picture"), first, top, width, height, 0, 0, width, height);
+  const { data } = copy.getImageData(0, 0, width, height);
   for (let row = 0; row < known.height; row += 1) {
     for (let column = 0; column < known.width; column += 1) {
       const x = area.left + (known.x + column) * area.scale;

@@ -1,5 +1,5 @@
-//! Selects what is displayed instead of the picture: a debug view, the error map of the picture and another image, or the
-//! picture denoised by Open Image Denoise.
+//! Selects what is displayed instead of the picture: a debug view, the error map of the picture and another image, or
+//! the picture denoised by Open Image Denoise.
 
 use std::sync::Arc;
 
@@ -132,8 +132,8 @@ impl Session {
         self.debug_view
     }
 
-    /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or scene.
-    /// Returns `None` if none is selected or it is not ready.
+    /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or
+    /// scene. Returns `None` if none is selected or it is not ready.
     pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
         if let Some(thread) = &self.derived {
             self.request_derived_image(thread, frame);
@@ -150,14 +150,14 @@ impl Session {
         }
     }
 
-    /// Returns the alpha of the picture, perhaps of an earlier view; `None` before the first, and if the background is not
-    /// transparent.
+    /// Returns the alpha of the picture, perhaps of an earlier view; `None` before the first, and if the background is
+    /// not transparent.
     pub(crate) fn alpha(&self) -> Option<Alpha> {
         self.alpha.alpha()
     }
 
-    /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug images
-    /// for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
+    /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug
+    /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
         let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
         let alpha = is_transparent.then(|| AlphaRequest {

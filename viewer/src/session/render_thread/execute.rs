@@ -96,7 +96,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
     /// one stays in use.
-    fn select_strategy(&mut self, strategy: Strategy) {
+    pub(super) fn select_strategy(&mut self, strategy: Strategy) {
         if let Err(error) = self.renderer.set_strategy(strategy) {
             (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
         }
