@@ -175,9 +175,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as a
-    /// layer with --layers denoised. `--denoise oidn` denoises the PNG or the layer by Intel's Open Image Denoise instead,
-    /// if it is installed; implies --headless [default: no denoising]
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as
+    /// a layer with --layers denoised. `--denoise oidn` denoises the page, the PNG or the layer by Intel's Open Image
+    /// Denoise instead, if it is installed; implies --headless without --serve [default: no denoising]
     #[arg(long, value_name = "DENOISER", num_args = 0..=1, require_equals = true, default_missing_value = "own",
         help_heading = "Output")]
     denoise: Option<Denoiser>,
@@ -302,11 +302,6 @@ impl Arguments {
                 "--denoise applies to the rendered image, and --view {} replaces it; omit one of them",
                 self.debug_view.name()
             )));
-        }
-        if self.uses_oidn() && self.serve.is_some() {
-            return Err(Error::Usage(
-                "--denoise oidn denoises image files only; omit it or --serve".to_owned(),
-            ));
         }
         if self.crop.is_some() && self.layers.contains(&Aov::Denoised) {
             return Err(Error::Usage(
@@ -527,11 +522,17 @@ impl Arguments {
         })
     }
 
-    /// Returns the options with which the window or the page starts, with the look and the compared image of `outputs`.
+    /// Returns the options with which the window or the page starts, with the look, the compared image and the denoiser of
+    /// `outputs`.
     #[cfg(any(feature = "window", feature = "serve"))]
     pub(crate) fn view_options(&self, outputs: &Outputs) -> ViewOptions {
         ViewOptions {
-            look: outputs.look,
+            look: Look {
+                // Open Image Denoise replaces the picture, and not the light that it shows.
+                denoise: outputs.look.denoise && outputs.oidn.is_none(),
+                ..outputs.look
+            },
+            oidn: outputs.oidn.clone(),
             compared: outputs.compared.clone(),
             debug_view: self.debug_view,
             strategy: self.machine.compaction,

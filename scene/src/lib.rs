@@ -360,12 +360,12 @@ pub use self::{
         materials,
     },
     scene::{
-        Background, Camera, Channel, DirectLight, Encoding, Environment, EnvironmentSource, Field,
-        FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image, Instance, Lens, Light,
-        MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal, NamedCamera,
-        NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection, Roughness,
-        Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone, Triangle,
-        ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        Absorption, Background, Camera, Channel, DirectLight, Encoding, Environment,
+        EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
+        Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
+        NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
+        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone,
+        Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

@@ -1,5 +1,5 @@
-//! Tests of editing materials, lights and the sky: their ranges, and saving them into the scene file, which keeps its
-//! comments and layout.
+//! Tests of editing materials, lights, sky, background and camera: their ranges, and saving them into the scene file,
+//! which keeps its comments and layout.
 
 use std::{
     fs,
@@ -7,7 +7,9 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve_scene::{Error, FieldValue, Part, Scene, edits_to_ron, save_edits};
+use raysieve_scene::{
+    Absorption, Background, Error, FieldValue, Part, Scene, edits_to_ron, save_edits,
+};
 
 /// Returns the folder of the scenes.
 fn folder() -> PathBuf {
@@ -58,7 +60,10 @@ const LIGHT: Part = Part::Light(0);
 
 #[test]
 fn saving_edits_changes_only_their_changed_numbers() {
-    let materials: [(&str, &str, &[_], &str); 7] = [
+    let body = |color: [f32; 3], distance| {
+        FieldValue::Absorption(Absorption::new(Vec3::from_array(color), distance))
+    };
+    let materials: [(&str, &str, &[_], &str); 12] = [
         (
             "diffuse",
             "Diffuse(/* grey */ albedo: (0.7, 0.25, 1), one_sided: true)",
@@ -113,6 +118,40 @@ fn saving_edits_changes_only_their_changed_numbers() {
             "Dielectric(ior: 1.5)",
             &[("ior", number(1.25))],
             "Dielectric(ior: 1.25)",
+        ),
+        (
+            "body",
+            "Dielectric(ior: 1.5, absorption: ((1, 0.5, 0.25), /* m */ 0.1))",
+            &[("absorption", body([0.75, 0.5, 0.25], 0.3))],
+            "Dielectric(ior: 1.5, absorption: ((0.75, 0.5, 0.25), /* m */ 0.3))",
+        ),
+        (
+            "clear_body",
+            "Principled(transmission: 1)",
+            &[("absorption", body([0.75, 1.0, 0.0], 2.0))],
+            "Principled(absorption: ((0.75, 1, 0), 2), transmission: 1)",
+        ),
+        (
+            "metal",
+            "Conductor(eta: (1.5, 1, 0.5), k: (7, 6, 5))",
+            &[("eta", color(1.5, 1.25, 0.5)), ("k", color(7.0, 6.0, 50.0))],
+            "Conductor(eta: (1.5, 1.25, 0.5), k: (7, 6, 50))",
+        ),
+        (
+            "edited_preset",
+            "RoughConductor(preset: \"gold\", alpha: 0.125)",
+            &[
+                ("alpha", number(0.5)),
+                ("eta", color(1.0, 0.5, 0.25)),
+                ("k", color(4.0, 3.0, 2.0)),
+            ],
+            "RoughConductor(eta: (1, 0.5, 0.25), k: (4, 3, 2), alpha: 0.5)",
+        ),
+        (
+            "opacity",
+            "Diffuse(albedo: (0.5, 0.5, 0.5), cutoff: 0.5)",
+            &[("opacity", number(0.25)), ("cutoff", number(0.125))],
+            "Diffuse(opacity: 0.25, albedo: (0.5, 0.5, 0.5), cutoff: 0.125)",
         ),
     ];
     let materials = materials.map(|(name, before, edits, after)| {
@@ -224,6 +263,87 @@ fn the_sky_can_be_edited_and_added() {
 }
 
 #[test]
+fn the_background_can_be_edited_and_added() {
+    let mirror = "\"one\": Mirror(reflectance: (1, 1, 1))";
+    let gray = Background::Color(Vec3::splat(0.5));
+    for (name, before, background, after) in [
+        (
+            "added",
+            "",
+            gray,
+            "fov: 40),\n    background: (0.5, 0.5, 0.5),\n",
+        ),
+        (
+            "transparent",
+            "\n    background: (1, 2, 3), // blue",
+            Background::Transparent,
+            "    background: Transparent, // blue\n",
+        ),
+        (
+            "environment",
+            "\n    background: Transparent, // none",
+            Background::Environment,
+            "    background: Environment, // none\n",
+        ),
+    ] {
+        let path = written(&format!("background_{name}"), mirror, "", before);
+        let scene = load(&path);
+        let value = FieldValue::Background(background);
+        let wanted = edited(&scene, Part::Background, &[("background", value)]);
+        save_edits(&wanted, &scene, &scene.camera).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(after), "{text}");
+        assert_eq!(load(&path).hash(), wanted.hash());
+    }
+}
+
+#[test]
+fn blades_of_the_lens_are_saved() {
+    let mirror = "\"one\": Mirror(reflectance: (1, 1, 1))";
+    let path = written("blades", mirror, "", "");
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.replace("fov: 40)", "fov: 40, lens: (radius: 0.25, /* round */ ))");
+    fs::write(&path, &text).unwrap();
+    let scene = load(&path);
+    let edit = |edits: &[(&str, f32)]| {
+        let set = |camera: raysieve_scene::Camera, &(name, value): &(&str, f32)| {
+            camera.with_field(name, number(value))
+        };
+        edits.iter().fold(scene.camera, set)
+    };
+    let round = edit(&[("blades", 6.0), ("blades", 2.0)]);
+    assert_eq!(round, scene.camera, "two blades stand for a round aperture");
+    let six = edit(&[("blades", 6.3), ("rotation", 15.0)]);
+    save_edits(&scene, &scene, &six).unwrap();
+    let kept = fs::read_to_string(&path).unwrap();
+    assert!(
+        kept.contains("/* round */") && kept.contains("blades: 6"),
+        "{kept}"
+    );
+    let loaded = load(&path);
+    assert_eq!(loaded.camera, six);
+    let eight = loaded.camera.with_field("blades", number(8.0));
+    save_edits(&loaded, &loaded, &eight).unwrap();
+    let kept = fs::read_to_string(&path).unwrap();
+    assert!(
+        kept.contains("blades: 8") && kept.contains("rotation: 15"),
+        "{kept}"
+    );
+}
+
+#[test]
+fn a_blend_refuses_parts_that_are_not_opaque() {
+    let materials = "\"one\": Diffuse(albedo: (1, 0, 0)), \
+                     \"both\": Blend(first: \"one\", second: \"other\")";
+    let scene = load(&written("blend", materials, "", ""));
+    let problem = scene.with_field(FIRST, "opacity", number(0.5)).unwrap_err();
+    assert!(problem.contains("opaque"), "{problem}");
+    let blend = edited(&scene, Part::Material(1), &[("opacity", number(0.5))]);
+    let opacity = blend.field(Part::Material(1), "opacity");
+    assert_eq!(opacity.map(|field| field.value), Some(number(0.5)));
+}
+
+#[test]
 fn edited_values_are_clamped_to_their_ranges() {
     let material = "\"one\": RoughConductor(color: (0.5, 0.5, 0.5), alpha: 0.5)";
     let light = "Spot(position: (0, 3, 2), direction: (0, -1, 0), intensity: (5, 5, 5), inner: 10, outer: 30), \
@@ -252,6 +372,13 @@ fn edited_values_are_clamped_to_their_ranges() {
         (sun, "angle", number(0.001), number(0.0)),
         (Part::Camera, "fov", number(500.0), number(179.999)),
         (Part::Camera, "radius", number(-1.0), number(0.0)),
+        (FIRST, "opacity", number(2.0), number(1.0)),
+        (
+            Part::Background,
+            "background",
+            FieldValue::Background(Background::Color(Vec3::splat(-1.0))),
+            FieldValue::Background(Background::Color(Vec3::ZERO)),
+        ),
     ] {
         let edited = edited(&scene, part, &[(field, value)]);
         let found = edited.field(part, field).map(|field| field.value);

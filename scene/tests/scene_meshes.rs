@@ -6,7 +6,9 @@ use std::{
 };
 
 use glam::Vec3;
-use raysieve::scene::{Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle};
+use raysieve::scene::{
+    Absorption, Camera, PixelFilter, Projection, Scene, Sphere, Surface, Triangle,
+};
 
 /// Loads a scene, and panics with the error if that fails.
 fn load(path: &str) -> Scene {
@@ -362,7 +364,7 @@ fn furnace_scenes_are_one_sphere_in_a_white_sky() {
             "dielectric",
             Surface::Dielectric {
                 ior: 1.5,
-                absorption: Vec3::ZERO,
+                absorption: Absorption::NONE,
             },
         ),
     ];

@@ -444,7 +444,7 @@ fn layered(principled: &scene::Principled) -> Material {
         clearcoat: principled.clearcoat,
         clearcoat_alpha: alpha(principled.clearcoat_roughness, MIN_ALPHA),
         absorption: if has_interior {
-            halvings(principled.absorption)
+            halvings(principled.absorption.coefficient())
         } else {
             Vec3::ZERO
         },
@@ -490,7 +490,7 @@ impl From<&scene::Surface> for Material {
             },
             scene::Surface::Dielectric { ior, absorption } => Material {
                 ior,
-                absorption: halvings(absorption),
+                absorption: halvings(absorption.coefficient()),
                 ..plain(DIELECTRIC, Vec3::ONE)
             },
             scene::Surface::Conductor {
@@ -513,7 +513,7 @@ impl From<&scene::Surface> for Material {
                 ior, absorption, ..
             } if (ior - 1.0).abs() < 1e-3 => Material {
                 ior,
-                absorption: halvings(absorption),
+                absorption: halvings(absorption.coefficient()),
                 ..plain(DIELECTRIC, Vec3::ONE)
             },
             scene::Surface::RoughDielectric {
@@ -524,7 +524,7 @@ impl From<&scene::Surface> for Material {
                 roughness,
                 Material {
                     ior,
-                    absorption: halvings(absorption),
+                    absorption: halvings(absorption.coefficient()),
                     ..plain(ROUGH_DIELECTRIC, Vec3::ONE)
                 },
             ),

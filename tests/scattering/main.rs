@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use common::{Random, load};
 use glam::Vec3;
 use raysieve::{
-    scene::{Masking, Metal, Principled, Roughness, Surface},
+    scene::{Absorption, Masking, Metal, Principled, Roughness, Surface},
     shading::{
         bsdf::{
             Bsdf, BsdfSample, BsdfValue, bsdf_of, bsdf_sample, bsdf_value, extended::along_tangent,
@@ -171,7 +171,7 @@ pub(crate) fn glass(ior: f32, roughness: Roughness) -> Surface {
     Surface::RoughDielectric {
         ior,
         roughness,
-        absorption: Vec3::ZERO,
+        absorption: Absorption::NONE,
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
 //! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that users
-//! edit. Imports `session` for the data to display, and `chart` for colours.
+//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that
+//! users edit. Imports `session` for the data to display, and `chart` for colours.
 
 pub(crate) mod canvas;
 mod columns;
@@ -185,21 +185,22 @@ impl Overlay {
     }
 
     /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
-    /// height) in pixels. Omits what does not fit, and draws nothing if no row is left.
+    /// height) in pixels. Omits what does not fit. Returns the panel's area; draws nothing and returns `None` if no row
+    /// is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         region: Area,
         figures: &Figures<'_>,
-    ) {
+    ) -> Option<Area> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cells = natural_width().min((region.width - 4 * margin) / self.type_face.cell_width);
         let rows = self.fitted(rows(figures), region.height - 4 * margin);
         let height: i32 = rows.iter().map(|row| self.row_height(row)).sum();
         if cells < 1 || height == 0 {
-            return;
+            return None;
         }
         let width = cells * self.type_face.cell_width;
         let panel = Area {
@@ -236,6 +237,7 @@ impl Overlay {
             self.row(&mut canvas, area, row, &table);
             area.y += area.height;
         }
+        Some(panel)
     }
 
     fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, table: &Table) {

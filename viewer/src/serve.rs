@@ -14,6 +14,7 @@ mod encode;
 mod broadcast;
 mod messages;
 mod pages;
+mod values;
 mod viewer;
 
 use std::{io, net::TcpListener, sync::Arc, thread, time::Duration};

@@ -17,12 +17,14 @@ mod film;
 mod frame_pacing;
 mod inspection;
 mod loader;
+mod newest_request;
 mod noise_history;
 mod oidn_image;
 mod orbit;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
+mod transparency;
 mod inspection_scene;
 
 pub(crate) use controller::{
@@ -40,6 +42,7 @@ pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
+pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -50,6 +53,7 @@ use raysieve::{
     film::picture::{Picture, comparison::ComparisonImage, tone},
     inspect::debug_view::{DebugImage, DebugView},
     render::{
+        oidn::Oidn,
         output::{DisplayImage, Look},
         region::Region,
         stats::Stats,
@@ -65,6 +69,8 @@ pub struct ViewOptions {
     pub look: Look,
     /// Debug view displayed at first; `DebugView::Light` displays the picture itself.
     pub debug_view: DebugView,
+    /// Open Image Denoise, if the picture denoised by it is displayed at first. It has no effect with a debug view.
+    pub oidn: Option<Oidn>,
     /// Image with which the picture can be compared; `None` if there is none.
     pub compared: Option<Arc<ComparisonImage>>,
     /// Compaction strategy with which the renderer was created. Renderers of scenes that are loaded later use it too,
@@ -120,7 +126,14 @@ impl DisplayFrame {
     }
 
     /// Converts the picture to 8-bit sRGB with this look, or returns a copy of the debug image instead if one is given.
-    pub(crate) fn to_image(&self, look: Look, debug_image: Option<&DebugImage>) -> DisplayImage {
+    /// With `alpha`, the picture is over a checkerboard.
+    pub(crate) fn to_image(
+        &self,
+        look: Look,
+        debug_image: Option<&DebugImage>,
+        alpha: Option<&Alpha>,
+    ) -> DisplayImage {
+        let picture = self.displayed_picture(look);
         match debug_image {
             Some(debug_image) => DisplayImage {
                 size: debug_image.size,
@@ -129,7 +142,10 @@ impl DisplayFrame {
             },
             None => DisplayImage {
                 size: (self.picture.width, self.picture.height),
-                rgba: tone::to_srgb8(self.displayed_picture(look), look.exposure_stops, look.tone),
+                rgba: match alpha {
+                    Some(alpha) => alpha.over_checkerboard(picture, look),
+                    None => tone::to_srgb8(picture, look.exposure_stops, look.tone),
+                },
                 debug_view: DebugView::Light,
             },
         }

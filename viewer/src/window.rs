@@ -8,6 +8,7 @@ mod layout;
 mod properties;
 mod save;
 mod save_as;
+mod scaling;
 mod screen;
 mod settings;
 mod title;
@@ -204,7 +205,11 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::MouseInput { button, state, .. } => {
                 viewer.handle_button(button, state.is_pressed());
             }
-            WindowEvent::MouseWheel { delta, .. } => viewer.scroll(delta),
+            WindowEvent::MouseWheel { delta, .. } => {
+                viewer.dismiss_hints();
+                viewer.scroll(delta);
+            }
+            WindowEvent::Touch(_) => viewer.dismiss_hints(),
             // A key that was already held when the window got the focus was meant for another window.
             WindowEvent::KeyboardInput {
                 event:
@@ -230,18 +235,19 @@ impl ApplicationHandler<Wake> for App<'_> {
                     return;
                 }
                 let ctrl = pressed && viewer.ctrl();
-                let Some(chord) = chord(&logical_key, viewer.shift(), ctrl) else {
-                    return;
-                };
+                let chord = chord(&logical_key, viewer.shift(), ctrl);
                 if !pressed {
-                    viewer.release(&chord);
-                } else if viewer
-                    .action(&chord)
-                    // A held key may have been meant for another window, so that its repetition must not quit.
-                    .filter(|action| !(repeat && action.may_quit()))
-                    .is_some_and(|action| !viewer.act(action))
-                {
-                    event_loop.exit();
+                    if let Some(chord) = chord {
+                        viewer.release(&chord);
+                    }
+                    return;
+                }
+                let action = chord.and_then(|chord| viewer.action(&chord));
+                // A held key may have been meant for another window, so that its repetition must not quit.
+                match action.filter(|action| !(repeat && action.may_quit())) {
+                    None => viewer.dismiss_hints(),
+                    Some(action) if viewer.act(action) => {}
+                    Some(_) => event_loop.exit(),
                 }
             }
             WindowEvent::ModifiersChanged(modifiers) => viewer.set_modifiers(modifiers.state()),

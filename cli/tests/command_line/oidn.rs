@@ -168,6 +168,4 @@ fn denoiser_is_not_mistaken_for_the_scene() {
         &["-o", "a.png", "--denoise=nonsense"],
     );
     assert_refused(&refused, 2, &["--denoise", "nonsense", "oidn"]);
-    let refused = render(folder.path(), 8, &[], &["--serve", "--denoise", "oidn"]);
-    assert_refused(&refused, 2, &["--denoise oidn", "--serve"]);
 }

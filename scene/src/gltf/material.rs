@@ -16,7 +16,10 @@ use super::{
 use crate::{
     error::excerpt,
     model::{Model, ModelMaterial},
-    scene::{Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled, Surface},
+    scene::{
+        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
+        Surface,
+    },
 };
 
 const CLEARCOAT: &str = "KHR_materials_clearcoat";
@@ -459,7 +462,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
             }
             if distance.is_finite() && left != Vec3::ONE {
                 // Distances below a micrometre would overflow the coefficient.
-                principled.absorption = Surface::absorption(left, f64::from(distance.max(1e-6)));
+                principled.absorption = Absorption::new(left, f64::from(distance.max(1e-6)));
             }
         }
         if let Some(written) = extensions.others.get(CLEARCOAT) {

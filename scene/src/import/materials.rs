@@ -9,8 +9,8 @@ use crate::{
     limits::{MAX_BLENDS, MIN_ALPHA},
     model::ModelMaterial,
     scene::{
-        Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures, Metal,
-        Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
+        Absorption, Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures,
+        Metal, Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
     },
 };
 
@@ -472,7 +472,11 @@ fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMat
                 emission: a.emission.lerp(b.emission, weight),
                 both_sides: a.both_sides || b.both_sides,
                 one_sided: a.one_sided && b.one_sided,
-                absorption: a.absorption.lerp(b.absorption, weight),
+                absorption: Absorption::of_coefficient(
+                    a.absorption
+                        .coefficient()
+                        .lerp(b.absorption.coefficient(), weight),
+                ),
                 // No imported material has the other properties.
                 ..Principled::default()
             })

@@ -14,7 +14,7 @@ use crate::{
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
-    scene::{Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
+    scene::{Absorption, Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
 };
 
 /// A converted BSDF.
@@ -82,7 +82,7 @@ impl Converter<'_> {
                 let ior = self.relative_ior(object, 1.5046)?;
                 Ok(Surface::Dielectric {
                     ior,
-                    absorption: Vec3::ZERO,
+                    absorption: Absorption::NONE,
                 }
                 .into())
             }
@@ -107,7 +107,7 @@ impl Converter<'_> {
                 let mut bsdf = Bsdf::from(Surface::RoughDielectric {
                     ior,
                     roughness,
-                    absorption: Vec3::ZERO,
+                    absorption: Absorption::NONE,
                 });
                 bsdf.material.maps = maps;
                 Ok(bsdf)

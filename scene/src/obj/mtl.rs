@@ -22,8 +22,8 @@ use crate::{
     },
     model::{Model, ModelMaterial},
     scene::{
-        Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled, Surface,
-        Texture, Wrap,
+        Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
+        Surface, Texture, Wrap,
     },
 };
 
@@ -381,7 +381,7 @@ impl MtlMaterial {
             // The illumination models for glass.
             4 | 6 | 7 | 9 if !physical => Surface::Dielectric {
                 ior: self.ior,
-                absorption: Vec3::ZERO,
+                absorption: Absorption::NONE,
             },
             _ if physical => Surface::Principled(principled),
             // A surface without diffuse reflection is a metal.

@@ -14,8 +14,8 @@ use crate::{
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
-        Principled, Surface, Texture,
+        Absorption, Channel, Encoding, Masking, MaterialTexture, MaterialTextures, Metal,
+        Parameter, Principled, Surface, Texture,
     },
 };
 
@@ -279,7 +279,7 @@ impl Converter {
             }
             "dielectric" => {
                 let ior = self.ior(parameters, "eta")?;
-                let absorption = Vec3::ZERO;
+                let absorption = Absorption::NONE;
                 let mut maps = MaterialTextures::default();
                 let surface = match self.alphas(parameters, "roughness", "")? {
                     Some(alphas) => Surface::RoughDielectric {

@@ -18,8 +18,8 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::{MAX_FILM_THICKNESS, MIN_ALPHA, check_brightness},
     scene::{
-        Channel, Encoding, Filter, Masking, MaterialTexture, MaterialTextures, Metal, Parameter,
-        Roughness, Surface, Texture, Wrap,
+        Absorption, Channel, DISTANCES, Encoding, Filter, Masking, MaterialTexture,
+        MaterialTextures, Metal, Parameter, Roughness, Texture, Wrap,
     },
 };
 
@@ -408,23 +408,22 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
     /// Parses the optional field `absorption`: the transmittance per channel, 0 to 1, and the distance in metres over
     /// which it applies.
     ///
-    /// Returns the absorption coefficient in 1/m per channel; 0 if the field is missing. Invalid values are an
-    /// [`Error::Scene`].
-    pub(crate) fn absorption(&self, raw: Option<Raw>) -> Result<Vec3, Error> {
+    /// Returns a clear body if the field is missing. Invalid values are an [`Error::Scene`].
+    pub(crate) fn absorption(&self, raw: Option<Raw>) -> Result<Absorption, Error> {
         let Some(raw) = raw else {
-            return Ok(Vec3::ZERO);
+            return Ok(Absorption::NONE);
         };
         let expected =
             "((r, g, b), distance): r, g and b from 0 to 1, distance from 1e-6 to 1e8 metres";
         let valid = |&(color, distance): &([f64; 3], f64)| {
             let is_fraction = |&part: &f64| NumberRange::Fraction.holds(part);
-            color.iter().all(is_fraction) && (1e-6..=1e8).contains(&distance)
+            color.iter().all(is_fraction) && DISTANCES.contains(&distance)
         };
         let (color, distance) =
             self.source
                 .field(self.object, "absorption", raw, expected, valid)?;
         let transmittance = Vec3::from_array(color.map(|part| part as f32));
-        Ok(Surface::absorption(transmittance, distance))
+        Ok(Absorption::new(transmittance, distance))
     }
 
     /// Parses three numbers in the range `extent`. For a texture, stores it as that of `parameter` and returns its

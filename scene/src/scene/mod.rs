@@ -2,6 +2,7 @@
 //!
 //! Imports only `color`, `error`, `files`, `limits`, `studio` and `sun_sky`, and none of the readers.
 
+mod absorption;
 mod background;
 mod blends;
 pub(crate) mod camera;
@@ -23,10 +24,13 @@ use glam::Vec3;
 
 use crate::files::record::SceneFile;
 
+pub use absorption::Absorption;
+pub(crate) use absorption::DISTANCES;
 pub use background::Background;
 pub(crate) use blends::Blends;
 pub(crate) use camera::turn_about_y;
 pub use camera::{Camera, Focus, Lens, PixelFilter, Projection};
+pub(crate) use fields::fields_of_material;
 pub use fields::{Field, FieldEdit, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, PartState};
 pub(crate) use framing::Outline;
 pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
-use super::{camera::numbers, hasher::Hasher};
+use super::{Absorption, camera::numbers, hasher::Hasher};
 
 /// A material without its textures, which [`Scene::maps`](crate::Scene::maps) contains. Colours are linear sRGB, and
 /// indices of refraction lie in 0.1..=10.
@@ -29,9 +29,8 @@ pub enum Surface {
     Dielectric {
         /// Index of refraction behind the surface, divided by that in front of it, 0.1..=10.
         ior: f32,
-        /// Absorption coefficient of the body behind the surface, 1/m per channel, 0 or more; 0 is clear.
-        #[serde(with = "numbers")]
-        absorption: Vec3,
+        /// Absorption of the body behind the surface.
+        absorption: Absorption,
     },
     /// A metal with a smooth surface.
     Conductor {
@@ -55,9 +54,8 @@ pub enum Surface {
         ior: f32,
         /// Parameters of the GGX microfacet distribution.
         roughness: Roughness,
-        /// Absorption coefficient of the body behind the surface, 1/m per channel, 0 or more; 0 is clear.
-        #[serde(with = "numbers")]
-        absorption: Vec3,
+        /// Absorption of the body behind the surface.
+        absorption: Absorption,
     },
     /// A Lambertian base under a transparent dielectric coat of GGX microfacets, such as plastic or varnish.
     CoatedDiffuse {
@@ -142,10 +140,9 @@ pub struct Principled {
     pub both_sides: bool,
     /// Whether the back side absorbs all light that reaches it; otherwise it scatters light like the front.
     pub one_sided: bool,
-    /// Absorption coefficient of the volume behind the front, 1/m per channel, 0 or more. It has no effect if `thin` is
-    /// set, or if `transmission` and `diffuse_transmission` are 0.
-    #[serde(with = "numbers")]
-    pub absorption: Vec3,
+    /// Absorption of the volume behind the front. It has no effect if `thin` is set, or if `transmission` and
+    /// `diffuse_transmission` are 0.
+    pub absorption: Absorption,
     /// Colour of a layer of cloth fibres above all layers but the clear coat, 0..=1 per channel; 0 for none.
     #[serde(with = "numbers")]
     pub sheen_color: Vec3,
@@ -190,7 +187,7 @@ impl Default for Principled {
             emission: Vec3::ZERO,
             both_sides: false,
             one_sided: false,
-            absorption: Vec3::ZERO,
+            absorption: Absorption::NONE,
             sheen_color: Vec3::ZERO,
             sheen_roughness: 0.5,
             anisotropy: 0.0,
@@ -249,21 +246,6 @@ pub enum Masking {
 }
 
 impl Surface {
-    /// Returns the absorption coefficient, 1/m per channel, of a body in which the fraction `transmittance` of the
-    /// light remains after `distance` metres.
-    ///
-    /// `transmittance` lies in 0..=1 per channel; below e⁻²⁰⁰ it counts as e⁻²⁰⁰. `distance` is above 0.
-    pub fn absorption(transmittance: Vec3, distance: f64) -> Vec3 {
-        // The bound keeps the coefficient of an opaque channel finite.
-        let coefficient =
-            |part: f32| (-libm::log(f64::from(part)) / distance).min(200.0 / distance);
-        Vec3::from_array(
-            transmittance
-                .to_array()
-                .map(|part| coefficient(part) as f32),
-        )
-    }
-
     /// Returns the radiance emitted from the front, W·sr⁻¹·m⁻² per channel; 0 for variants that do not emit.
     pub fn radiance(&self) -> Vec3 {
         match self {
@@ -504,9 +486,10 @@ fn add_both_sides(both_sides: bool, hash: &mut Hasher) {
 
 /// Adds an absorption coefficient to a hash. A coefficient of 0 adds nothing, so that hashes made before the parameter
 /// existed stay valid.
-fn add_absorption(absorption: Vec3, hash: &mut Hasher) {
-    if absorption != Vec3::ZERO {
+fn add_absorption(absorption: Absorption, hash: &mut Hasher) {
+    let coefficient = absorption.coefficient();
+    if coefficient != Vec3::ZERO {
         hash.bytes(b"absorption");
-        hash.vector(absorption);
+        hash.vector(coefficient);
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use glam::Vec3;
-use raysieve::scene::{Parameter, Surface, Texels};
+use raysieve::scene::{Absorption, Parameter, Surface, Texels};
 
 use crate::{folder, load, message, pixels, scene_of, triangles};
 
@@ -29,7 +29,7 @@ fn an_obj_model_has_the_materials_of_its_library() {
         of(3),
         Surface::Dielectric {
             ior: 1.4,
-            absorption: Vec3::ZERO
+            absorption: Absorption::NONE
         }
     );
     assert!(

@@ -56,7 +56,8 @@ impl Area {
         if free.y < 0 { self } else { free }
     }
 
-    fn meets(&self, other: &Area) -> bool {
+    /// Returns whether both areas have a pixel in common.
+    pub(crate) fn meets(&self, other: &Area) -> bool {
         self.x < other.x + other.width
             && other.x < self.x + self.width
             && self.y < other.y + other.height

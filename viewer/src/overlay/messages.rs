@@ -78,22 +78,37 @@ impl Overlay {
     ) -> Option<Area> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
-        let room = (region.width - 4 * margin) / self.type_face.cell_width;
-        let lines: Vec<Line> = messages
-            .iter()
-            .flat_map(|(message, is_wrong)| {
-                let colour = if *is_wrong { WARNING } else { BRIGHT };
-                let room = room.max(1) as usize;
-                let lines = message.lines().flat_map(move |line| wrapped(line, room));
-                lines.map(move |line| vec![(colour, line)])
-            })
-            .collect();
+        let lines = self.message_lines(margin, region, messages);
         let longest = lines.iter().map(length).max()?;
         let top = region.y + region.height - margin - self.box_height(&canvas, lines.len());
         let panel = self.text_panel(&canvas, region, top, longest, lines.len());
         let panel = panel.above(taken, margin);
         self.draw_lines(&mut canvas, panel, &lines);
         Some(panel)
+    }
+
+    /// Returns whether a panel with these messages fits into a region of a picture of this size.
+    pub(crate) fn fits_messages(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        messages: &[(&str, bool)],
+    ) -> bool {
+        let margin = self.margin_in((size.0 as i32, size.1 as i32));
+        let lines = self.message_lines(margin, region, messages).len() as i32;
+        lines * self.type_face.line_height + 4 * margin <= region.height
+    }
+
+    /// Wraps messages for a panel in a region. Each message has a flag that marks it as an error.
+    fn message_lines(&self, margin: i32, region: Area, messages: &[(&str, bool)]) -> Vec<Line> {
+        let room = (region.width - 4 * margin) / self.type_face.cell_width;
+        let room = room.max(1) as usize;
+        let lines = messages.iter().flat_map(|(message, is_wrong)| {
+            let colour = if *is_wrong { WARNING } else { BRIGHT };
+            let lines = message.lines().flat_map(move |line| wrapped(line, room));
+            lines.map(move |line| vec![(colour, line)])
+        });
+        lines.collect()
     }
 
     pub(super) fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {

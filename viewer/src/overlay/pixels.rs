@@ -2,7 +2,7 @@
 
 use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
 use crate::session::{DisplayFrame, PixelInfo};
-use raysieve::film::picture::Picture;
+use raysieve::{film::picture::Picture, render::region::Region};
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.
 const MIN_CELLS: i32 = 7;
@@ -66,6 +66,26 @@ impl Overlay {
             }
         }
     }
+}
+
+/// Returns red, green and blue in linear light of each pixel of a region, row by row from the top, as text of at most
+/// six characters each. Returns `None` while the frame is a smaller preview, and if the region is not inside the
+/// picture.
+pub(crate) fn values(frame: &DisplayFrame, region: Region) -> Option<Vec<String>> {
+    let picture = &frame.picture;
+    let size = (picture.width, picture.height);
+    if size != frame.size || !region.is_inside(size) {
+        return None;
+    }
+    let (first, wide) = (region.x as usize, region.width as usize);
+    let rows = picture.pixels.chunks_exact(picture.width as usize);
+    let rows = rows.skip(region.y as usize).take(region.height as usize);
+    let pixels = rows.flat_map(|row| &row[first..first + wide]);
+    Some(
+        pixels
+            .flat_map(|pixel| pixel.to_array().map(short))
+            .collect(),
+    )
 }
 
 /// Formats a value in linear light, 0 or more, in at most six characters: `0.0123`, `1.234`, `123.4`, `1.2e5`.

@@ -22,8 +22,8 @@ use super::{
 use crate::{
     overlay::{self, pixels::describe},
     session::{
-        Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo, RequestedFilm,
-        SceneToSave, Session, State, Viewpoint, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, lock,
     },
 };
 use raysieve::{
@@ -183,7 +183,7 @@ impl Broadcaster {
     /// Returns the newest picture for saving, without denoising, and its statistics; `None` before the first picture.
     /// In a debug view, returns the debug image with its legend instead once that image is ready.
     pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
-        let frame = lock(&self.frame).clone()?;
+        let frame = self.frame()?;
         let session = lock(&self.session);
         // The saved picture is never denoised.
         let look = Look {
@@ -192,11 +192,16 @@ impl Broadcaster {
         };
         let debug_image = session.debug_image(&frame);
         drop(session);
-        let mut image = frame.to_image(look, debug_image.as_deref());
+        let mut image = frame.to_image(look, debug_image.as_deref(), None);
         if let Some(debug_image) = debug_image {
             overlay::draw_legend(&mut image, &debug_image.legend);
         }
         Some((image, frame.stats))
+    }
+
+    /// Returns the newest frame; `None` before the first.
+    pub(super) fn frame(&self) -> Option<DisplayFrame> {
+        lock(&self.frame).clone()
     }
 
     /// Requests the film for saving; `None` before the first picture.
@@ -322,7 +327,7 @@ impl Broadcaster {
                 self.pictures.send_replace(Bytes::new());
                 continue;
             }
-            let Some(frame) = lock(&self.frame).clone() else {
+            let Some(frame) = self.frame() else {
                 continue;
             };
             let session = lock(&self.session);
@@ -330,16 +335,19 @@ impl Broadcaster {
             drop(session);
             let has_changed = sent.debug_view != Some(debug_view) || sent.look != Some(look);
             if has_new || pending.debug_image || has_changed {
-                let debug_image = lock(&self.session).debug_image(&frame);
+                let session = lock(&self.session);
+                let (debug_image, alpha) = (session.debug_image(&frame), session.alpha());
+                drop(session);
                 let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
                 let is_same = pointer(&debug_image) == pointer(&sent.debug_image)
-                    && (debug_image.is_some() || !has_new);
+                    && (debug_image.is_some() || !has_new && alpha == sent.alpha);
+                sent.alpha = alpha;
                 if !is_same || sent.debug_view != Some(debug_view) {
                     sent.look = None;
                 }
                 (sent.debug_image, sent.debug_view) = (debug_image, Some(debug_view));
             }
-            let image = || frame.to_image(look, sent.debug_image.as_deref());
+            let image = || frame.to_image(look, sent.debug_image.as_deref(), sent.alpha.as_ref());
             let stats = frame.stats_in(look, sent.debug_image.is_some());
             if sent.look != Some(look) {
                 self.publish(pool.install(|| encode::lossy(&image(), &stats)));
@@ -489,6 +497,8 @@ struct SentState {
     debug_view: Option<(DebugView, Option<DerivedImage>)>,
     /// Debug image that replaced the last picture sent; `None` if the picture itself was sent.
     debug_image: Option<Arc<DebugImage>>,
+    /// Alpha with which the last picture was sent over a checkerboard; `None` if it was sent as it is.
+    alpha: Option<Alpha>,
     /// Time at which the picture must be sent again losslessly; `None` if that is not required.
     lossless_due: Option<Instant>,
     /// Time at which a status message must be sent; `None` if nothing has changed since the last one.

@@ -15,7 +15,7 @@ use super::{
     access::{Access, HEADERS},
     broadcast::Broadcaster,
     connections::Newcomer,
-    downloads, viewer,
+    downloads, values, viewer,
 };
 use crate::chart;
 use raysieve::stages::Stage;
@@ -26,7 +26,7 @@ const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The static files of the page, which are part of the program: URL path, content type and text of each.
-const FILES: [(&str, &str, &str); 13] = [
+const FILES: [(&str, &str, &str); 14] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/panel.css", CSS, include_str!("page/panel.css")),
@@ -39,6 +39,7 @@ const FILES: [(&str, &str, &str); 13] = [
     ("/compare.js", SCRIPT, include_str!("page/compare.js")),
     ("/region.js", SCRIPT, include_str!("page/region.js")),
     ("/zoom.js", SCRIPT, include_str!("page/zoom.js")),
+    ("/values.js", SCRIPT, include_str!("page/values.js")),
     ("/path.js", SCRIPT, include_str!("page/path.js")),
 ];
 
@@ -81,6 +82,7 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .route("/film.exr", get(downloads::film))
         .route("/scene.ron", get(downloads::scene))
         .route("/stats.json", get(stats))
+        .route("/values.json", get(values::values))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))
         .layer(middleware::from_fn_with_state(Arc::new(access), guard))
         .with_state(broadcaster)

@@ -32,6 +32,7 @@ use super::{
     loader::{Loaded, Loader},
     orbit::Orbit,
     render_thread::{Ended, Frame, RenderEvent, RenderThread},
+    transparency::AlphaThread,
 };
 use crate::Error;
 use raysieve::{
@@ -57,6 +58,8 @@ pub(crate) struct Session {
     /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
     /// such an image.
     derived: Option<DerivedImageThread>,
+    /// Thread that traces the alpha of a transparent background.
+    alpha: AlphaThread,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
     /// Current scene, with all edits except those of the camera, also those that are not displayed yet.
     scene: Arc<Scene>,
@@ -159,6 +162,7 @@ impl Session {
         let ViewOptions {
             look,
             debug_view,
+            oidn,
             compared,
             strategy,
             changes,
@@ -191,6 +195,7 @@ impl Session {
             debug_view,
             compared,
             derived: None,
+            alpha: AlphaThread::new(on_event.clone()),
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
@@ -208,6 +213,9 @@ impl Session {
             look,
         };
         session.request_debug_view();
+        if let Some(oidn) = oidn.filter(|_| debug_view == DebugView::Light) {
+            session.show_oidn(oidn);
+        }
         Ok(session)
     }
 

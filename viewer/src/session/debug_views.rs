@@ -3,45 +3,30 @@
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
-use super::{inspection_scene::InspectionScene, lock, render_thread::RenderEvent};
+use super::{
+    inspection_scene::InspectionScene,
+    lock,
+    newest_request::{NewestRequestThread, Work},
+    render_thread::RenderEvent,
+};
 use crate::Error;
 use raysieve::inspect::debug_view::{Accumulator, DebugImage, DebugView, MAX_SAMPLES};
 use raysieve_scene::Camera;
 
 /// Handle of the debug view thread, which is started when first needed. Dropping it ends the thread.
 pub(super) struct DebugViewThread {
-    shared: Arc<SharedState>,
-    /// Whether the thread has been started.
-    is_started: bool,
-    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
-}
-
-/// The state that the handle and the thread share. The condition variable tells the thread that there is a new request
-/// or that the handle was dropped.
-#[derive(Default)]
-struct SharedState {
-    state: Mutex<RequestState>,
-    changed: Condvar,
-}
-
-/// The newest request and its result.
-#[derive(Default)]
-struct RequestState {
-    /// Newest request; `None` if no debug image is wanted.
-    request: Option<DebugViewRequest>,
-    /// Number of changes of `request` so far, by which the thread detects that its work is outdated.
-    changes: u64,
+    /// The thread; `None` until it is needed.
+    thread: Option<NewestRequestThread<DebugViewRequest, Arc<DebugImage>>>,
     /// Number of samples that every pixel of the film had at the last call of [`DebugViewThread::image`]; 0 before.
-    film_samples: u32,
-    /// Newest image of the requested debug view, perhaps of an earlier request; `None` before the first.
-    image: Option<Arc<DebugImage>>,
-    /// Whether the handle has been dropped.
-    closed: bool,
+    film_samples: Arc<AtomicU32>,
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
 }
 
 /// A request for images of a debug view: of this scene and camera, in this size.
@@ -62,8 +47,8 @@ impl DebugViewThread {
     /// `on_event`.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
-            shared: Arc::default(),
-            is_started: false,
+            thread: None,
+            film_samples: Arc::default(),
             on_event: Arc::new(Mutex::new(on_event)),
         }
     }
@@ -74,25 +59,26 @@ impl DebugViewThread {
     /// # Errors
     /// The error of the operating system if the thread cannot be started; then the previous request stays.
     pub(super) fn request(&mut self, request: Option<DebugViewRequest>) -> io::Result<()> {
-        if request.is_some() && !self.is_started {
-            let (shared, on_event) = (self.shared.clone(), self.on_event.clone());
-            let thread = thread::Builder::new().name("debug_view".to_owned());
-            thread.spawn(move || {
-                work(&shared, |event| {
-                    lock(&on_event)(event);
-                });
-            })?;
-            self.is_started = true;
+        let thread = match (&mut self.thread, &request) {
+            (None, None) => return Ok(()),
+            (Some(thread), _) => thread,
+            (place, Some(_)) => {
+                let (film_samples, on_event) = (self.film_samples.clone(), self.on_event.clone());
+                place.insert(NewestRequestThread::start(
+                    "debug view",
+                    move |request, work| {
+                        let on_event = |event| lock(&on_event)(event);
+                        work_on(request, work, &film_samples, on_event);
+                    },
+                )?)
+            }
+        };
+        let debug_view = request.as_ref().map(|request| request.debug_view);
+        let is_same = thread.has_requested(|last| Some(last.debug_view) == debug_view);
+        thread.request(request);
+        if !is_same {
+            thread.forget_result();
         }
-        let mut state = self.shared.lock();
-        let of =
-            |request: &Option<DebugViewRequest>| request.as_ref().map(|request| request.debug_view);
-        if of(&request) != of(&state.request) {
-            state.image = None;
-        }
-        state.request = request;
-        state.changes += 1;
-        self.shared.changed.notify_one();
         Ok(())
     }
 
@@ -102,79 +88,35 @@ impl DebugViewThread {
     /// Also stores `film_samples`, the number of samples that every pixel of the film has. Noise images computed later
     /// display the estimated error of that many samples.
     pub(super) fn image(&self, film_samples: u32) -> Option<Arc<DebugImage>> {
-        let mut state = self.shared.lock();
-        state.film_samples = film_samples;
-        state.image.clone()
+        self.film_samples.store(film_samples, Ordering::Relaxed);
+        self.thread.as_ref()?.result()
     }
 }
 
-impl Drop for DebugViewThread {
-    fn drop(&mut self) {
-        self.shared.lock().closed = true;
-        self.shared.changed.notify_one();
-    }
-}
-
-impl SharedState {
-    fn lock(&self) -> MutexGuard<'_, RequestState> {
-        lock(&self.state)
-    }
-
-    /// Waits for a request newer than number `done`, and returns it with its own number; `None` if the handle was
-    /// dropped.
-    fn next_request(&self, done: u64) -> Option<(DebugViewRequest, u64)> {
-        let idle = |state: &mut RequestState| {
-            !state.closed && (state.request.is_none() || state.changes == done)
-        };
-        let state = self.changed.wait_while(self.lock(), idle);
-        let state = state.unwrap_or_else(PoisonError::into_inner);
-        match &state.request {
-            Some(request) if !state.closed => Some((request.clone(), state.changes)),
-            _ => None,
-        }
-    }
-
-    /// Returns whether request number `changes` is outdated, or the handle was dropped.
-    fn is_stale(&self, changes: u64) -> bool {
-        let state = self.lock();
-        state.closed || state.changes != changes
-    }
-
-    /// Waits until request number `changes` is outdated or the handle was dropped, but no longer than `FILM_INTERVAL`.
-    fn wait_until_stale(&self, changes: u64) {
-        let still = |state: &mut RequestState| !state.closed && state.changes == changes;
-        let rested = self
-            .changed
-            .wait_timeout_while(self.lock(), FILM_INTERVAL, still);
-        drop(rested.unwrap_or_else(PoisonError::into_inner));
-    }
-}
-
-/// Runs the debug view thread: computes the requested images until the handle is dropped. A failure is sent as a
-/// message, and the thread waits for the next request.
-fn work(shared: &SharedState, on_event: impl Fn(RenderEvent)) {
-    let mut done = 0;
-    while let Some((request, changes)) = shared.next_request(done) {
-        done = changes;
-        if let Err(error) = compute(shared, &request, changes, &on_event) {
-            on_event(RenderEvent::Message(format!(
-                "cannot compute debug view {}: {error}",
-                request.debug_view.name()
-            )));
-        }
-    }
-}
-
-/// Computes the image of request number `changes`, until the image has [`MAX_SAMPLES`] samples per pixel or the request
-/// is outdated.
-///
-/// Stores the image in `shared` and sends `RenderEvent::DebugImage` after a first, coarse pass and at sample counts
-/// that are powers of two. A noise image is first sent at two samples. Once complete, a noise image is computed again
-/// whenever the film's sample count has changed, until the request is outdated.
-fn compute(
-    shared: &SharedState,
+/// Computes the requested images. A failure is sent as a message.
+fn work_on(
     request: &DebugViewRequest,
-    changes: u64,
+    work: &Work<DebugViewRequest, Arc<DebugImage>>,
+    film_samples: &AtomicU32,
+    on_event: impl Fn(RenderEvent),
+) {
+    if let Err(error) = compute(request, work, film_samples, &on_event) {
+        on_event(RenderEvent::Message(format!(
+            "cannot compute debug view {}: {error}",
+            request.debug_view.name()
+        )));
+    }
+}
+
+/// Computes the image of a request, until the image has [`MAX_SAMPLES`] samples per pixel or the request is outdated.
+///
+/// Stores the image as the result of the work and sends `RenderEvent::DebugImage` after a first, coarse pass and at
+/// sample counts that are powers of two. A noise image is first sent at two samples. Once complete, a noise image is
+/// computed again whenever the film's sample count has changed, until the request is outdated.
+fn compute(
+    request: &DebugViewRequest,
+    work: &Work<DebugViewRequest, Arc<DebugImage>>,
+    film_samples: &AtomicU32,
     on_event: &impl Fn(RenderEvent),
 ) -> Result<(), Error> {
     let DebugViewRequest {
@@ -190,22 +132,18 @@ fn compute(
         *size,
         *debug_view,
     );
-    let film_samples = || shared.lock().film_samples;
+    let film_samples = || film_samples.load(Ordering::Relaxed);
     let show = |accumulator: &Accumulator, film_samples| {
         let debug_image = Arc::new(accumulator.image(film_samples));
-        let mut state = shared.lock();
         // While the camera moves, the image of the previous position is shown until a new one is ready.
-        let is_current = |request: &DebugViewRequest| request.debug_view == *debug_view;
-        if state.request.as_ref().is_some_and(is_current) {
-            state.image = Some(debug_image);
-            drop(state);
+        if work.put_if(debug_image, |newest| newest.debug_view == *debug_view) {
             on_event(RenderEvent::DebugImage);
         }
         film_samples
     };
     let mut shown = 0;
     while accumulator.samples() < MAX_SAMPLES {
-        if !accumulator.advance(&|| shared.is_stale(changes))? {
+        if !accumulator.advance(&|| work.is_outdated())? {
             return Ok(());
         }
         let samples = accumulator.samples();
@@ -215,10 +153,10 @@ fn compute(
             shown = show(&accumulator, film_samples());
         }
     }
-    while debug_view.follows_film() && !shared.is_stale(changes) {
-        shared.wait_until_stale(changes);
+    while debug_view.follows_film() && !work.is_outdated() {
+        work.wait_until_outdated(FILM_INTERVAL);
         let samples = film_samples();
-        if samples != shown && !shared.is_stale(changes) {
+        if samples != shown && !work.is_outdated() {
             shown = show(&accumulator, samples);
         }
     }

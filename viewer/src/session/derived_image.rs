@@ -1,15 +1,11 @@
 //! Computes images from the displayed picture, such as the error map or the picture without noise, on a thread of their
 //! own.
 
-use std::{
-    io,
-    sync::{Arc, Condvar, Mutex, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{io, sync::Arc, time::Instant};
 
 use super::{
-    inspection_scene::InspectionScene, lock, render_thread::RenderEvent, tone_mapping_pool,
+    inspection_scene::InspectionScene, newest_request::NewestRequestThread,
+    render_thread::RenderEvent, tone_mapping_pool,
 };
 use raysieve::{film::picture::Picture, inspect::debug_view::DebugImage, render::output::Look};
 use raysieve_scene::Camera;
@@ -28,31 +24,11 @@ pub(crate) enum DerivedImage {
 pub(super) struct DerivedImageThread {
     /// The image that the thread computes.
     pub(super) kind: DerivedImage,
-    shared: Arc<SharedState>,
-}
-
-/// The state that the handle and the thread share. The condition variable tells the thread that there is a new request
-/// or that the handle was dropped.
-#[derive(Default)]
-struct SharedState {
-    state: Mutex<RequestState>,
-    changed: Condvar,
-}
-
-/// The newest request and its result.
-#[derive(Default)]
-struct RequestState {
-    /// Newest request that the thread has not taken; `None` if there is none.
-    request: Option<DerivedImageRequest>,
-    /// Identification of the newest request, also after it was taken; `None` before the first.
-    last: Option<(u64, u64, Look)>,
-    /// Newest image; `None` before the first.
-    image: Option<Arc<DebugImage>>,
-    /// Whether the handle has been dropped.
-    closed: bool,
+    thread: NewestRequestThread<DerivedImageRequest, Arc<DebugImage>>,
 }
 
 /// A picture from which an image is computed, as it looks on a display.
+#[derive(Clone)]
 pub(super) struct DerivedImageRequest {
     pub(super) picture: Arc<Picture>,
     /// The displayed scene, and the camera for the size of the picture.
@@ -79,67 +55,37 @@ impl DerivedImageThread {
         mut compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
         on_event: impl Fn(RenderEvent) + Send + 'static,
     ) -> io::Result<Self> {
-        let shared = Arc::<SharedState>::default();
         let pool = tone_mapping_pool().map_err(io::Error::other)?;
-        let of_thread = shared.clone();
-        thread::Builder::new()
-            .name("derived image".to_owned())
-            .spawn(move || {
-                while let Some(request) = of_thread.next() {
-                    let begun = Instant::now();
-                    on_event(match pool.install(|| compute(&request)) {
-                        Ok(image) => {
-                            lock(&of_thread.state).image = Some(Arc::new(image));
-                            RenderEvent::DebugImage
-                        }
-                        Err(problem) => RenderEvent::Problem(problem),
-                    });
-                    of_thread.pause(PAUSE_SHARE * begun.elapsed());
-                }
-            })?;
-        Ok(Self { kind, shared })
+        let thread = NewestRequestThread::start(
+            "derived image",
+            move |request: &DerivedImageRequest, work| {
+                let begun = Instant::now();
+                on_event(match pool.install(|| compute(request)) {
+                    Ok(image) => {
+                        work.put_if(Arc::new(image), |_| true);
+                        RenderEvent::DebugImage
+                    }
+                    Err(problem) => RenderEvent::Problem(problem),
+                });
+                work.pause(PAUSE_SHARE * begun.elapsed());
+            },
+        )?;
+        Ok(Self { kind, thread })
     }
 
     /// Requests the image of a picture, in place of an earlier picture that is still waiting. Does nothing if it
     /// was the last one requested.
     pub(super) fn request(&self, request: DerivedImageRequest) {
-        let (paths, seconds) = request.progress;
-        let requested = Some((paths, seconds.to_bits(), request.look));
-        let mut state = lock(&self.shared.state);
-        if state.last != requested {
-            (state.last, state.request) = (requested, Some(request));
-            self.shared.changed.notify_one();
+        let is_last = |last: &DerivedImageRequest| {
+            last.progress == request.progress && last.look == request.look
+        };
+        if !self.thread.has_requested(is_last) {
+            self.thread.request(Some(request));
         }
     }
 
     /// Returns the newest image, perhaps of an earlier picture; `None` before the first.
     pub(super) fn image(&self) -> Option<Arc<DebugImage>> {
-        lock(&self.shared.state).image.clone()
-    }
-}
-
-impl Drop for DerivedImageThread {
-    fn drop(&mut self) {
-        lock(&self.shared.state).closed = true;
-        self.shared.changed.notify_one();
-    }
-}
-
-impl SharedState {
-    /// Waits for a request and takes it; `None` if the handle was dropped.
-    fn next(&self) -> Option<DerivedImageRequest> {
-        let idle = |state: &mut RequestState| !state.closed && state.request.is_none();
-        let state = self.changed.wait_while(lock(&self.state), idle);
-        let mut state = state.unwrap_or_else(PoisonError::into_inner);
-        state.request.take().filter(|_| !state.closed)
-    }
-
-    /// Waits for this time, or until the handle is dropped.
-    fn pause(&self, time: Duration) {
-        let state = lock(&self.state);
-        let paused = self
-            .changed
-            .wait_timeout_while(state, time, |state| !state.closed);
-        drop(paused.unwrap_or_else(PoisonError::into_inner));
+        self.thread.result()
     }
 }

@@ -1,14 +1,17 @@
 //! Editing of a scene's parts: which part is selected, and which properties it has.
 //!
-//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that the light of
-//! a source has two properties, its strength and its colour. Window and page display the same properties.
+//! A property is what a user changes: a number or a colour. It equals a field of the scene file, except that some
+//! fields have several properties. The light of a source has a strength and a colour, an index of refraction one number
+//! per channel, the absorption of a body a colour and a distance. Window and page display the same properties.
 
 use std::{collections::HashMap, sync::Arc};
 
 use glam::Vec3;
 use serde::Serialize;
 
-use raysieve_scene::{Camera, Field, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, Scene};
+use raysieve_scene::{
+    Background, Camera, Field, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, Scene,
+};
 
 /// The state of editing: the scene without edits, and the selection.
 pub(super) struct Editing {
@@ -63,6 +66,14 @@ enum Aspect {
     Strength,
     /// A light divided by its strength.
     Hue,
+    /// A number per colour channel: 0 for red, 1 for green, 2 for blue.
+    Channel(usize),
+    /// The colour that white light has after a distance in an absorbing body.
+    AbsorbedColor,
+    /// The distance to which that colour belongs.
+    AbsorptionDistance,
+    /// The kind of a background.
+    BackgroundKind,
 }
 
 /// A part of the scene in the list of parts.
@@ -92,7 +103,46 @@ const STRENGTHS: NumberKind = NumberKind {
     max: MAX_LIGHT,
     slider: (0.01, 1000.0),
     is_logarithmic: true,
+    is_whole: false,
+    names: &[],
 };
+
+/// Identifier of the distance after which light has the colour of an absorbing body.
+const ABSORPTION_DISTANCE: &str = "absorption_distance";
+
+/// The unit and range of that distance.
+const DISTANCES: NumberKind = NumberKind {
+    unit: "m",
+    min: 1e-6,
+    max: 1e8,
+    slider: (0.001, 100.0),
+    is_logarithmic: true,
+    is_whole: false,
+    names: &[],
+};
+
+/// Identifier of the kind of a background.
+const BACKGROUND_KIND: &str = "background_kind";
+
+/// Kinds of backgrounds, by the number of [`background_kind`].
+const BACKGROUNDS: NumberKind = NumberKind {
+    unit: "",
+    min: 0.0,
+    max: 2.0,
+    slider: (0.0, 2.0),
+    is_logarithmic: false,
+    is_whole: true,
+    names: &["environment", "color", "transparent"],
+};
+
+/// Displayed brightness of a background that becomes a colour, if the scene has none.
+const BACKGROUND_GRAY: f32 = 0.5;
+
+/// Unit of a radiance.
+const RADIANCE: &str = "W/(sr·m²)";
+
+/// Names of the channels of a colour.
+const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
 /// Share of a slider by which one key press changes a number.
 const STEP: f32 = 0.05;
@@ -118,8 +168,8 @@ impl Editing {
         }
     }
 
-    /// Continues with the same scene after it was loaded again. Keeps the selection if `is_alike`: if both have the same
-    /// parts.
+    /// Continues with the same scene after it was loaded again. Keeps the selection if `is_alike`: if both have the
+    /// same parts.
     pub(super) fn replace(&mut self, read: Arc<Scene>, is_alike: bool) {
         let selected = self.selected.filter(|_| is_alike);
         *self = Self {
@@ -206,11 +256,17 @@ impl Editing {
         let property = &self.properties(seen, part)[component.property];
         let (channel, value) = match (property.value, component.channel) {
             (FieldValue::Color(color), Some(channel)) => {
-                ([" red", " green", " blue"][channel], color[channel])
+                (format!(" {}", CHANNELS[channel]), color[channel])
             }
-            (FieldValue::Color(color), None) => ("", color.max_element()),
-            (FieldValue::Number(number), _) => ("", number),
+            (FieldValue::Color(color), None) => (String::new(), color.max_element()),
+            (FieldValue::Number(number), _) => (String::new(), number),
+            // A property is a number or a colour.
+            (FieldValue::Absorption(_) | FieldValue::Background(_), _) => (String::new(), 0.0),
         };
+        let of = described(seen.scene, part);
+        if let Some(name) = property.number.and_then(|kind| kind.name_of(value)) {
+            return format!("{of}: {} {name}", property.label);
+        }
         let unit = property.number.map_or("", |kind| kind.unit);
         let space = if unit.is_empty() || unit == "°" {
             ""
@@ -218,8 +274,7 @@ impl Editing {
             " "
         };
         format!(
-            "{}: {}{channel} {}{space}{unit}",
-            described(seen.scene, part),
+            "{of}: {}{channel} {}{space}{unit}",
             property.label,
             (f64::from(value) * 1e4).round() / 1e4
         )
@@ -246,27 +301,79 @@ impl Editing {
             aspect: Aspect::Whole,
         };
         match (field.kind, field.value) {
-            (FieldKind::Light { unit }, FieldValue::Color(light)) => vec![
-                Property {
-                    id: STRENGTH,
-                    label: strength_label(field),
-                    value: FieldValue::Number(light.max_element()),
-                    number: Some(NumberKind { unit, ..STRENGTHS }),
-                    aspect: Aspect::Strength,
-                },
+            (FieldKind::Light { unit }, FieldValue::Color(light)) => {
+                self.light_properties(part, field, light, unit).into()
+            }
+            (FieldKind::Channels { number, ids }, FieldValue::Color(color)) => {
+                let channels = [0, 1, 2].map(|channel| Property {
+                    id: ids[channel],
+                    label: format!("{} {}", field.label, CHANNELS[channel]),
+                    value: FieldValue::Number(color[channel]),
+                    number: Some(number),
+                    aspect: Aspect::Channel(channel),
+                });
+                channels.into()
+            }
+            (_, FieldValue::Absorption(absorption)) => vec![
                 Property {
                     label: format!("{} color", field.label),
-                    value: FieldValue::Color(self.hue(part, field.name, light)),
-                    aspect: Aspect::Hue,
+                    value: FieldValue::Color(absorption.color()),
+                    aspect: Aspect::AbsorbedColor,
                     ..whole
                 },
+                Property {
+                    id: ABSORPTION_DISTANCE,
+                    label: "reached after".to_owned(),
+                    value: FieldValue::Number(absorption.distance() as f32),
+                    number: Some(DISTANCES),
+                    aspect: Aspect::AbsorptionDistance,
+                },
             ],
+            (_, FieldValue::Background(background)) => {
+                let mut properties = vec![Property {
+                    id: BACKGROUND_KIND,
+                    value: FieldValue::Number(background_kind(background) as f32),
+                    number: Some(BACKGROUNDS),
+                    aspect: Aspect::BackgroundKind,
+                    ..whole
+                }];
+                if let Background::Color(radiance) = background {
+                    properties.extend(self.light_properties(part, field, radiance, RADIANCE));
+                }
+                properties
+            }
             (FieldKind::Number(kind), _) => vec![Property {
                 number: Some(kind),
                 ..whole
             }],
             _ => vec![whole],
         }
+    }
+
+    /// Returns the properties of the light of a source, with its unit: its strength and its colour.
+    fn light_properties(
+        &self,
+        part: Part,
+        field: &Field,
+        light: Vec3,
+        unit: &'static str,
+    ) -> [Property; 2] {
+        [
+            Property {
+                id: STRENGTH,
+                label: strength_label(field),
+                value: FieldValue::Number(light.max_element()),
+                number: Some(NumberKind { unit, ..STRENGTHS }),
+                aspect: Aspect::Strength,
+            },
+            Property {
+                id: field.name,
+                label: format!("{} color", field.label),
+                value: FieldValue::Color(self.hue(part, field.name, light)),
+                number: None,
+                aspect: Aspect::Hue,
+            },
+        ]
     }
 
     /// Returns the colour of a light, whose largest channel is 1.
@@ -286,43 +393,102 @@ impl Editing {
         id: &str,
         value: FieldValue,
     ) -> Option<(&'static str, FieldValue)> {
-        for field in seen.fields(part) {
-            let mut properties = self.field_properties(part, &field).into_iter();
-            let Some(property) = properties.find(|property| property.id == id) else {
-                continue;
-            };
-            let FieldValue::Color(light) = field.value else {
-                return field.kind.accepts(value).then_some((field.name, value));
-            };
-            let after = match (property.aspect, value) {
-                (Aspect::Whole, FieldValue::Color(color)) => color,
-                (Aspect::Strength, FieldValue::Number(strength)) => {
-                    let strength = if strength.is_nan() {
-                        0.0
-                    } else {
-                        strength.clamp(0.0, MAX_LIGHT)
-                    };
-                    let hue = self.hue(part, field.name, light);
-                    self.hues.insert((part, field.name), hue);
-                    match light.max_element() {
-                        0.0 => hue * strength,
-                        before => light * (strength / before),
-                    }
-                }
-                (Aspect::Hue, FieldValue::Color(color)) => {
-                    let color = color.max(Vec3::ZERO);
-                    let hue = match color.max_element() {
-                        max if max > 0.0 && max.is_finite() => color / max,
-                        _ => Vec3::ONE,
-                    };
-                    self.hues.insert((part, field.name), hue);
-                    hue * light.max_element()
-                }
-                _ => return None,
-            };
-            return Some((field.name, FieldValue::Color(after)));
+        let mut fields = seen.fields(part).into_iter();
+        let (field, aspect) = fields.find_map(|field| {
+            let properties = self.field_properties(part, &field);
+            let property = properties.iter().find(|property| property.id == id);
+            property.map(|property| (field, property.aspect))
+        })?;
+        let after = match (aspect, field.value, value) {
+            (Aspect::Whole, _, value) if field.kind.accepts(value) => value,
+            (Aspect::Strength | Aspect::Hue, FieldValue::Color(light), value) => {
+                FieldValue::Color(self.light_after(part, field.name, light, value)?)
+            }
+            (
+                Aspect::Strength | Aspect::Hue,
+                FieldValue::Background(Background::Color(light)),
+                value,
+            ) => {
+                let light = self.light_after(part, field.name, light, value)?;
+                FieldValue::Background(Background::Color(light))
+            }
+            (Aspect::Channel(channel), FieldValue::Color(mut color), FieldValue::Number(value)) => {
+                color[channel] = value;
+                FieldValue::Color(color)
+            }
+            (
+                Aspect::AbsorbedColor,
+                FieldValue::Absorption(absorption),
+                FieldValue::Color(color),
+            ) => FieldValue::Absorption(absorption.with_color(color)),
+            (
+                Aspect::AbsorptionDistance,
+                FieldValue::Absorption(absorption),
+                FieldValue::Number(metres),
+            ) => FieldValue::Absorption(absorption.with_distance(DISTANCES.clamped(metres))),
+            (Aspect::BackgroundKind, FieldValue::Background(before), FieldValue::Number(kind)) => {
+                FieldValue::Background(self.background_after(seen.scene, before, kind))
+            }
+            _ => return None,
+        };
+        Some((field.name, after))
+    }
+
+    /// Returns a light after its strength became the number `value`, or its hue the colour `value`. Returns `None` for
+    /// another value. The hue of a light whose strength becomes 0 is kept.
+    fn light_after(
+        &mut self,
+        part: Part,
+        field: &'static str,
+        light: Vec3,
+        value: FieldValue,
+    ) -> Option<Vec3> {
+        match value {
+            FieldValue::Number(strength) => {
+                let strength = STRENGTHS.clamped(strength);
+                let hue = self.hue(part, field, light);
+                self.hues.insert((part, field), hue);
+                Some(match light.max_element() {
+                    0.0 => hue * strength,
+                    before => light * (strength / before),
+                })
+            }
+            FieldValue::Color(color) => {
+                let color = color.max(Vec3::ZERO);
+                let hue = match color.max_element() {
+                    max if max > 0.0 && max.is_finite() => color / max,
+                    _ => Vec3::ONE,
+                };
+                self.hues.insert((part, field), hue);
+                Some(hue * light.max_element())
+            }
+            FieldValue::Absorption(_) | FieldValue::Background(_) => None,
         }
-        None
+    }
+
+    /// Returns the background of a scene after its kind became `kind`, instead of that of `before`. A new colour is
+    /// that of the scene without edits, or else one that is displayed as gray.
+    fn background_after(&self, scene: &Scene, before: Background, kind: f32) -> Background {
+        let kind = BACKGROUNDS.clamped(kind) as usize;
+        if kind == background_kind(before) {
+            return before;
+        }
+        let gray = Vec3::splat(BACKGROUND_GRAY * libm::exp2f(-scene.exposure_stops));
+        let color = match self.read.background {
+            color @ Background::Color(_) => color,
+            _ => Background::Color(gray),
+        };
+        let kinds = [Background::Environment, color, Background::Transparent];
+        kinds.get(kind).copied().unwrap_or(before)
+    }
+}
+
+/// Returns the number of the kind of a background, an index of the names of [`BACKGROUNDS`].
+fn background_kind(background: Background) -> usize {
+    match background {
+        Background::Environment => 0,
+        Background::Color(_) => 1,
+        Background::Transparent => 2,
     }
 }
 
@@ -333,9 +499,10 @@ pub(crate) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
         // A source of light that is off starts in the middle.
         true if number <= 0.0 => libm::sqrtf(low * high),
         true => number * libm::powf(FACTOR, steps),
+        false if kind.is_whole => number + steps,
         false => number + STEP * (high - low) * steps,
     };
-    changed.clamp(kind.min, kind.max)
+    kind.clamped(changed)
 }
 
 /// Returns a part as text: its name, in quotes after the word "material" if it is one.

@@ -105,6 +105,8 @@ const fn channel_kind(unit: &'static str, max: f32) -> NumberKind {
         max,
         slider: (0.0, max),
         is_logarithmic: false,
+        is_whole: false,
+        names: &[],
     }
 }
 
@@ -159,8 +161,8 @@ impl Properties {
         self.is_open && self.typing.is_some()
     }
 
-    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in the
-    /// region before. Returns its area.
+    /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in
+    /// the region before. Returns its area.
     pub(super) fn draw(
         &mut self,
         overlay: &mut Overlay,
@@ -254,7 +256,8 @@ impl Properties {
                     }
                 }
             }
-            (FieldValue::Number(_), None) => {}
+            // Every number has a kind, and no property has another value.
+            (FieldValue::Number(_) | FieldValue::Absorption(_) | FieldValue::Background(_), _) => {}
         }
     }
 
@@ -318,13 +321,23 @@ impl Properties {
         self.set(row, at_share(part, &kind), continuity, session)
     }
 
-    /// Handles the release of the button. A click on a slider begins the typing of a number.
-    pub(super) fn release(&mut self) {
-        if let Some(drag) = self.drag.take()
-            && !drag.has_moved
-        {
-            self.typing = Some((drag.row, String::new()));
+    /// Handles the release of the button. A click on a slider begins the typing of a number, or selects the next
+    /// choice.
+    pub(super) fn release(&mut self, session: &mut Session) -> Effect {
+        let Some(drag) = self.drag.take().filter(|drag| !drag.has_moved) else {
+            return Effect::default();
+        };
+        let choice = drag.row.kind().filter(NumberKind::is_choice);
+        if let Some((kind, value)) = choice.zip(self.value(drag.row, session)) {
+            let next = if value < kind.max {
+                value + 1.0
+            } else {
+                kind.min
+            };
+            return self.set(drag.row, next, Continuity::Begins, session);
         }
+        self.typing = Some((drag.row, String::new()));
+        Effect::default()
     }
 
     /// Handles notches of the wheel at a position on the panel: changes the slider there a little, or scrolls.
@@ -339,6 +352,7 @@ impl Properties {
             // A logarithmic slider cannot leave 0 by factors.
             let value = match kind.is_logarithmic && value <= 0.0 && notches > 0.0 {
                 true => low,
+                false if kind.is_whole => kind.clamped(value + notches.signum()),
                 false => at_share(unclamped_share(value, &kind) + FINE_STEP * notches, &kind),
             };
             return self.set(row, value, Continuity::ByTime, session);
@@ -505,6 +519,12 @@ fn rounded(value: f32) -> f32 {
 
 /// Formats a number with about four digits, and its unit.
 fn number_text(value: f32, kind: &NumberKind) -> String {
+    if let Some(name) = kind.name_of(value) {
+        return name.to_owned();
+    }
+    if kind.is_whole {
+        return format!("{value:.0}");
+    }
     let size = value.abs();
     let number = match size {
         0.0 => "0".to_owned(),

@@ -74,7 +74,7 @@ fn png(
         denoise: false,
         ..look
     };
-    let mut image = frame.to_image(look, debug_image);
+    let mut image = frame.to_image(look, debug_image, None);
     let size = image.size;
     let mut overlay = Overlay::new(scale_for(size.0, size.1));
     if let Some(units) = units {

@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rayon::{ThreadPool, prelude::*};
+use rayon::ThreadPool;
 
 use super::{
     layout::{Layout, Placement},
     properties::Properties,
+    scaling::{BORDER, fit},
     wipe::Wipe,
 };
 use crate::overlay::{
@@ -18,14 +19,11 @@ use crate::overlay::{
     fitted::{Fitted, Zoom},
     pixels, scale_for,
 };
-use crate::session::{self, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
+use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugImage,
-    render::{
-        output::{DisplayImage, Look},
-        region::Region,
-    },
+    render::{output::Look, region::Region},
 };
 
 /// The displayed picture and panels. The methods that change them take effect at the next `draw`.
@@ -34,6 +32,8 @@ pub(super) struct View {
     frame: Option<DisplayFrame>,
     /// Debug image that is displayed instead of the frame's picture; `None` displays the picture.
     debug_image: Option<Arc<DebugImage>>,
+    /// Alpha of the picture, which is displayed over a checkerboard; `None` displays it as it is.
+    alpha: Option<Alpha>,
     /// Inspected path that is drawn over the picture; `None` if there is none.
     path: Option<InspectedPath>,
     overlay: Overlay,
@@ -100,9 +100,6 @@ const PROBLEM_TIME: Duration = Duration::from_secs(10);
 /// Display time of a message per character, if that exceeds `MESSAGE_TIME`.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
-/// RGBA colour around a picture whose aspect ratio differs from the window's, and of the window before the first frame.
-const BORDER: [u8; 4] = [24, 26, 30, 255];
-
 impl View {
     /// Creates a view without a frame, which displays the first hints.
     pub(super) fn new(
@@ -113,6 +110,7 @@ impl View {
         Ok(Self {
             frame: None,
             debug_image: None,
+            alpha: None,
             path: None,
             overlay: Overlay::new(1.0),
             placement,
@@ -147,6 +145,14 @@ impl View {
         let pointer = |image: &Option<_>| image.as_ref().map(Arc::as_ptr);
         if pointer(&debug_image) != pointer(&self.debug_image) {
             self.debug_image = debug_image;
+            self.backdrop = None;
+        }
+    }
+
+    /// Displays the picture over a checkerboard with this alpha; `None` displays it as it is.
+    pub(super) fn set_alpha(&mut self, alpha: Option<Alpha>) {
+        if alpha != self.alpha {
+            self.alpha = alpha;
             self.backdrop = None;
         }
     }
@@ -391,6 +397,7 @@ impl View {
             return Regions {
                 picture: Area::of(size),
                 side: Area::of(size),
+                figures: None,
             };
         };
         let stats = frame.stats_in(look, self.debug_image.is_some());
@@ -411,7 +418,8 @@ impl View {
         });
         let backdrop = fresh.unwrap_or_else(|| {
             let debug_image = self.debug_image.as_deref();
-            let develop = || fit(frame.to_image(look, debug_image), size, &fitted);
+            let alpha = self.alpha.as_ref();
+            let develop = || fit(frame.to_image(look, debug_image, alpha), size, &fitted);
             Backdrop {
                 size,
                 fitted,
@@ -441,25 +449,26 @@ impl View {
         for corners in [rendered, self.selection].into_iter().flatten() {
             self.overlay.draw_outline(rgba, size, &fitted, corners);
         }
-        let mut side = layout.picture;
+        let mut regions = Regions {
+            picture: layout.picture,
+            side: layout.picture,
+            figures: None,
+        };
         if let Some((region, detail)) = layout.figures {
             figures.detail = detail;
-            self.overlay.draw_stats(rgba, size, region, &figures);
+            regions.figures = self.overlay.draw_stats(rgba, size, region, &figures);
             if detail == Detail::Full {
-                side = region;
+                regions.side = region;
             }
         }
-        Regions {
-            picture: layout.picture,
-            side,
-        }
+        regions
     }
 
     /// Draws the path, the legend, the hints, the description of a pixel, and the list of keys. Returns the areas of
     /// their panels, which messages must avoid. The list of keys is drawn over the others; then only its area is
     /// returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
-        let Regions { picture, side } = regions;
+        let Regions { picture, side, .. } = regions;
         let mut taken = Vec::new();
         if let (Some(path), Some(fitted)) = (&self.path, &self.shown) {
             taken.push(self.overlay.draw_path(rgba, size, side, path, fitted));
@@ -473,7 +482,14 @@ impl View {
         }
         if self.has_hints {
             let hints = session::HINTS.map(|hint| (hint, false));
-            taken.extend(self.overlay.draw_messages(rgba, size, side, &hints, &taken));
+            let free = regions.without_figures();
+            let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints);
+            if let Some(region) = free.into_iter().find(fits) {
+                taken.extend(
+                    self.overlay
+                        .draw_messages(rgba, size, region, &hints, &taken),
+                );
+            }
         }
         if let Some(lines) = self.pixel_lines() {
             let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), false)).collect();
@@ -504,70 +520,39 @@ struct Regions {
     picture: Area,
     /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
     side: Area,
+    /// Area of the figures; `None` if there are none.
+    figures: Option<Area>,
 }
 
-/// Scales an image to the area of a fitted picture, and returns the RGBA bytes of a window of this size.
-fn fit(image: DisplayImage, (width, height): (u32, u32), fitted: &Fitted) -> Vec<u8> {
-    let Fitted { region, area, .. } = *fitted;
-    if image.size == (width, height) && area == Area::of(image.size) {
-        return image.rgba;
-    }
-    let visible = |begin: i32, length: i32, region_begin: i32, region_length: i32| {
-        let first = begin.max(region_begin).max(0);
-        let last = (begin + length).min(region_begin + region_length);
-        first as usize..last.max(first) as usize
-    };
-    let across = visible(area.x, area.width, region.x, region.width);
-    let down = visible(area.y, area.height, region.y, region.height);
-    let (source, _) = image.rgba.as_chunks::<4>();
-    let (source_width, source_height) = (image.size.0 as usize, image.size.1 as usize);
-    let columns: Vec<_> = across
-        .clone()
-        .map(|x| footprint(x, area.x, area.width, source_width))
-        .collect();
-
-    let mut rgba = BORDER.repeat(width as usize * height as usize);
-    let rows = rgba
-        .par_chunks_exact_mut(4 * width as usize)
-        .enumerate()
-        .skip(down.start)
-        .take(down.len());
-    rows.for_each(|(y, row)| {
-        let rows = footprint(y, area.y, area.height, source_height);
-        let (pixels, _) = row.as_chunks_mut::<4>();
-        for (pixel, columns) in pixels[across.clone()].iter_mut().zip(&columns) {
-            *pixel = mean(
-                rows.clone()
-                    .flat_map(|row| &source[row * source_width..][columns.clone()]),
-            );
+impl Regions {
+    /// Returns the parts of the regions without figures: below them, beside them, and the picture if it has none.
+    fn without_figures(self) -> Vec<Area> {
+        let Regions { picture, side, .. } = self;
+        let Some(figures) = self.figures else {
+            return vec![picture];
+        };
+        let (right, bottom) = (figures.x + figures.width, figures.y + figures.height);
+        let mut free = Vec::new();
+        if figures.meets(&side) {
+            let height = side.y + side.height - bottom;
+            let below = Area {
+                y: bottom,
+                height,
+                ..side
+            };
+            let width = side.x + side.width - right;
+            free.extend([
+                below,
+                Area {
+                    x: right,
+                    width,
+                    ..side
+                },
+            ]);
         }
-    });
-    rgba
-}
-
-/// Returns the range of source pixels whose mean is the pixel at `position` of the window, along an axis on which
-/// `source_length` pixels are scaled to `length` pixels from `begin`. The range has one pixel when enlarging.
-fn footprint(
-    position: usize,
-    begin: i32,
-    length: i32,
-    source_length: usize,
-) -> std::ops::Range<usize> {
-    let index = (position as i64 - i64::from(begin)) as usize;
-    let length = length as usize;
-    let first = index * source_length / length;
-    let end = (index + 1) * source_length / length;
-    first..end.max(first + 1)
-}
-
-/// Returns the mean of the pixels, rounded down per channel; 0 if there are none.
-fn mean<'a>(pixels: impl Iterator<Item = &'a [u8; 4]>) -> [u8; 4] {
-    let (mut sum, mut count) = ([0_u64; 4], 0);
-    for pixel in pixels {
-        for (sum, &channel) in sum.iter_mut().zip(pixel) {
-            *sum += u64::from(channel);
+        if !figures.meets(&picture) {
+            free.push(picture);
         }
-        count += 1;
+        free
     }
-    sum.map(|sum| (sum / count.max(1)) as u8)
 }

@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
+use image::RgbImage;
 use libtest_mimic::Trial;
 use raysieve::render::part::PartHeader;
 
@@ -100,6 +101,20 @@ fn film_and_scene_can_be_downloaded() {
         rendered_hash(&program, "edited.ron", &[])
     );
     assert_eq!(program.get("/compared.png", &[]).status, 404);
+
+    // The values of a region are those of its pixels.
+    let region = values(&program, "3,5,2,2");
+    let pixels = ["3,5,1,1", "4,5,1,1", "3,6,1,1", "4,6,1,1"];
+    let pixels: Vec<String> = pixels
+        .iter()
+        .flat_map(|pixel| values(&program, pixel))
+        .collect();
+    assert_eq!(region, pixels);
+    assert!(region.iter().all(|value| value.parse::<f32>().is_ok()));
+    for (region, status) in [("0,0,1", 400), ("0,0,16000,16000", 400), ("159,0,2,1", 404)] {
+        let answer = program.get(&format!("/values.json?{region}"), &[]);
+        assert_eq!(answer.status, status, "{region}");
+    }
 }
 
 /// A program in the place of Open Image Denoise, whose images are black.
@@ -117,16 +132,29 @@ fn picture_can_be_denoised_by_open_image_denoise() {
     let program = Program::start_on(
         &["--backend", "cpu", "--threads", "1"],
         "127.0.0.1:0",
-        &[],
+        &["--denoise", "oidn"],
         &[("RAYSIEVE_OIDN", denoiser.to_str().unwrap())],
     );
     let mut viewer = Viewer::join(&program);
-    let home = viewer.still();
+    let is_black = |picture: &RgbImage| picture.as_raw().iter().all(|&value| value == 0);
+    viewer.wait_for_still(is_black);
     viewer.send(r#"{"act":"oidn"}"#);
-    let denoised = viewer.wait_for_still(|picture| *picture != home);
-    assert!(denoised.as_raw().iter().all(|&value| value == 0));
+    let home = viewer.wait_for_still(|picture| !is_black(picture));
+    viewer.send(r#"{"act":"oidn"}"#);
+    viewer.wait_for_still(is_black);
     viewer.send(r#"{"act":"oidn"}"#);
     viewer.wait_for_still(|picture| *picture == home);
+}
+
+/// Returns the values of a region of the picture, as the program tells them to a page.
+fn values(program: &Program, region: &str) -> Vec<String> {
+    let answer = program.get(&format!("/values.json?{region}"), &[]);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let answer: serde_json::Value = serde_json::from_str(answer.text()).unwrap();
+    let values = answer["values"].as_array().unwrap().iter();
+    values
+        .map(|value| value.as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn the_page_compares_saves_and_magnifies() {
@@ -176,8 +204,26 @@ fn the_page_compares_saves_and_magnifies() {
                 text.as_str().unwrap().contains("scale(4)")
             })
             .await;
+        // Each pixel contains its values once it is large enough.
+        let zoom = "for (let notch = 0; notch < 30; notch += 1) {\
+                      const at = { ctrlKey: true, deltaY: -100, clientX: 300, clientY: 200, bubbles: true };\
+                      document.getElementById('picture').dispatchEvent(new WheelEvent('wheel', at));\
+                    }";
+        browser.run(zoom).await;
+        let written = "const values = document.getElementById('values');\
+                       return !values.hidden && values.width > 0 &&\
+                         values.getContext('2d').getImageData(0, 0, values.width, values.height).data.some(Boolean)";
+        browser
+            .until(written, |is_written| *is_written == true)
+            .await;
         browser.press("Z").await;
         browser.until(transform, |text| *text == "").await;
+        browser
+            .until(
+                "return document.getElementById('values').hidden",
+                |hidden| *hidden == true,
+            )
+            .await;
 
         let noise = "return document.getElementById('noise-history-text').textContent";
         browser

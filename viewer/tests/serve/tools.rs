@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use image::RgbImage;
 use libtest_mimic::Trial;
 use raysieve::inspect::path_record::Inspector;
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         debug_views_have_a_legend_and_can_be_left,
         parts_can_be_edited_undone_redone_and_saved,
         lights_can_be_edited_and_selected_by_a_click,
+        a_transparent_background_is_shown_over_a_checkerboard,
         a_camera_flies_and_focuses,
         a_click_shows_the_path_of_a_sample_until_the_view_changes,
         a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling,
@@ -78,7 +80,13 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     };
     assert_eq!(
         names(&viewer),
-        [r#""red""#, r#""white""#, r#""sky""#, r#""camera""#]
+        [
+            r#""red""#,
+            r#""white""#,
+            r#""sky""#,
+            r#""background""#,
+            r#""camera""#
+        ]
     );
     assert!(viewer.editor["selected"].is_null());
     viewer.select(&json!({ "material": 0 }));
@@ -159,6 +167,36 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     assert_eq!(film_hash(&printed), film_hash(&stdout(&fresh)));
 }
 
+fn a_transparent_background_is_shown_over_a_checkerboard() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    let home = viewer.still();
+    let count = |picture: &RgbImage, gray: u8| {
+        let pixels = picture.pixels();
+        pixels.filter(|pixel| pixel.0 == [gray; 3]).count()
+    };
+    viewer.select(&json!("background"));
+    viewer.wait_for_property("background_kind", &json!(0.0));
+    viewer.send(r#"{"edit":["background","background_kind",2,false]}"#);
+    let shown =
+        viewer.wait_for_still(|picture| [102, 153].iter().all(|&gray| count(picture, gray) > 500));
+    // Only the display has a checkerboard.
+    let saved = program.get("/picture.png", &[]);
+    let saved = image::load_from_memory(&saved.body).unwrap().into_rgb8();
+    assert!(count(&saved, 0) > 1000 && count(&saved, 153) < 100);
+    viewer.send(r#"{"edit":["background","background_kind",1,false]}"#);
+    viewer.wait_for_property("strength", &json!(0.5));
+    viewer.wait_for_still(|picture| *picture != shown && count(picture, 188) > 1000);
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("camera and background saved to");
+    let kept = fs::read_to_string(program.folder.path().join("scene.ron")).unwrap();
+    assert!(kept.contains("background: (0.5, 0.5, 0.5),"), "{kept}");
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == shown);
+    viewer.send(r#"{"act":"undo"}"#);
+    viewer.wait_for_still(|picture| *picture == home);
+}
+
 fn lights_can_be_edited_and_selected_by_a_click() {
     let program = Program::start(&["--spp", "4"]);
     let scene = program.folder.path().join("scene.ron");
@@ -198,7 +236,7 @@ fn lights_can_be_edited_and_selected_by_a_click() {
 }
 
 /// Returns the mean of all channels.
-fn brightness(picture: &image::RgbImage) -> f64 {
+fn brightness(picture: &RgbImage) -> f64 {
     picture.iter().map(|&byte| f64::from(byte)).sum::<f64>() / picture.len() as f64
 }
 

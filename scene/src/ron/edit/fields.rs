@@ -1,4 +1,4 @@
-//! Replaces edited fields of materials, lights and the sky in a scene's text.
+//! Replaces edited fields of materials, lights, sky and background in a scene's text.
 
 use std::path::Path;
 
@@ -13,7 +13,10 @@ use crate::{
         source::{Object, Raw, SceneSource},
         text::{LightText, ParameterText, SceneText},
     },
-    scene::{EnvironmentSource, FieldEdit, FieldValue, Light, Part, Scene},
+    scene::{
+        Background, EnvironmentSource, FieldEdit, FieldValue, Light, Part, Scene,
+        fields_of_material,
+    },
 };
 
 /// Error text for a part whose definition in the file no longer matches the loaded one.
@@ -63,11 +66,10 @@ pub(super) fn with_fields(
         edits: Vec::new(),
     };
     for &(edit, place) in &saved {
-        replace_field(&mut edits, &written, edit, place)?;
+        replace_field(&mut edits, &written, edited, edit, place)?;
     }
     let text = edits.apply(text);
-    // The values may not be expressible in the fields of the text (such as a metal preset): refuse instead of writing
-    // others.
+    // The text may define another material by now, which cannot express the values: refuse instead of writing others.
     let source = SceneSource::new(path, &text);
     let written: SceneText = source.parse_all()?;
     check_materials(&source, &written, &saved)?;
@@ -93,6 +95,7 @@ enum Place {
     /// Number of the entry of `lights`.
     Light(usize),
     Sky,
+    Background,
 }
 
 /// Returns an edit's part for people.
@@ -149,6 +152,7 @@ fn place(
             entries.get(number).copied().map(Place::Light)
         }
         Part::Sky => Some(Place::Sky),
+        Part::Background => Some(Place::Background),
         Part::Camera => None,
     })
 }
@@ -172,7 +176,26 @@ fn material_name(key: Raw) -> String {
     ron::from_str(key.get_ron()).unwrap_or_default()
 }
 
-/// Adds the replacement of an edited field at its place, or its insertion if the text omits it.
+/// Returns a value as the text of a scene file.
+fn value_text(value: FieldValue) -> String {
+    match value {
+        FieldValue::Number(number) => number.to_string(),
+        FieldValue::Color(color) => triple(color),
+        FieldValue::Absorption(absorption) => {
+            format!(
+                "({}, {})",
+                triple(absorption.color()),
+                absorption.distance()
+            )
+        }
+        FieldValue::Background(Background::Color(radiance)) => triple(radiance),
+        FieldValue::Background(Background::Environment) => "Environment".to_owned(),
+        FieldValue::Background(Background::Transparent) => "Transparent".to_owned(),
+    }
+}
+
+/// Adds the replacement of an edited field at its place, or its insertion if the text omits it. `edited` is the scene
+/// with all edits.
 ///
 /// # Errors
 /// [`Error::Scene`] if the text of the part is invalid, and [`Error::File`] if the field has another value than the one
@@ -180,18 +203,24 @@ fn material_name(key: Raw) -> String {
 fn replace_field<'a>(
     edits: &mut Edits<'_, 'a>,
     written: &SceneText<'a>,
+    edited: &Scene,
     edit: &FieldEdit,
     place: Place,
 ) -> Result<(), Error> {
-    let value = match edit.after {
-        FieldValue::Number(number) => number.to_string(),
-        FieldValue::Color(color) => triple(color),
-    };
+    let value = value_text(edit.after);
     let (object, raw) = match place {
         Place::Material(index) => {
             let object = Object::new(described(edit), written.materials.0[index].1);
             let parsed: MaterialText = edits.source.parse(&object)?;
             let raw = parsed.field(edit.name);
+            if let (None, "eta" | "k", Some(preset)) = (raw, edit.name, parsed.field("preset")) {
+                let field = |name| edited.field(edit.part, name);
+                let parts = ["eta", "k"].map(field).into_iter().flatten();
+                let parts =
+                    parts.map(|field| format!("{}: {}", field.name, value_text(field.value)));
+                let parts: Vec<String> = parts.collect();
+                return edits.replace_named(preset, "preset", &parts.join(", "));
+            }
             (object, raw)
         }
         Place::Light(index) => {
@@ -210,8 +239,22 @@ fn replace_field<'a>(
                 return Ok(());
             }
         },
+        Place::Background => match written.background {
+            Some(raw) => (Object::new("background", raw), Some(raw)),
+            None => {
+                edits.insert_after(written.camera, format!(",\n    background: {value}"));
+                return Ok(());
+            }
+        },
     };
     match raw {
+        Some(raw) if let FieldValue::Absorption(absorption) = edit.after => {
+            let (color, distance): (Raw, Raw) =
+                edits.source.parse(&Object::new(object.name, raw))?;
+            edits.replace(color, true, || triple(absorption.color()));
+            edits.replace(distance, true, || absorption.distance().to_string());
+            Ok(())
+        }
         Some(raw) => replace(edits, &object, raw, value),
         None => {
             edits.insert_first(object.raw, format!("{}: {value}, ", edit.name));
@@ -230,6 +273,8 @@ fn has_value(raw: Raw, edit: &FieldEdit) -> bool {
         FieldValue::Color(_) => ron::from_str::<[f64; 3]>(text)
             .ok()
             .map(|color| FieldValue::Color(Vec3::from_array(color.map(|channel| channel as f32)))),
+        // No light has such a field.
+        FieldValue::Absorption(_) | FieldValue::Background(_) => None,
     };
     value == Some(edit.before) || value == Some(edit.after)
 }
@@ -270,11 +315,10 @@ fn check_materials(
     // If a material is of another kind now, it does not have the field.
     let read = materials::read(source, &written.materials, 1).unwrap_or_default();
     for (edit, _) in saved.iter().filter(is_material) {
-        let surface = read
-            .names
-            .get(&edit.part_name)
-            .and_then(|&index| read.surfaces.get(index as usize));
-        let fields = surface.map_or_else(Vec::new, |surface| surface.fields());
+        let index = read.names.get(&edit.part_name);
+        let surface = index.and_then(|&index| read.surfaces.get(index as usize));
+        let maps = index.and_then(|index| read.maps.get(index));
+        let fields = surface.map_or_else(Vec::new, |surface| fields_of_material(surface, maps));
         let is_wanted = |field: &crate::Field| field.name == edit.name && field.value == edit.after;
         if !fields.iter().any(is_wanted) {
             return Err(Error::File {
@@ -302,5 +346,6 @@ fn definition(
         }
         Place::Light(index) => format!("{},", copied(written.lights[index])),
         Place::Sky => format!("sky: {},", written.sky.map_or("", copied)),
+        Place::Background => format!("background: {},", written.background.map_or("", copied)),
     }
 }

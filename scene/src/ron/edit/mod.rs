@@ -1,4 +1,4 @@
-//! Writes a changed camera and changed fields of materials, lights and the sky into a scene file.
+//! Writes a changed camera and changed fields of materials, lights, sky and background into a scene file.
 //!
 //! Only the values that differ are replaced; comments, order and formatting of the file are kept. The edited text is
 //! parsed again before it is written, and refused if it does not give the wanted values.
@@ -89,8 +89,8 @@ pub fn can_save_view(path: &Path) -> bool {
 /// Returns the definitions of the parts in which `edited` differs from the scene `loaded`, as text of a scene file, one
 /// per line: `"gold": RoughConductor(..),`. The camera is left out, and so are parts that the file does not define.
 ///
-/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no part
-/// is edited.
+/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no
+/// part is edited.
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is not
@@ -139,12 +139,7 @@ impl Camera {
                 lens.radius,
                 focus(lens)
             ));
-            if lens.blades != 0 {
-                text.push_str(&format!(", blades: {}", lens.blades));
-            }
-            if lens.rotation_degrees != 0.0 {
-                text.push_str(&format!(", rotation: {}", lens.rotation_degrees));
-            }
+            text.push_str(&aperture(lens));
             text.push(')');
         }
         text.push_str("),");
@@ -208,8 +203,8 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     Ok(text)
 }
 
-/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if the
-/// text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
+/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if
+/// the text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
 fn with_lens<'a>(
     edits: &mut Edits<'_, 'a>,
     fields: &CameraText<'a>,
@@ -223,6 +218,7 @@ fn with_lens<'a>(
             if lens.focus != Focus::Point(wanted.target) {
                 text += &format!(", {}", focus(lens));
             }
+            text += &aperture(lens);
             let last = fields.fov.or(fields.width).unwrap_or(fields.target);
             edits.insert_after(last, text + ")");
             return Ok(());
@@ -261,6 +257,32 @@ fn with_lens<'a>(
             Focus::Point(point) => triple(point),
         }),
     }
+    let before = current
+        .lens
+        .as_ref()
+        .map(|now| (now.blades, now.rotation_degrees));
+    let (blades, rotation) = before.unwrap_or_default();
+    let last = lens_fields.radius.or(lens_fields.f_stop);
+    for (name, raw, value, differs) in [
+        (
+            "blades",
+            lens_fields.blades,
+            lens.blades.to_string(),
+            blades != lens.blades,
+        ),
+        (
+            "rotation",
+            lens_fields.rotation,
+            lens.rotation_degrees.to_string(),
+            rotation != lens.rotation_degrees,
+        ),
+    ] {
+        match (raw, last) {
+            (Some(raw), _) => edits.replace(raw, differs, || value),
+            (None, Some(last)) if differs => edits.insert_after(last, format!(", {name}: {value}")),
+            _ => {}
+        }
+    }
     Ok(())
 }
 
@@ -296,13 +318,7 @@ impl Edits<'_, '_> {
     /// white space separates name and value.
     fn remove(&mut self, value: Raw, name: &str) -> Result<(), Error> {
         let place = self.source.range_of(value);
-        let before = self.source.text()[..place.start].trim_end();
-        let before = before.strip_suffix(':').map(str::trim_end);
-        let Some(before) = before.and_then(|before| before.strip_suffix(name)) else {
-            let object = Object::new(name, value);
-            let problem = "cannot be removed because of a comment; remove it in the file";
-            return Err(self.source.error(&object, value, problem));
-        };
+        let before = &self.source.text()[..self.start_of_name(value, name)?];
         let behind = &self.source.text()[place.end..];
         let comma = behind.trim_start().strip_prefix(',').map(str::trim_start);
         let place = match comma {
@@ -312,6 +328,32 @@ impl Edits<'_, '_> {
         };
         self.edits.push((place, String::new()));
         Ok(())
+    }
+
+    /// Adds the replacement of the field `name` with this value by the text `by`, unless it was added before. Fails if
+    /// something other than white space separates name and value.
+    fn replace_named(&mut self, value: Raw, name: &str, by: &str) -> Result<(), Error> {
+        let start = self.start_of_name(value, name)?;
+        let edit = (start..self.source.range_of(value).end, by.to_owned());
+        if !self.edits.contains(&edit) {
+            self.edits.push(edit);
+        }
+        Ok(())
+    }
+
+    /// Returns the byte offset of the name of a field with this value. Fails if something other than white space
+    /// separates them.
+    fn start_of_name(&self, value: Raw, name: &str) -> Result<usize, Error> {
+        let before = self.source.text()[..self.source.range_of(value).start].trim_end();
+        let before = before.strip_suffix(':').map(str::trim_end);
+        match before.and_then(|before| before.strip_suffix(name)) {
+            Some(before) => Ok(before.len()),
+            None => {
+                let object = Object::new(name, value);
+                let problem = "cannot be changed because of a comment; change it in the file";
+                Err(self.source.error(&object, value, problem))
+            }
+        }
     }
 
     /// Returns `text` with all edits made. `text` must be the text of the source that the edits refer to.
@@ -337,4 +379,17 @@ fn focus(lens: &Lens) -> String {
         Focus::Distance(metres) => format!("focus_distance: {metres}"),
         Focus::Point(point) => format!("focus_point: {}", triple(point)),
     }
+}
+
+/// Returns blades and rotation of an aperture as further fields of `lens` in a scene file, as far as they differ from
+/// the defaults: `, blades: 6, rotation: 15`.
+fn aperture(lens: &Lens) -> String {
+    let mut text = String::new();
+    if lens.blades != 0 {
+        text.push_str(&format!(", blades: {}", lens.blades));
+    }
+    if lens.rotation_degrees != 0.0 {
+        text.push_str(&format!(", rotation: {}", lens.rotation_degrees));
+    }
+    text
 }

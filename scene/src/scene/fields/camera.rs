@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{Field, FieldKind, FieldValue, logarithmic, number};
+use super::{Field, FieldKind, FieldValue, logarithmic, number, whole};
 use crate::{
     limits::{MAX_LENGTH, MIN_LENGTH},
     scene::{Camera, Focus, Lens, Projection},
@@ -23,6 +23,16 @@ const RADIUS: FieldKind = logarithmic("m", (0.0, MAX_LENGTH as f32), (1e-4, 1.0)
 /// The kind of an f-number.
 const F_STOP: FieldKind = logarithmic("", (0.1, 1000.0), (0.5, 64.0));
 
+/// The kind of the number of an aperture's blades. Two blades stand for a round aperture, which has none, so that the
+/// numbers have no gap.
+const BLADES: FieldKind = whole((ROUND, 16.0), &["round"]);
+
+/// Number of blades that stands for a round aperture.
+const ROUND: f32 = 2.0;
+
+/// The kind of the rotation of an aperture.
+const ROTATION: FieldKind = number("°", (-360.0, 360.0), (-180.0, 180.0));
+
 impl Camera {
     /// Returns the editable fields with their present values: those of the projection and the lens.
     pub fn fields(&self) -> Vec<Field> {
@@ -41,7 +51,7 @@ impl Camera {
         }];
         let radius = self.lens.map_or(0.0, |lens| lens.radius);
         fields.push(field("radius", "aperture radius", RADIUS, radius));
-        if self.lens.is_some() {
+        if let Some(lens) = &self.lens {
             let f_stop = self
                 .focal_length()
                 .map(|length| length / (2.0 * f64::from(radius)));
@@ -50,6 +60,12 @@ impl Camera {
                 self.focus_distance()
                     .map(|metres| field("focus_distance", "focus distance", LENGTH, metres)),
             );
+            let blades = (lens.blades as f32).max(ROUND);
+            fields.push(field("blades", "aperture blades", BLADES, blades));
+            if lens.blades > 0 {
+                let degrees = lens.rotation_degrees;
+                fields.push(field("rotation", "aperture rotation", ROTATION, degrees));
+            }
         }
         fields
     }
@@ -73,7 +89,16 @@ impl Camera {
                     camera.set_radius((length / f64::from(value) / 2.0) as f32);
                 }
             }
-            _ => camera.set_focus_distance(value),
+            "focus_distance" => camera.set_focus_distance(value),
+            _ => {
+                if let Some(lens) = &mut camera.lens {
+                    match name {
+                        "blades" if value > ROUND => lens.blades = value as u32,
+                        "blades" => lens.blades = 0,
+                        _ => lens.rotation_degrees = value,
+                    }
+                }
+            }
         }
         camera
     }

@@ -21,12 +21,15 @@ impl Scene {
     /// Returns the fields of this scene whose values differ from those of `loaded`, a scene with the same parts. The
     /// camera is left out.
     pub fn edits_since(&self, loaded: &Scene) -> Vec<FieldEdit> {
-        let materials = self.materials.iter().zip(&loaded.materials).enumerate();
-        let materials = materials
-            .filter(|(_, (now, before))| now != before)
-            .map(|(index, _)| Part::Material(index));
+        let is_changed = |&index: &usize| {
+            let (now, before) = (self.materials.get(index), loaded.materials.get(index));
+            now != before || self.maps_of(index) != loaded.maps_of(index)
+        };
+        let materials = (0..self.materials.len()).filter(is_changed);
+        let materials = materials.map(Part::Material);
         let lights = (0..self.lights.len()).map(Part::Light);
-        let parts = materials.chain(lights).chain([Part::Sky]);
+        let others = [Part::Sky, Part::Background];
+        let parts = materials.chain(lights).chain(others);
         parts
             .flat_map(|part| self.part_edits(loaded, part))
             .collect()

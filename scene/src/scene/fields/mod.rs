@@ -1,4 +1,4 @@
-//! The values of a scene that users edit interactively: those of materials, lights, the sky and the camera.
+//! The values of a scene that users edit interactively: those of materials, lights, sky, background and camera.
 //!
 //! A field has the name that it has in a scene file, so that an edit can be saved there. `surface`, `light` and `camera`
 //! list the fields, each once.
@@ -11,9 +11,13 @@ mod surface;
 use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
-use super::{Camera, Environment, EnvironmentSource, Light, Scene, Surface};
+use super::{
+    Absorption, Background, Camera, Environment, EnvironmentSource, Light, MaterialTextures, Scene,
+    Surface,
+};
 
 pub use edits::FieldEdit;
+pub(crate) use surface::fields_of_material;
 
 /// A part of a scene that has editable fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -25,6 +29,8 @@ pub enum Part {
     Light(usize),
     /// The constant radiance [`Scene::sky`].
     Sky,
+    /// The background, [`Scene::background`].
+    Background,
     /// The camera.
     Camera,
 }
@@ -37,6 +43,12 @@ pub enum FieldValue {
     Number(f32),
     /// A colour or radiance: linear sRGB, 0 or more per channel.
     Color(#[serde(with = "super::camera::numbers")] Vec3),
+    /// The absorption of a body.
+    #[serde(skip)]
+    Absorption(Absorption),
+    /// The background of a scene.
+    #[serde(skip)]
+    Background(Background),
 }
 
 /// The kind of an editable field, with its valid range. Values outside are clamped.
@@ -54,6 +66,17 @@ pub enum FieldKind {
         /// Unit of each channel.
         unit: &'static str,
     },
+    /// A number per color channel that is no color, such as an index of refraction.
+    Channels {
+        /// Unit and range of each number.
+        number: NumberKind,
+        /// Identifiers of the numbers, for red, green and blue.
+        ids: [&'static str; 3],
+    },
+    /// The absorption of a body.
+    Absorption,
+    /// The background of a scene.
+    Background,
 }
 
 /// The unit and the range of a number.
@@ -69,6 +92,34 @@ pub struct NumberKind {
     pub slider: (f32, f32),
     /// Whether a slider is logarithmic. Its lower end then stands for `min` if that is 0.
     pub is_logarithmic: bool,
+    /// Whether only whole numbers are valid. Others are rounded.
+    pub is_whole: bool,
+    /// Names of the numbers `min`, `min + 1` and so on, which are displayed instead of them. Empty for most kinds.
+    pub names: &'static [&'static str],
+}
+
+impl NumberKind {
+    /// Returns the number clamped to the valid range, and rounded if only whole numbers are valid. NaN becomes the
+    /// smallest valid number.
+    pub fn clamped(&self, value: f32) -> f32 {
+        match value {
+            value if value.is_nan() => self.min,
+            value if self.is_whole => value.clamp(self.min, self.max).round(),
+            value => value.clamp(self.min, self.max),
+        }
+    }
+
+    /// Returns the name that is displayed instead of a number; `None` if it has none.
+    pub fn name_of(&self, value: f32) -> Option<&'static str> {
+        let place = value - self.min;
+        let named = place >= 0.0 && place < self.names.len() as f32;
+        named.then(|| self.names[place as usize])
+    }
+
+    /// Returns whether each valid number has a name, so that the number stands for a choice.
+    pub fn is_choice(&self) -> bool {
+        self.names.len() as f32 > self.max - self.min
+    }
 }
 
 /// An editable field with its present value.
@@ -96,10 +147,12 @@ pub struct PartState(State);
 /// The values of a part, by its kind.
 #[derive(Clone, Debug, PartialEq)]
 enum State {
-    Material(Surface),
+    /// The material, and its textures if it has an entry in [`Scene::maps`].
+    Material(Surface, Option<MaterialTextures>),
     /// The light and, if it is a sky with a sun, the sun.
     Lights(Vec<Light>),
     Sky(Vec3),
+    Background(Background),
     Camera(Camera),
 }
 
@@ -119,6 +172,7 @@ pub(super) enum Slot<'a> {
     Color(&'a mut Vec3),
     /// A colour of a scene file in full precision.
     WideColor(&'a mut DVec3),
+    Absorption(&'a mut Absorption),
 }
 
 impl Slot<'_> {
@@ -128,6 +182,7 @@ impl Slot<'_> {
             Slot::Wide(number) => FieldValue::Number(**number as f32),
             Slot::Color(color) => FieldValue::Color(**color),
             Slot::WideColor(color) => FieldValue::Color(color.as_vec3()),
+            Slot::Absorption(absorption) => FieldValue::Absorption(**absorption),
         }
     }
 }
@@ -153,6 +208,7 @@ impl Entry<'_> {
             (Slot::WideColor(slot), FieldValue::Color(value)) => {
                 *slot = DVec3::from_array(value.to_array().map(as_written));
             }
+            (Slot::Absorption(slot), FieldValue::Absorption(value)) => *slot = value,
             _ => {}
         }
     }
@@ -161,19 +217,13 @@ impl Entry<'_> {
 impl FieldKind {
     /// Returns the value clamped to the valid range. NaN becomes the smallest valid value.
     pub fn clamped(self, value: FieldValue) -> FieldValue {
-        let clamp = |value: f32, min: f32, max: f32| {
-            if value.is_nan() {
-                min
-            } else {
-                value.clamp(min, max)
-            }
-        };
         let color = |color: Vec3, max: f32| {
-            Vec3::from_array(color.to_array().map(|channel| clamp(channel, 0.0, max)))
+            let channel = number_kind("", (0.0, max), (0.0, max), false);
+            Vec3::from_array(color.to_array().map(|value| channel.clamped(value)))
         };
         match (self, value) {
             (FieldKind::Number(kind), FieldValue::Number(value)) => {
-                FieldValue::Number(clamp(value, kind.min, kind.max))
+                FieldValue::Number(kind.clamped(value))
             }
             (FieldKind::Color { max }, FieldValue::Color(value)) => {
                 FieldValue::Color(color(value, max))
@@ -181,18 +231,35 @@ impl FieldKind {
             (FieldKind::Light { .. }, FieldValue::Color(value)) => {
                 FieldValue::Color(color(value, MAX_LIGHT))
             }
+            (FieldKind::Channels { number, .. }, FieldValue::Color(value)) => {
+                let channels = value.to_array();
+                FieldValue::Color(Vec3::from_array(
+                    channels.map(|channel| number.clamped(channel)),
+                ))
+            }
+            (_, FieldValue::Absorption(absorption)) => FieldValue::Absorption(absorption.clamped()),
+            (_, FieldValue::Background(Background::Color(radiance))) => {
+                FieldValue::Background(Background::Color(color(radiance, MAX_LIGHT)))
+            }
             (_, value) => value,
         }
     }
 
-    /// Returns whether a value is of this kind: a number or a colour.
+    /// Returns whether a value is of this kind, such as a number or a colour.
     pub fn accepts(self, value: FieldValue) -> bool {
-        matches!(value, FieldValue::Number(_)) == matches!(self, FieldKind::Number(_))
+        match self {
+            FieldKind::Number(_) => matches!(value, FieldValue::Number(_)),
+            FieldKind::Color { .. } | FieldKind::Light { .. } | FieldKind::Channels { .. } => {
+                matches!(value, FieldValue::Color(_))
+            }
+            FieldKind::Absorption => matches!(value, FieldValue::Absorption(_)),
+            FieldKind::Background => matches!(value, FieldValue::Background(_)),
+        }
     }
 }
 
 /// Returns the number that a scene file contains after `value` was written to it with the fewest digits.
-fn as_written(value: f32) -> f64 {
+pub(super) fn as_written(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
@@ -203,7 +270,7 @@ pub(super) const fn fraction() -> FieldKind {
 
 /// Creates the kind of a number with a linear slider.
 pub(super) const fn number(unit: &'static str, range: (f32, f32), slider: (f32, f32)) -> FieldKind {
-    number_kind(unit, range, slider, false)
+    FieldKind::Number(number_kind(unit, range, slider, false))
 }
 
 /// Creates the kind of a number with a logarithmic slider, whose range is above 0.
@@ -212,23 +279,34 @@ pub(super) const fn logarithmic(
     range: (f32, f32),
     slider: (f32, f32),
 ) -> FieldKind {
-    number_kind(unit, range, slider, true)
+    FieldKind::Number(number_kind(unit, range, slider, true))
+}
+
+/// Creates the kind of a whole number within a range, whose first numbers have these names.
+pub(super) const fn whole(range: (f32, f32), names: &'static [&'static str]) -> FieldKind {
+    FieldKind::Number(NumberKind {
+        is_whole: true,
+        names,
+        ..number_kind("", range, range, false)
+    })
 }
 
 /// Creates the kind of a number, given by its unit, its allowed range and the ends of its slider.
-const fn number_kind(
+pub(super) const fn number_kind(
     unit: &'static str,
     (min, max): (f32, f32),
     slider: (f32, f32),
     is_logarithmic: bool,
-) -> FieldKind {
-    FieldKind::Number(NumberKind {
+) -> NumberKind {
+    NumberKind {
         unit,
         min,
         max,
         slider,
         is_logarithmic,
-    })
+        is_whole: false,
+        names: &[],
+    }
 }
 
 /// The kind of a colour of which each channel is at most 1.
@@ -241,11 +319,12 @@ const RADIANCE: &str = "W/(sr·m²)";
 pub(super) const RADIANT: FieldKind = FieldKind::Light { unit: RADIANCE };
 
 impl Scene {
-    /// Returns the parts that have editable fields: materials, lights, sky and camera, in this order.
+    /// Returns the parts that have editable fields: materials, lights, sky, background and camera, in this order.
     pub fn parts(&self) -> Vec<Part> {
         let materials = (0..self.materials.len()).map(Part::Material);
         let lights = (0..self.lights.len()).map(Part::Light);
-        let parts = materials.chain(lights).chain([Part::Sky, Part::Camera]);
+        let others = [Part::Sky, Part::Background, Part::Camera];
+        let parts = materials.chain(lights).chain(others);
         parts
             .filter(|&part| !self.fields(part).is_empty())
             .collect()
@@ -272,6 +351,7 @@ impl Scene {
                 format!("{kind} {number}")
             }
             Part::Sky => "sky".to_owned(),
+            Part::Background => "background".to_owned(),
             Part::Camera => "camera".to_owned(),
         }
     }
@@ -289,6 +369,13 @@ impl Scene {
                 value: FieldValue::Color(self.sky),
                 is_textured: false,
             }],
+            Part::Background => vec![Field {
+                name: "background",
+                label: "background",
+                kind: FieldKind::Background,
+                value: FieldValue::Background(self.background),
+                is_textured: false,
+            }],
             Part::Camera => self.camera.fields(),
         }
     }
@@ -302,20 +389,25 @@ impl Scene {
     /// Returns the scene with another value of a field, clamped to its range.
     ///
     /// # Errors
-    /// One line if the part has no such field, or a number is given for a colour or a colour for a number; or if the
-    /// value is impossible, such as a time at which the sun is below the horizon.
+    /// One line if the part has no such field, or if the value is of another kind, such as a number for a colour. Also
+    /// if the value is impossible, such as a time at which the sun is below the horizon.
     pub fn with_field(&self, part: Part, name: &str, value: FieldValue) -> Result<Scene, String> {
         let field = self.field(part, name).ok_or("there is no such value")?;
         if !field.kind.accepts(value) {
-            return Err("expected the other kind of value: a number or a color".to_owned());
+            return Err("expected another kind of value, such as a number or a color".to_owned());
         }
         let mut scene = self.clone();
         match part {
-            Part::Material(index) => scene.materials[index].store(name, value),
+            Part::Material(index) => scene.set_material(index, name, value)?,
             Part::Light(index) => scene.set_light(index, name, value)?,
             Part::Sky => {
                 if let FieldValue::Color(sky) = field.kind.clamped(value) {
                     scene.sky = sky;
+                }
+            }
+            Part::Background => {
+                if let FieldValue::Background(background) = field.kind.clamped(value) {
+                    scene.background = background;
                 }
             }
             Part::Camera => scene.camera = scene.camera.with_field(name, value),
@@ -326,7 +418,10 @@ impl Scene {
     /// Returns all values of a part, for [`Scene::with_part_state`]; `None` if there is no such part.
     pub fn part_state(&self, part: Part) -> Option<PartState> {
         Some(PartState(match part {
-            Part::Material(index) => State::Material(*self.materials.get(index)?),
+            Part::Material(index) => {
+                let maps = self.maps_of(index).cloned();
+                State::Material(*self.materials.get(index)?, maps)
+            }
             Part::Light(index) => {
                 let sun = self.lights.get(index + 1);
                 let sun = sun.filter(|_| self.is_sun_of_sky(index + 1));
@@ -334,6 +429,7 @@ impl Scene {
                 State::Lights(lights.cloned().collect())
             }
             Part::Sky => State::Sky(self.sky),
+            Part::Background => State::Background(self.background),
             Part::Camera => State::Camera(self.camera),
         }))
     }
@@ -342,9 +438,10 @@ impl Scene {
     pub fn with_part_state(&self, part: Part, state: &PartState) -> Scene {
         let mut scene = self.clone();
         match (part, &state.0) {
-            (Part::Material(index), State::Material(surface)) => {
+            (Part::Material(index), State::Material(surface, maps)) => {
                 if let Some(place) = scene.materials.get_mut(index) {
                     *place = *surface;
+                    scene.set_maps(index, maps.clone().unwrap_or_default());
                 }
             }
             (Part::Light(index), State::Lights(lights)) => {
@@ -354,6 +451,7 @@ impl Scene {
                 }
             }
             (Part::Sky, State::Sky(sky)) => scene.sky = *sky,
+            (Part::Background, State::Background(background)) => scene.background = *background,
             (Part::Camera, State::Camera(camera)) => scene.camera = *camera,
             _ => {}
         }

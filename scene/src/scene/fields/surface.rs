@@ -1,13 +1,14 @@
-//! The editable fields of materials.
+//! The editable fields of materials: those of their surface, and their opacity.
 
 use glam::Vec3;
 
 use super::{
-    COLOR, Entry, Field, FieldKind, FieldValue, RADIANT, Scene, Slot, fraction, logarithmic, number,
+    COLOR, Entry, Field, FieldKind, FieldValue, RADIANT, Scene, Slot, fraction, logarithmic,
+    number, number_kind,
 };
 use crate::{
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
-    scene::{Metal, Parameter, Principled, Roughness, Surface},
+    scene::{Absorption, MaterialTextures, Metal, Parameter, Principled, Roughness, Surface},
 };
 
 /// The kind of an index of refraction.
@@ -22,6 +23,9 @@ const THICKNESS: FieldKind = number("nm", (0.0, MAX_FILM_THICKNESS), (0.0, 1000.
 /// Anisotropy of a material that is anisotropic. It cannot become 0, because a scene without anisotropic materials is
 /// loaded without the texture coordinates that they need.
 const ANISOTROPY: FieldKind = number("", (0.001, 1.0), (0.001, 1.0));
+
+/// The kind of an alpha cutoff. It cannot become 0, which would make a cut-out partly transparent.
+const CUTOFF: FieldKind = number("", (0.001, 1.0), (0.001, 1.0));
 
 /// Label of roughness that is stated as GGX alpha.
 const ROUGHNESS: &str = "roughness (alpha)";
@@ -51,18 +55,26 @@ impl Surface {
             Surface::Mirror { reflectance, .. } => {
                 vec![color("reflectance", "color", reflectance)]
             }
-            Surface::Dielectric { ior, .. } => vec![value("ior", "index of refraction", IOR, ior)],
-            Surface::Conductor { metal, .. } => metal.entry().into_iter().collect(),
+            Surface::Dielectric { ior, absorption } => vec![
+                value("ior", "index of refraction", IOR, ior),
+                absorbed(absorption),
+            ],
+            Surface::Conductor { metal, .. } => metal.entries(),
             Surface::RoughConductor {
                 metal, roughness, ..
-            } => metal
-                .entry()
-                .into_iter()
-                .chain(roughness.entries())
-                .collect(),
-            Surface::RoughDielectric { ior, roughness, .. } => {
+            } => {
+                let mut entries = metal.entries();
+                entries.extend(roughness.entries());
+                entries
+            }
+            Surface::RoughDielectric {
+                ior,
+                roughness,
+                absorption,
+            } => {
                 let ior = value("ior", "index of refraction", IOR, ior);
-                [ior].into_iter().chain(roughness.entries()).collect()
+                let entries = [ior].into_iter().chain(roughness.entries());
+                entries.chain([absorbed(absorption)]).collect()
             }
             Surface::CoatedDiffuse {
                 albedo, ior, alpha, ..
@@ -124,12 +136,48 @@ fn part<'a>(name: &'static str, label: &'static str, slot: &'a mut f32) -> Entry
     value(name, label, fraction(), slot)
 }
 
+/// Returns the field of the absorption of a body.
+fn absorbed(slot: &mut Absorption) -> Entry<'_> {
+    Entry {
+        name: "absorption",
+        label: "body",
+        kind: FieldKind::Absorption,
+        slot: Slot::Absorption(slot),
+    }
+}
+
+/// Returns the field of a part of a metal's index of refraction, with the identifiers of its channels.
+fn index<'a>(
+    name: &'static str,
+    label: &'static str,
+    ids: [&'static str; 3],
+    slot: &'a mut Vec3,
+) -> Entry<'a> {
+    Entry {
+        name,
+        label,
+        kind: FieldKind::Channels {
+            number: number_kind("", (0.0, 100.0), (0.0, 10.0), false),
+            ids,
+        },
+        slot: Slot::Color(slot),
+    }
+}
+
 impl Metal {
-    /// Returns the field of the colour; `None` if the metal has an index of refraction instead.
-    fn entry(&mut self) -> Option<Entry<'_>> {
+    /// Returns the fields of the reflectance: both parts of the index of refraction, or the colour.
+    fn entries(&mut self) -> Vec<Entry<'_>> {
         match self {
-            Metal::Index { .. } => None,
-            Metal::Color(slot) => Some(color("color", "color", slot)),
+            Metal::Index { eta, k } => vec![
+                index(
+                    "eta",
+                    "refraction (eta)",
+                    ["eta_red", "eta_green", "eta_blue"],
+                    eta,
+                ),
+                index("k", "extinction (k)", ["k_red", "k_green", "k_blue"], k),
+            ],
+            Metal::Color(slot) => vec![color("color", "color", slot)],
         }
     }
 }
@@ -149,6 +197,8 @@ impl Principled {
     /// Returns the editable fields, with the names that they have in a scene file.
     fn entries(&mut self) -> Vec<Entry<'_>> {
         let is_anisotropic = self.anisotropy > 0.0;
+        // A thin wall has no body that could absorb light.
+        let body = (!self.thin).then_some(&mut self.absorption);
         let mut entries = vec![
             color("base_color", "color", &mut self.base_color),
             part("metallic", "metallic", &mut self.metallic),
@@ -206,6 +256,7 @@ impl Principled {
                 &mut self.dispersion,
             ),
         ];
+        entries.extend(body.map(absorbed));
         if is_anisotropic {
             let rotation = number("°", (-1e6, 1e6), (-180.0, 180.0));
             entries.extend([
@@ -222,24 +273,83 @@ impl Principled {
     }
 }
 
+/// Returns the fields of a material: those of its surface, and the opacity and the alpha cutoff of its textures.
+/// `maps` is `None` for an opaque material without textures.
+pub(crate) fn fields_of_material(surface: &Surface, maps: Option<&MaterialTextures>) -> Vec<Field> {
+    let (opacity, cutoff) = maps.map_or((1.0, 0.0), |maps| (maps.opacity, maps.cutoff));
+    let field = |name, label, kind, value| Field {
+        name,
+        label,
+        kind,
+        value: FieldValue::Number(value),
+        is_textured: false,
+    };
+    let mut fields = surface.fields();
+    fields.push(field("opacity", "opacity", fraction(), opacity));
+    if cutoff > 0.0 {
+        fields.push(field("cutoff", "opacity cutoff", CUTOFF, cutoff));
+    }
+    if let Some(maps) = maps {
+        for field in &mut fields {
+            let parameter = textured_parameter(field.name);
+            field.is_textured =
+                parameter.is_some_and(|parameter| maps.textures.contains_key(&parameter));
+        }
+    }
+    fields
+}
+
 impl Scene {
     /// Returns the fields of the material with this index; none if there is no such material.
     pub(super) fn material_fields(&self, index: usize) -> Vec<Field> {
-        let mut fields = self
-            .materials
-            .get(index)
-            .map_or_else(Vec::new, Surface::fields);
-        let maps = u32::try_from(index)
-            .ok()
-            .and_then(|index| self.maps.get(&index));
-        if let Some(maps) = maps {
-            for field in &mut fields {
-                let parameter = textured_parameter(field.name);
-                field.is_textured =
-                    parameter.is_some_and(|parameter| maps.textures.contains_key(&parameter));
-            }
+        self.materials.get(index).map_or_else(Vec::new, |surface| {
+            fields_of_material(surface, self.maps_of(index))
+        })
+    }
+
+    /// Returns the textures and the opacity of the material with this index; `None` if it is opaque and has no
+    /// textures.
+    pub(super) fn maps_of(&self, index: usize) -> Option<&MaterialTextures> {
+        let index = u32::try_from(index).ok()?;
+        self.maps.get(&index)
+    }
+
+    /// Sets the textures and the opacity of the material with this index.
+    pub(super) fn set_maps(&mut self, index: usize, maps: MaterialTextures) {
+        let Ok(index) = u32::try_from(index) else {
+            return;
+        };
+        if maps == MaterialTextures::default() {
+            self.maps.remove(&index);
+        } else {
+            self.maps.insert(index, maps);
         }
-        fields
+    }
+
+    /// Sets a field of the material with this index, which must exist.
+    ///
+    /// # Errors
+    /// One line if a blend cannot contain the changed material.
+    pub(super) fn set_material(
+        &mut self,
+        index: usize,
+        name: &str,
+        value: FieldValue,
+    ) -> Result<(), String> {
+        let mut maps = self.maps_of(index).cloned().unwrap_or_default();
+        let (kind, slot) = match name {
+            "opacity" => (fraction(), &mut maps.opacity),
+            "cutoff" => (CUTOFF, &mut maps.cutoff),
+            _ => {
+                self.materials[index].store(name, value);
+                return self.check_blends();
+            }
+        };
+        if let FieldValue::Number(value) = kind.clamped(value) {
+            *slot = value;
+        }
+        self.set_maps(index, maps);
+        self.check_blends()
     }
 }
 
@@ -252,6 +362,7 @@ fn textured_parameter(field: &str) -> Option<Parameter> {
         "roughness" | "alpha" => Parameter::Roughness,
         "alpha_v" => Parameter::RoughnessV,
         "weight" => Parameter::BlendWeight,
+        "opacity" => Parameter::Opacity,
         "specular" => Parameter::Specular,
         "specular_color" => Parameter::SpecularColor,
         "transmission" => Parameter::Transmission,

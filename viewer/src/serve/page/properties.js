@@ -86,9 +86,21 @@ function row({ id, label, number }) {
       },
     };
   }
+  const { min, max, names } = number;
+  if (names.length > max - min) {
+    const choice = document.createElement("select");
+    choice.setAttribute("aria-label", label);
+    choice.append(...names.map((text, place) => new Option(text, String(min + place))));
+    choice.addEventListener("change", () => tell(id, Number(choice.value), false));
+    element.append(choice);
+    return { element, show: (value) => { choice.value = String(value); } };
+  }
+  // A number that has a name is explained beside the label.
+  if (names.length) name.textContent += names.map((text, place) => ` (${min + place}: ${text})`).join("");
   const slider = input("range", label, { min: 0, max: STEPS, step: 1 });
-  const text = input("number", `${label}, as a number`, { min: number.min, max: number.max, step: "any" });
-  slider.addEventListener("input", () => edit(rounded(fromPlace(slider.valueAsNumber, number))));
+  const text = input("number", `${label}, as a number`, { min: number.min, max: number.max, step: number.is_whole ? 1 : "any" });
+  const chosen = () => fromPlace(slider.valueAsNumber, number);
+  slider.addEventListener("input", () => edit(number.is_whole ? Math.round(chosen()) : rounded(chosen())));
   slider.addEventListener("change", end);
   text.addEventListener("change", () => {
     if (Number.isFinite(text.valueAsNumber)) tell(id, text.valueAsNumber, false);

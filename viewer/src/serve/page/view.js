@@ -6,6 +6,7 @@ import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
 import { showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, switchSelection, updateRegion } from "./region.js";
+import { updateValues } from "./values.js";
 import { isMagnified, magnify, move, switchZoom } from "./zoom.js";
 
 const at = (id) => document.getElementById(id);
@@ -219,6 +220,7 @@ function update(status) {
   showLegend(status.legend);
   updateComparison(status);
   updateRegion(status);
+  updateValues(status);
   const stops = status.exposure_stops;
   at("exposure").value = `${stops < 0 ? "−" : "+"}${Math.abs(stops).toFixed(2).replace(/0$/, "")} stops`;
   flying = status.flying;

@@ -1,5 +1,5 @@
-//! Selects what is displayed instead of the picture: a debug view, the error map of the picture and another image, or the
-//! picture denoised by Open Image Denoise.
+//! Selects what is displayed instead of the picture: a debug view, the error map of the picture and another image, or
+//! the picture denoised by Open Image Denoise.
 
 use std::sync::Arc;
 
@@ -12,12 +12,14 @@ use crate::session::{
     difference::error_map,
     lock,
     oidn_image::OidnImages,
+    transparency::{Alpha, AlphaRequest},
 };
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::{DebugImage, DebugView},
     render::oidn::Oidn,
 };
+use raysieve_scene::Background;
 
 impl Session {
     /// Returns the image with which the picture can be compared; `None` if there is none.
@@ -54,13 +56,18 @@ impl Session {
         if self.ends_derived_image(DerivedImage::Denoised) {
             return Some("picture without denoising".to_owned());
         }
-        let mut images = match Oidn::find() {
-            Ok(oidn) => OidnImages::new(oidn),
-            Err(error) => return Some(error.line()),
-        };
+        Some(match Oidn::find() {
+            Ok(oidn) => self.show_oidn(oidn),
+            Err(error) => error.line(),
+        })
+    }
+
+    /// Displays the picture denoised by Open Image Denoise, and returns a message about it.
+    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> String {
+        let mut images = OidnImages::new(oidn);
         let compute = move |request: &DerivedImageRequest| images.image(request);
         let shown = "denoised by Open Image Denoise, once it is ready";
-        Some(self.show_derived_image(DerivedImage::Denoised, compute, shown))
+        self.show_derived_image(DerivedImage::Denoised, compute, shown)
     }
 
     /// Displays the picture instead of the image of this kind. Returns whether that was displayed.
@@ -125,8 +132,8 @@ impl Session {
         self.debug_view
     }
 
-    /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or scene.
-    /// Returns `None` if none is selected or it is not ready.
+    /// Returns the debug view or the derived image to display instead of `frame`, perhaps of an earlier camera or
+    /// scene. Returns `None` if none is selected or it is not ready.
     pub(crate) fn debug_image(&self, frame: &DisplayFrame) -> Option<Arc<DebugImage>> {
         if let Some(thread) = &self.derived {
             self.request_derived_image(thread, frame);
@@ -143,9 +150,23 @@ impl Session {
         }
     }
 
-    /// Requests what the debug view needs: debug images of the current scene and camera, or sample counts in the frames
-    /// for the samples view. For the picture itself, ends such requests.
+    /// Returns the alpha of the picture, perhaps of an earlier view; `None` before the first, and if the background is
+    /// not transparent.
+    pub(crate) fn alpha(&self) -> Option<Alpha> {
+        self.alpha.alpha()
+    }
+
+    /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug
+    /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
+        let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
+        let alpha = is_transparent.then(|| AlphaRequest {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.orbit.camera(self.size),
+            size: self.size,
+        });
+        // Without a thread, the background stays black.
+        let _ = self.alpha.request(alpha);
         let counts = self.debug_view == DebugView::Samples;
         self.render.send(Command::Counts(counts));
         let is_measured = !matches!(self.debug_view, DebugView::Light | DebugView::Samples);

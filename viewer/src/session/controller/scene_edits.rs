@@ -9,7 +9,7 @@ use crate::session::{
     orbit::Orbit,
 };
 use raysieve_scene::{
-    FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
+    Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
 };
 
 impl Session {
@@ -62,7 +62,7 @@ impl Session {
         Ok(())
     }
 
-    /// Selects what the camera ray of a path has hit: a material, or the light from infinity.
+    /// Selects what the camera ray of a path has hit: a material, the light from infinity, or the background before it.
     pub(crate) fn select_hit(&mut self, inspected: &InspectedPath) {
         let Some(vertex) = inspected.path_record.vertices.first() else {
             return;
@@ -72,7 +72,10 @@ impl Session {
             None => {
                 let is_environment = |light: &Light| matches!(light, Light::Environment(_));
                 let environment = self.scene.lights.iter().position(is_environment);
-                environment.map_or(Part::Sky, Part::Light)
+                match self.scene.background {
+                    Background::Environment => environment.map_or(Part::Sky, Part::Light),
+                    _ => Part::Background,
+                }
             }
         };
         self.editing.select(seen(&self.scene, &self.orbit), part);
@@ -244,6 +247,7 @@ fn words(has_moved: bool, edits: &[FieldEdit]) -> String {
         ("materials", has(|part| matches!(part, Part::Material(_)))),
         ("lights", has(|part| matches!(part, Part::Light(_)))),
         ("sky", has(|part| part == Part::Sky)),
+        ("background", has(|part| part == Part::Background)),
     ];
     let changed: Vec<_> = kinds
         .into_iter()

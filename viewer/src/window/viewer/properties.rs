@@ -11,8 +11,10 @@ impl Viewer {
         let at = (self.cursor.x, self.cursor.y);
         if !pressed {
             let was_dragging = self.view.properties.is_dragging();
-            self.view.properties.release();
-            self.screen.refresh();
+            let effect = self.view.properties.release(&mut self.session);
+            if was_dragging {
+                self.show_effect(effect);
+            }
             return was_dragging;
         }
         if !self.view.properties.contains(at) {

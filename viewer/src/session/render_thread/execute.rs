@@ -1,0 +1,137 @@
+//! Executes the session's commands on the render thread.
+
+use std::time::Instant;
+
+use compaction::select::Strategy;
+
+use super::{RenderEvent, RenderThreadState};
+use crate::{
+    Error,
+    session::{
+        commands::PendingCommands, controller::SessionEvent, inspection::PathQuery,
+        noise_history::NoiseHistory, recent_stats::Recorder,
+    },
+};
+use raysieve::render::part::Samples;
+
+impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+    /// Executes the commands. Returns whether a frame must be published even if the film does not change, because a
+    /// setting of the frames has changed.
+    pub(super) fn execute(&mut self, commands: PendingCommands) -> Result<bool, Error> {
+        let mut changed = false;
+        if commands.view.is_some() || commands.restart || commands.samples.is_some() {
+            self.end_trial()?;
+        }
+        if commands.view.is_some() || commands.renderer.is_some() || commands.restart {
+            self.leave_region()?;
+            self.noise = NoiseHistory::default();
+        } else if commands.samples.is_some() {
+            self.end_region()?;
+        }
+        if let Some((renderer, samples)) = commands.renderer {
+            self.renderer = renderer;
+            self.samples = samples;
+            self.stats = self.renderer.stats();
+            self.recorder = Recorder::default();
+        }
+        if let Some((camera, size)) = commands.view {
+            let preview = self.preview(size);
+            self.preview_of = preview.map(|_| size);
+            self.render_in(preview.unwrap_or(size))?;
+            self.renderer.set_camera(camera)?;
+            self.recorder.begin_film(true);
+            self.moved = Instant::now();
+        }
+        if commands.restart {
+            self.renderer.restart()?;
+            self.recorder.begin_film(false);
+        }
+        if commands.view.is_some() || commands.restart {
+            self.done = false;
+            self.publisher.record_view_change();
+        }
+        if let Some(counts) = commands.counts {
+            changed = self.counts != counts;
+            self.counts = counts;
+        }
+        if let Some(paused) = commands.paused {
+            changed |= self.paused != paused;
+            self.paused = paused;
+        }
+        if let Some(denoises) = commands.denoises {
+            changed |= self.denoises != denoises;
+            self.denoises = denoises;
+        }
+        if let Some(strategy) = commands.strategy {
+            let previous = self.stats.compaction.parse();
+            if self.trial.is_none() {
+                self.select_strategy(strategy);
+            }
+            if let Ok(previous) = previous
+                && self.done
+                && !self.region.is_begun()
+                && (self.trial.is_some() || self.renderer.stats().compaction == strategy.name())
+            {
+                self.begin_trial(previous, strategy)?;
+            }
+            changed = true;
+        }
+        if let Some(samples) = commands.samples {
+            self.add_samples(samples)?;
+            changed = true;
+        }
+        if let Some(region) = commands.region {
+            self.set_region(region)?;
+            changed = true;
+        }
+        self.stats = self.renderer.stats();
+        self.films.extend(commands.films);
+        for query in [commands.last_sample, commands.pixel].into_iter().flatten() {
+            let sample = self.last_sample(&query)?;
+            let event = SessionEvent::Query(PathQuery { sample, ..query });
+            (self.publisher.events.0)(RenderEvent::Session(event));
+        }
+        Ok(changed)
+    }
+
+    /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
+    /// one stays in use.
+    pub(super) fn select_strategy(&mut self, strategy: Strategy) {
+        if let Err(error) = self.renderer.set_strategy(strategy) {
+            (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
+        }
+        self.recorder.set_strategy();
+        self.stats = self.renderer.stats();
+    }
+
+    /// Continues the render up to this number of samples per pixel, which is larger than before.
+    fn add_samples(&mut self, samples: u32) -> Result<(), Error> {
+        self.samples = samples;
+        let [width, height] = self.stats.size;
+        let film = (self.stats.spp > 0)
+            .then(|| self.renderer.part())
+            .transpose()?;
+        self.renderer
+            .set_samples(&Samples::first(samples, width * height))?;
+        if let Some(film) = film
+            && self.renderer.resume(&film).is_err()
+        {
+            // The film does not begin with the first sample.
+            self.recorder.begin_film(false);
+        }
+        self.done = false;
+        Ok(())
+    }
+
+    /// Returns the number, from 0, of the last sample of the requested pixel; 0 if there is none. While the film has
+    /// another size, as for a preview, uses the minimum sample count of its pixels.
+    fn last_sample(&mut self, query: &PathQuery) -> Result<u32, Error> {
+        let (size, (column, row)) = (query.size, query.pixel);
+        let is_on_film = self.stats.size == [size.0, size.1] && column < size.0 && row < size.1;
+        let samples = match is_on_film {
+            true => self.renderer.samples_of(row * size.0 + column)?,
+            false => self.stats.spp,
+        };
+        Ok(samples.saturating_sub(1))
+    }
+}

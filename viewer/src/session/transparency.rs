@@ -1,0 +1,228 @@
+//! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha,
+//! or black.
+
+use std::{
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::{
+    inspection_scene::InspectionScene,
+    lock,
+    newest_request::{NewestRequestThread, Work},
+    render_thread::RenderEvent,
+    tone_mapping_pool,
+};
+use crate::Error;
+use raysieve::{
+    film::picture::{Picture, tone},
+    inspect::aovs::Aovs,
+    render::output::Look,
+};
+use raysieve_scene::{Camera, Scene};
+
+/// Handle of the thread that traces alpha, which is started when first needed. Dropping it ends the thread.
+pub(super) struct AlphaThread {
+    /// The thread; `None` until it is needed.
+    thread: Option<NewestRequestThread<AlphaRequest, Arc<AlphaMask>>>,
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+}
+
+/// A view whose alpha is traced.
+#[derive(Clone)]
+pub(super) struct AlphaRequest {
+    pub(super) inspection_scene: Arc<InspectionScene>,
+    pub(super) camera: Camera,
+    /// Width and height of the picture in pixels.
+    pub(super) size: (u32, u32),
+}
+
+/// The alpha of a view, perhaps in a lower resolution than the picture.
+pub(super) struct AlphaMask {
+    request: AlphaRequest,
+    /// Width and height in pixels.
+    size: (u32, u32),
+    /// Alpha of each pixel, 0..=1, row by row from the top.
+    alpha: Vec<f32>,
+}
+
+/// A picture's alpha for display.
+#[derive(Clone)]
+pub(crate) struct Alpha {
+    mask: Arc<AlphaMask>,
+    /// Whether the mask belongs to an earlier view, so that it may be wrong where there is light.
+    is_old: bool,
+}
+
+/// Number of pixels of the mask while the view moves.
+const COARSE_PIXELS: f64 = 16_384.0;
+
+/// Largest number of pixels of the mask. More would take too long on a CPU that also renders.
+const FINE_PIXELS: f64 = 1_048_576.0;
+
+/// Time for which a view is still before its fine mask is traced, which a movement cannot interrupt.
+const STILL: Duration = Duration::from_millis(300);
+
+/// Number of squares of the checkerboard along the shorter side of the picture.
+const SQUARES: u32 = 48;
+
+/// The two sRGB grays of the checkerboard.
+const GRAYS: [u8; 2] = [102, 153];
+
+impl AlphaRequest {
+    /// Returns whether both requests are for the same view.
+    fn is_same(&self, other: &AlphaRequest) -> bool {
+        Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
+            && self.camera == other.camera
+            && self.size == other.size
+    }
+}
+
+impl AlphaThread {
+    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` and problems to
+    /// `on_event`.
+    pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
+        Self {
+            thread: None,
+            on_event: Arc::new(Mutex::new(on_event)),
+        }
+    }
+
+    /// Requests the alpha of a view; `None` if the background is not transparent.
+    ///
+    /// # Errors
+    /// The error of the operating system if the thread cannot be started.
+    pub(super) fn request(&mut self, request: Option<AlphaRequest>) -> io::Result<()> {
+        let Some(request) = request else {
+            self.thread = None;
+            return Ok(());
+        };
+        let thread = match &mut self.thread {
+            Some(thread) => thread,
+            place => place.insert(start(self.on_event.clone())?),
+        };
+        if !thread.has_requested(|last| last.is_same(&request)) {
+            thread.request(Some(request));
+        }
+        Ok(())
+    }
+
+    /// Returns the newest alpha; `None` before the first, and if none is requested.
+    pub(super) fn alpha(&self) -> Option<Alpha> {
+        let thread = self.thread.as_ref()?;
+        let mask = thread.result()?;
+        let is_old = !thread.has_requested(|last| last.is_same(&mask.request));
+        Some(Alpha { mask, is_old })
+    }
+}
+
+/// Starts the thread.
+fn start(
+    on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
+) -> io::Result<NewestRequestThread<AlphaRequest, Arc<AlphaMask>>> {
+    let pool = tone_mapping_pool().map_err(io::Error::other)?;
+    NewestRequestThread::start("alpha", move |request, work| {
+        if let Err(error) = pool.install(|| trace(request, work, &on_event)) {
+            let problem = format!("no checkerboard behind the picture: {}", error.line());
+            lock(&on_event)(RenderEvent::Problem(problem));
+        }
+    })
+}
+
+/// Traces the alpha of a view, first coarse and then fine.
+fn trace(
+    request: &AlphaRequest,
+    work: &Work<AlphaRequest, Arc<AlphaMask>>,
+    on_event: &Mutex<dyn Fn(RenderEvent) + Send>,
+) -> Result<(), Error> {
+    let (width, height) = request.size;
+    let pixels = f64::from(width) * f64::from(height);
+    for limit in [COARSE_PIXELS, FINE_PIXELS] {
+        let scale = (limit / pixels).sqrt().min(1.0);
+        let scaled = |length: u32| ((f64::from(length) * scale).round() as u32).max(1);
+        let scene = Scene {
+            camera: request.camera,
+            size: (scaled(width), scaled(height)),
+            ..Scene::clone(&request.inspection_scene.scene)
+        };
+        let traced = Aovs::trace(&scene, request.inspection_scene.trees(), &[])?;
+        let mask = AlphaMask {
+            request: request.clone(),
+            size: scene.size,
+            alpha: traced.alpha().unwrap_or_default().to_vec(),
+        };
+        if work.put_if(Arc::new(mask), |_| true) {
+            lock(on_event)(RenderEvent::DebugImage);
+        }
+        if pixels <= limit {
+            break;
+        }
+        work.wait_until_outdated(STILL);
+        if work.is_outdated() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl PartialEq for Alpha {
+    /// Returns whether both are the same mask of the same view.
+    fn eq(&self, other: &Alpha) -> bool {
+        Arc::ptr_eq(&self.mask, &other.mask) && self.is_old == other.is_old
+    }
+}
+
+impl Alpha {
+    /// Converts a picture, whose pixels are premultiplied by alpha, to RGBA in sRGB over a checkerboard.
+    pub(crate) fn over_checkerboard(&self, picture: &Picture, look: Look) -> Vec<u8> {
+        let (width, height) = (picture.width, picture.height);
+        let (mask_width, mask_height) = self.mask.size;
+        let alphas = (0..picture.pixels.len()).into_par_iter().map(|place| {
+            let (column, row) = (
+                place as u64 % u64::from(width),
+                place as u64 / u64::from(width),
+            );
+            let across = column * u64::from(mask_width) / u64::from(width);
+            let down = row * u64::from(mask_height) / u64::from(height);
+            let at = (down * u64::from(mask_width) + across) as usize;
+            let alpha = self.mask.alpha.get(at).copied().unwrap_or(1.0);
+            // Where an earlier view had no surface, light comes from one that has moved there.
+            match self.is_old && picture.pixels[place] != Vec3::ZERO {
+                true => 1.0,
+                false => alpha,
+            }
+        });
+        let alphas: Vec<f32> = alphas.collect();
+        let divided = picture.pixels.par_iter().zip(&alphas);
+        let divided = divided.map(|(&pixel, &alpha)| match alpha {
+            0.0 => pixel,
+            alpha => pixel / alpha,
+        });
+        let divided = Picture {
+            width,
+            height,
+            pixels: divided.collect(),
+        };
+        let mut rgba = tone::to_srgb8(&divided, look.exposure_stops, look.tone);
+        let side = u64::from(width.min(height)).max(1);
+        let square = |place: u64| place * u64::from(SQUARES) / side;
+        let rows = rgba.par_chunks_exact_mut(4 * width.max(1) as usize);
+        let rows = rows.zip(alphas.par_chunks_exact(width.max(1) as usize));
+        rows.enumerate().for_each(|(row, (pixels, alphas))| {
+            let (pixels, _) = pixels.as_chunks_mut::<4>();
+            for (column, (pixel, &alpha)) in pixels.iter_mut().zip(alphas).enumerate() {
+                let squares = square(column as u64) + square(row as u64);
+                let gray = f32::from(GRAYS[(squares % 2) as usize]);
+                for channel in &mut pixel[..3] {
+                    let mixed = gray + (f32::from(*channel) - gray) * alpha;
+                    *channel = mixed.round() as u8;
+                }
+            }
+        });
+        rgba
+    }
+}
