@@ -39,9 +39,9 @@ const MAX_LEVEL: u32 = (1 << LEVEL_BITS) - 1;
 const TEXELS_PER_CELL: f64 = 2.0;
 /// Words that the maps of every scene may take: 256 KiB.
 const FREE_WORDS: u64 = 1 << 16;
-/// Words that the maps may take in addition for each triangle with an opacity texture. Then a triangle has about as many
-/// bytes for its map as for one of its vertices.
-const WORDS_PER_TRIANGLE: u64 = 4;
+/// Words that the maps may take in addition for each triangle with an opacity texture. If all triangles differ, each has
+/// 16 cells, because more would take longer to examine than all else that loads the scene.
+const WORDS_PER_TRIANGLE: u64 = 1;
 
 /// Builds the opacity maps of a scene's primitives. Returns an empty list if all surfaces are opaque.
 ///

@@ -19,9 +19,13 @@ const OPAQUE_TEXEL: u32 = 2;
 
 /// The states of the texels of an image as a summed-area table.
 pub(super) struct TexelStates {
+    /// Width in texels.
     width: u32,
+    /// Height in texels.
     height: u32,
+    /// Horizontal wrap mode, see `Texture::wrap_u`.
     wrap_u: u32,
+    /// Vertical wrap mode, see `Texture::wrap_v`.
     wrap_v: u32,
     /// Sums of the texels above and to the left of each corner of a texel, in row-major order.
     sums: Vec<u32>,
