@@ -1,5 +1,5 @@
-//! Builds the opacity maps of a scene, see [`opacity_map`](crate::shading::opacity_map). Imports `instance`, `material`,
-//! `material_textures`, `opacity_map`, `primitive`, `texture_atlas`, `trees` and the scene crate.
+//! Builds the opacity maps of a scene, see [`opacity_map`](crate::shading::opacity_map). Imports `instance`,
+//! `material`, `material_textures`, `opacity_map`, `primitive`, `texture_atlas`, `trees` and the scene crate.
 //!
 //! Triangles with the same opacity and texture coordinates share a map, so that the leaves of a tree often need only a
 //! few.
@@ -39,8 +39,8 @@ const MAX_LEVEL: u32 = (1 << LEVEL_BITS) - 1;
 const TEXELS_PER_CELL: f64 = 2.0;
 /// Words that the maps of every scene may take: 256 KiB.
 const FREE_WORDS: u64 = 1 << 16;
-/// Words that the maps may take in addition for each triangle with an opacity texture. If all triangles differ, each has
-/// 16 cells, because more would take longer to examine than all else that loads the scene.
+/// Words that the maps may take in addition for each triangle with an opacity texture. If all triangles differ, each
+/// has 16 cells, because more would take longer to examine than all else that loads the scene.
 const WORDS_PER_TRIANGLE: u64 = 1;
 
 /// Builds the opacity maps of a scene's primitives. Returns an empty list if all surfaces are opaque.
@@ -91,8 +91,8 @@ fn opacity_texture(buffers: &TextureBuffers, maps: u32) -> &Texture {
     &buffers.textures[(map >> 2) as usize]
 }
 
-/// Adjacent primitives whose opacity depends on their material in the same way: those of the scene itself, of a mesh, or
-/// of copies of emissive triangles.
+/// Adjacent primitives whose opacity depends on their material in the same way: those of the scene itself, of a mesh,
+/// or of copies of emissive triangles.
 struct Group<'a> {
     /// Indices of the primitives.
     range: Range<usize>,
@@ -164,8 +164,8 @@ impl Group<'_> {
         }
     }
 
-    /// Returns the texture coordinates (u, v) of the corners of the triangle with this index: the second set if `second`
-    /// is 1 and the mesh has one.
+    /// Returns the texture coordinates (u, v) of the corners of the triangle with this index: the second set if
+    /// `second` is 1 and the mesh has one.
     fn coordinates(&self, trees: &SceneBvhs, index: usize, second: u32) -> [[f32; 2]; 3] {
         let Some(instance) = self.instance.filter(|each| each.flags & COORDINATES != 0) else {
             return [[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]];

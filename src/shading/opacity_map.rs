@@ -1,14 +1,14 @@
 //! Opacity maps: which parts of each triangle are surely opaque or surely transparent, so that rays that hit them need
 //! no opacity test. Twin: `kernels/shared/opacity_map.cuh`. Imports nothing.
 //!
-//! A map divides a triangle into cells of equal size in barycentric coordinates (Gruen et al. 2020, Sub-Triangle Opacity
-//! Masks). It is conservative: a cell is known only if the opacity test has the same result everywhere in it.
+//! A map divides a triangle into cells of equal size in barycentric coordinates (Gruen et al. 2020, Sub-Triangle
+//! Opacity Masks). It is conservative: a cell is known only if the opacity test has the same result everywhere in it.
 //!
 //! The maps of a scene are one list of words. The first words are the entries of the primitives, by index. The lowest
-//! two bits of an entry are one of the constants below. In an entry with [`MAPPED`], the next [`LEVEL_BITS`] bits are the
-//! binary logarithm n of the number of cells along an edge, and the others are the index of the map's first word. A map
-//! has 2ⁿ rows of 2ⁿ cells with two bits each; about half of the cells lie outside the triangle. Row and column are the
-//! barycentric weights of the third and of the second vertex.
+//! two bits of an entry are one of the constants below. In an entry with [`MAPPED`], the next [`LEVEL_BITS`] bits are
+//! the binary logarithm n of the number of cells along an edge, and the others are the index of the map's first word. A
+//! map has 2ⁿ rows of 2ⁿ cells with two bits each; about half of the cells lie outside the triangle. Row and column are
+//! the barycentric weights of the third and of the second vertex.
 
 /// State of a primitive or cell: only an opacity test can tell whether a ray hits it.
 pub const UNKNOWN: u32 = 0;

@@ -46,8 +46,8 @@ impl ImageTriangle {
             let [by_u, by_v, at_zero] = row.map(f64::from);
             let reach = sums[0] * by_u.abs() + sums[1] * by_v.abs() + at_zero.abs();
             // An f32 rounds by up to 2⁻²⁴ of its value. Interpolated coordinates contain barycentric weights, which
-            // exceed their cell by up to 2⁻²¹, and five roundings. The transform adds four and wrapping three, of values
-            // up to 2. All bounds below are larger.
+            // exceed their cell by up to 2⁻²¹, and five roundings. The transform adds four and wrapping three, of
+            // values up to 2. All bounds below are larger.
             let interpolated = (sums[0] * by_u.abs() + sums[1] * by_v.abs()) / 524_288.0;
             let error = interpolated + reach / 4_194_304.0 + 1.0 / 2_097_152.0;
             triangle.error[axis] = error * size;
@@ -62,8 +62,8 @@ impl ImageTriangle {
         Some(triangle)
     }
 
-    /// Returns the binary logarithm of the smallest number of cells along an edge, a power of two, for which cells are at
-    /// most `max_texels` wide and high.
+    /// Returns the binary logarithm of the smallest number of cells along an edge, a power of two, for which cells are
+    /// at most `max_texels` wide and high.
     pub(super) fn level(&self, max_texels: f64) -> u32 {
         let [a, b, c] = self.corners;
         let edge = |end: [f64; 2]| (end[0] - a[0]).abs().max((end[1] - a[1]).abs());

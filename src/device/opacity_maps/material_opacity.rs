@@ -43,7 +43,8 @@ pub(super) fn material_opacities(
     materials.iter().map(of).collect()
 }
 
-/// Returns the state of a surface with this opacity. The random numbers of opacity tests are at least 0 and less than 1.
+/// Returns the state of a surface with this opacity. The random numbers of opacity tests are at least 0 and less than
+/// 1.
 fn state(opacity: f32) -> u32 {
     if opacity >= 1.0 {
         OPAQUE
