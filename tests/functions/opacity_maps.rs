@@ -33,6 +33,11 @@ fn one_of<T: Copy>(random: &mut Random, items: &[T]) -> T {
     items[random.word() as usize % items.len()]
 }
 
+/// Returns `true` once in `count` calls on average.
+fn one_in(random: &mut Random, count: u64) -> bool {
+    random.word().is_multiple_of(count)
+}
+
 /// Returns an image with large areas of equal values, some of them just above or below 0.5, or outside of 0 to 1.
 fn image(random: &mut Random) -> Image {
     let (width, height) = (
@@ -46,7 +51,7 @@ fn image(random: &mut Random) -> Image {
             [0; 4].map(|_| match random.word() % 16 {
                 0 => one_of(random, &odd),
                 1 => random.unit(),
-                even if even % 2 == 0 => 0.0,
+                even if even.is_multiple_of(2) => 0.0,
                 _ => 1.0,
             })
         })
@@ -81,7 +86,7 @@ fn texture(random: &mut Random) -> Texture {
     let laid = Texture {
         wrap: [one_of(random, &wraps), one_of(random, &wraps)],
         filter: one_of(random, &[Filter::Bilinear, Filter::Nearest]),
-        uses_second_uvs: random.word() % 2 == 0,
+        uses_second_uvs: one_in(random, 2),
         ..Texture::new(
             random.word() as u32 % 6,
             one_of(random, &[Encoding::Linear, Encoding::Srgb]),
@@ -101,7 +106,7 @@ fn mesh(random: &mut Random) -> Mesh {
         let sizes = [0.0, 0.1, 1.0, 20.0, 1e7];
         let corners = (0..count).flat_map(|_| {
             let size = one_of(random, &sizes);
-            let on_grid = random.word() % 2 == 0;
+            let on_grid = one_in(random, 2);
             let place = random.signed();
             [0; 3].map(|_| {
                 [0; 2].map(|_| match on_grid {
@@ -112,8 +117,8 @@ fn mesh(random: &mut Random) -> Mesh {
         });
         corners.collect()
     };
-    let has_coordinates = random.word() % 4 != 0;
-    let has_second = has_coordinates && random.word() % 2 == 0;
+    let has_coordinates = !one_in(random, 4);
+    let has_second = has_coordinates && one_in(random, 2);
     let if_there = |there: bool, random: &mut Random| match there {
         true => coordinates(random),
         false => Vec::new(),
@@ -159,7 +164,7 @@ fn cutouts(random: &mut Random) -> Scene {
         let maps = scene.maps.entry(material).or_default();
         maps.opacity = one_of(random, &[1.0, 1.0, 1.0, 0.7, 0.0]);
         maps.cutoff = one_of(random, &[0.0, 0.5, 0.5, 0.3, 1.0]);
-        if random.word() % 8 != 0 {
+        if !one_in(random, 8) {
             let map = MaterialTexture {
                 texture: random.word() as u32 % 64,
                 channel: one_of(random, &channels),
@@ -174,7 +179,7 @@ fn cutouts(random: &mut Random) -> Scene {
             mesh: number % 11,
             axes: [x.into(), y.into(), z.into()],
             position: [0; 3].map(|_| 5.0 * random.signed()).into(),
-            material: (random.word() % 4 == 0).then(|| random.word() as u32 % MATERIALS),
+            material: one_in(random, 4).then(|| random.word() as u32 % MATERIALS),
         }
     });
     scene.instances = Arc::new(instances.collect());
