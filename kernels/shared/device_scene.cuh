@@ -23,6 +23,7 @@ struct DeviceScene {
     const u32 *environment_guide;
     LightParams light_params;
     Environment environment;
+    const u32 *opacity_maps;
 };
 
 // Returns the BVHs of the scene and its meshes.
@@ -33,7 +34,7 @@ inline InstancedScene instanced_scene(const DeviceScene &scene) {
 // Returns the BVHs with all that alpha tests read.
 inline StochasticOpacity stochastic_opacity(const DeviceScene &scene) {
     return {instanced_scene(scene), scene.corners, scene.vertices, scene.materials,
-            {scene.maps, scene.textures, scene.texels}};
+            {scene.maps, scene.textures, scene.texels}, scene.opacity_maps};
 }
 
 // Returns all data that light sampling reads.

@@ -2,6 +2,7 @@
 #include "bvh.cuh"
 #include "instance.cuh"
 #include "material_textures.cuh"
+#include "opacity_map.cuh"
 #include "sampler.cuh"
 
 struct StochasticOpacity {
@@ -10,6 +11,7 @@ struct StochasticOpacity {
     const MeshVertex *vertices;
     const Material *materials;
     TextureAtlas atlas;
+    const u32 *opacity_maps;
 };
 
 inline u32 opacity_hash(Sampler sampler, u32 bounce, u32 ray) {
@@ -54,7 +56,11 @@ inline f32 opacity_at(const StochasticOpacity &opacity, const Ray &ray, const In
 }
 
 inline bool passes_opacity(const StochasticOpacity &opacity, const Ray &ray, const InstanceHit &found, u32 key) {
-    u32 number = opacity.scene.primitives[found.hit.primitive].number;
+    const Hit &hit = found.hit;
+    u32 known = known_opacity(opacity.opacity_maps, hit.primitive, hit.u, hit.v);
+    if (known == OPAQUE) return true;
+    if (known == TRANSPARENT) return false;
+    u32 number = opacity.scene.primitives[hit.primitive].number;
     return opacity_random(key, number, found.instance) < opacity_at(opacity, ray, found);
 }
 

@@ -219,14 +219,10 @@ inline void visit_node(const InstancedScene &tree, Group *stack, LaneRay &ray) {
     ray.group = {node.child_base, (bits & 0xff000000u) | (node.exponents >> 24)};
 }
 
-// Returns whether only an opacity test can tell whether a hit counts.
-inline bool needs_opacity_test(const DeviceScene &scene, const Primitive &primitive, u32 instance) {
-    if (!ALPHA_TESTED) return false;
-    u32 material = instance == NO_INSTANCE ? primitive.material : instance_material(scene.instances[instance], primitive);
-    u32 number = scene.materials[material].maps;
-    if (number == 0) return false;
-    const MaterialTextures &maps = scene.maps[number];
-    return (maps.used & (1u << MAP_OPACITY)) != 0 || !(apply_cutoff(maps, maps.opacity) >= 1.0f);
+// Returns what is known of the opacity at a hit of the primitive with this index. Without opacity tests all are opaque.
+inline u32 opacity_without_test(const DeviceScene &scene, u32 position, TriangleHit hit) {
+    if (!ALPHA_TESTED) return OPAQUE;
+    return known_opacity(scene.opacity_maps, position, hit.u, hit.v);
 }
 
 // Tests the next primitive, or remembers the instance that it is.
@@ -252,7 +248,9 @@ inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     }
     if (!ahead) return;
     InstanceHit found = {{hit.distance, position, hit.u, hit.v}, ray.instance};
-    if (needs_opacity_test(scene, primitive, ray.instance)) {
+    u32 known = opacity_without_test(scene, position, hit);
+    if (known == TRANSPARENT) return;
+    if (known == UNKNOWN) {
         ray.candidate = found;
         ray.test = TEST_HIT;
         return;

@@ -64,6 +64,9 @@ compaction::shared! {
         pub light_params: LightParams,
         /// Size, orientation and selection probability of the environment map.
         pub environment: Environment,
+        /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map); empty if all surfaces are
+        /// opaque. As the last field, it leaves the code of kernels without opacity tests as it is.
+        pub opacity_maps: In<u32>,
     }
 }
 
@@ -78,6 +81,7 @@ pub struct CudaScene {
     maps: CudaSlice<MaterialTextures>,
     textures: CudaSlice<Texture>,
     texels: CudaSlice<u32>,
+    opacity_maps: CudaSlice<u32>,
     energy: CudaSlice<f32>,
     lights: CudaSlice<Light>,
     light_nodes: CudaSlice<LightNode>,
@@ -107,6 +111,7 @@ impl CudaScene {
             maps: upload(stream, &scene.maps)?,
             textures: upload(stream, &scene.textures)?,
             texels: upload(stream, &scene.texels)?,
+            opacity_maps: upload(stream, &scene.opacity_maps)?,
             energy: upload(stream, &scene.energy)?,
             lights: upload(stream, &scene.lights)?,
             light_nodes: upload(stream, &scene.light_nodes)?,
@@ -132,6 +137,7 @@ impl CudaScene {
             maps: self.maps.as_view(),
             textures: self.textures.as_view(),
             texels: self.texels.as_view(),
+            opacity_maps: self.opacity_maps.as_view(),
             energy: self.energy.as_view(),
             lights: self.lights.as_view(),
             light_nodes: self.light_nodes.as_view(),

@@ -13,7 +13,7 @@ use crate::{
     film,
     lights::{light, light_sample},
     math, path, sampler,
-    shading::{energy, material, material_textures, microfacet, opacity, texture},
+    shading::{energy, material, material_textures, microfacet, opacity, opacity_map, texture},
 };
 
 /// Threads per block in every stage's kernel.
@@ -73,6 +73,7 @@ fn of_kinds<P: Params>(
         texture::CONSTANTS,
         material_textures::CONSTANTS,
         opacity::CONSTANTS,
+        opacity_map::CONSTANTS,
         filter::CONSTANTS,
         instance::CONSTANTS,
         light::CONSTANTS,

@@ -16,7 +16,7 @@ use crate::{
         trees::{self, SceneBvhs},
         vectors::SimdLevel,
     },
-    device::texture_atlas::TextureBuffers,
+    device::{opacity_maps, texture_atlas::TextureBuffers},
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
@@ -33,7 +33,7 @@ use crate::{
             EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
             SECOND_UV, THIN,
         },
-        material_textures::{self, MAP_COAT_NORMAL, MAP_OPACITY, MaterialTextures, material_at},
+        material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
         texture::Texture,
     },
@@ -67,6 +67,9 @@ pub struct RenderScene {
     pub textures: Vec<Texture>,
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
     pub texels: Vec<u32>,
+    /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map); empty if all surfaces are
+    /// opaque.
+    pub opacity_maps: Vec<u32>,
     /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
@@ -85,8 +88,6 @@ pub struct RenderScene {
     pub environment_texels: Vec<EnvironmentTexel>,
     /// Search guide of the environment map's sampling tables; empty without a map.
     pub environment_guide: Vec<u32>,
-    /// Whether some surface is partly opaque.
-    alpha_tested: bool,
     /// The geometry, which does not depend on materials and is reused when they change.
     trees: Arc<SceneBvhs>,
 }
@@ -255,10 +256,9 @@ impl RenderScene {
             background: scene.background.radiance().unwrap_or(scene.sky),
             has_background: scene.background.radiance().is_some().into(),
         };
-        let alpha_tested =
-            |maps: &MaterialTextures| maps.opacity < 1.0 || maps.used & (1 << MAP_OPACITY) != 0;
+        let opacity_maps =
+            opacity_maps::build(scene, &trees, &primitives, &materials, &texture_buffers);
         Ok(RenderScene {
-            alpha_tested: texture_buffers.maps.iter().skip(1).any(alpha_tested),
             nodes: trees.nodes.clone(),
             primitives,
             instances: trees.instances.clone(),
@@ -270,6 +270,7 @@ impl RenderScene {
             maps: texture_buffers.maps,
             textures: texture_buffers.textures,
             texels: texture_buffers.texels,
+            opacity_maps,
             lights: light_tables.table,
             light_params,
             light_nodes: light_tables.nodes,
@@ -363,12 +364,14 @@ impl RenderScene {
     /// Returns the data for opacity tests, or `None` if all surfaces are opaque.
     #[inline]
     pub fn stochastic_opacity(&self) -> Option<StochasticOpacity<'_>> {
-        self.alpha_tested.then(|| StochasticOpacity {
+        let alpha_tested = !self.opacity_maps.is_empty();
+        alpha_tested.then(|| StochasticOpacity {
             scene: self.instanced_scene(),
             corners: &self.corners,
             vertices: &self.vertices,
             materials: &self.materials,
             atlas: self.texture_atlas(),
+            opacity_maps: &self.opacity_maps,
         })
     }
 

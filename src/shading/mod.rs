@@ -9,5 +9,6 @@ pub mod material;
 pub mod material_textures;
 pub mod microfacet;
 pub mod opacity;
+pub mod opacity_map;
 pub mod texture;
 pub mod thin_film;

@@ -1,5 +1,5 @@
 //! Stochastic opacity: alpha-tested and partly transparent surfaces. Twin: `kernels/shared/opacity.cuh`. Imports `bvh`,
-//! `instance`, `material`, `material_textures`, `math`, `path`, `primitive`, `sampler`, `texture`.
+//! `instance`, `material`, `material_textures`, `math`, `opacity_map`, `path`, `primitive`, `sampler`, `texture`.
 //!
 //! A ray intersects such a surface with probability equal to its opacity. The random number is a hash of the sample,
 //! the bounce, the instance and the primitive (stochastic any-hit tests: Enderton et al. 2010, Stochastic
@@ -24,6 +24,7 @@ use crate::{
     shading::{
         material::Material,
         material_textures::{MAP_OPACITY, TextureAtlas, apply_cutoff, channel_value},
+        opacity_map::{OPAQUE, TRANSPARENT, known_opacity},
         texture::sample_texture,
     },
 };
@@ -41,6 +42,8 @@ pub struct StochasticOpacity<'a> {
     pub materials: &'a [Material],
     /// Texture data for the opacity lookup.
     pub atlas: TextureAtlas<'a>,
+    /// Opacity maps of the primitives, see [`opacity_map`](super::opacity_map).
+    pub opacity_maps: &'a [u32],
 }
 
 impl OpacityTest for StochasticOpacity<'_> {
@@ -152,7 +155,13 @@ pub fn passes_opacity(
     found: &InstanceHit,
     key: u32,
 ) -> bool {
-    let primitive = &opacity.scene.primitives[found.hit.primitive as usize];
+    let hit = &found.hit;
+    match known_opacity(opacity.opacity_maps, hit.primitive, hit.u, hit.v) {
+        OPAQUE => return true,
+        TRANSPARENT => return false,
+        _ => {}
+    }
+    let primitive = &opacity.scene.primitives[hit.primitive as usize];
     opacity_random(key, primitive.number, found.instance) < opacity_at(opacity, ray, found)
 }
 

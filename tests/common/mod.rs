@@ -299,8 +299,22 @@ pub(crate) fn extended_garden() -> Scene {
 pub(crate) fn alpha_tested_garden() -> Scene {
     let mut garden = instanced_garden();
     garden.textures[3].uses_second_uvs = true;
+    // Areas of equal opacity, for opacity maps.
+    let quarters = (0..256).map(|texel| {
+        let is_opaque = (texel % 16 < 8) == (texel / 16 < 8);
+        [90, 160, 220, if is_opaque { 255 } else { 0 }]
+    });
+    let quarters = Image {
+        width: 16,
+        height: 16,
+        texels: Texels::Bytes(quarters.collect()),
+    };
+    let image = garden.images.len() as u32;
+    garden.images.push(Arc::new(quarters));
+    garden.textures.push(Texture::new(image, Encoding::Srgb));
+    let quarters = garden.textures.len() as u32 - 1;
     for (material, opacity, cutoff, texture) in [
-        (0, 1.0, 0.4, Some(0)),
+        (0, 1.0, 0.4, Some(quarters)),
         (1, 0.7, 0.0, None),
         (2, 0.8, 0.3, None),
         (3, 0.9, 0.0, Some(3)),

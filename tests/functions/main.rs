@@ -12,6 +12,7 @@ mod light;
 mod light_tree;
 mod material;
 mod math;
+mod opacity_maps;
 mod sample_sets;
 mod sampler;
 mod schedule;

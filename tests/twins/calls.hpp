@@ -73,12 +73,13 @@ inline void read_scene(const char *path) {
 }
 
 // The scene with instances. File format: for each list the number of its words, then the words.
-inline std::vector<Word> instanced_nodes, instanced_primitives, instances, corners, vertices, instanced_materials, maps, textures, texels;
+inline std::vector<Word> instanced_nodes, instanced_primitives, instances, corners, vertices, instanced_materials, maps, textures, texels,
+    opacity_maps;
 
 inline void read_instanced_scene(const char *path) {
     FILE *file = fopen(path, "rb");
     for (auto *list : {&instanced_nodes, &instanced_primitives, &instances, &corners, &vertices, &instanced_materials, &maps, &textures,
-                       &texels}) {
+                       &texels, &opacity_maps}) {
         Word count = 0;
         if (file == nullptr || fread(&count, sizeof count, 1, file) != 1) exit(3);
         list->resize(count);

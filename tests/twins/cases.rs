@@ -16,6 +16,7 @@ mod material;
 mod math;
 mod microfacet;
 mod opacity;
+mod opacity_map;
 mod path;
 mod primitive;
 mod sampler;
@@ -244,7 +245,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "warp_traversal",
-        "needs_opacity_test",
+        "opacity_without_test",
         "takes the whole scene: stages_agree calls it by intersect and shadow",
     ),
     (
@@ -430,6 +431,7 @@ pub(crate) fn cases() -> Vec<Case> {
         adaptive_window::cases(),
         texture::cases(),
         material_textures::cases(),
+        opacity_map::cases(),
         opacity::cases(),
     ]
     .into_iter()

@@ -169,7 +169,7 @@ fn scene_words() -> Vec<u8> {
 /// Returns the scene with instances in the format that the program reads.
 fn instanced_scene_words() -> Vec<u8> {
     let scene = &Harvest::get().instanced;
-    let lists: [&[u32]; 9] = [
+    let lists: [&[u32]; 10] = [
         bytemuck::cast_slice(&scene.nodes),
         bytemuck::cast_slice(&scene.primitives),
         bytemuck::cast_slice(&scene.instances),
@@ -179,6 +179,7 @@ fn instanced_scene_words() -> Vec<u8> {
         bytemuck::cast_slice(&scene.maps),
         bytemuck::cast_slice(&scene.textures),
         &scene.texels,
+        &scene.opacity_maps,
     ];
     lists
         .into_iter()

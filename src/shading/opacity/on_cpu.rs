@@ -8,6 +8,7 @@ use crate::{
     path::Ray,
     shading::{
         material_textures::{MAP_OPACITY, apply_cutoff},
+        opacity_map::{OPAQUE, TRANSPARENT, known_opacity},
         texture::{BILINEAR, LINEAR_8, SRGB_8, Texture, channel_8, linear_8, neighbours, wrapped},
     },
 };
@@ -21,7 +22,13 @@ pub(super) fn accepts(
     found: &InstanceHit,
     key: u32,
 ) -> bool {
-    let primitive = &opacity.scene.primitives[found.hit.primitive as usize];
+    let hit = &found.hit;
+    match known_opacity(opacity.opacity_maps, hit.primitive, hit.u, hit.v) {
+        OPAQUE => return true,
+        TRANSPARENT => return false,
+        _ => {}
+    }
+    let primitive = &opacity.scene.primitives[hit.primitive as usize];
     let material = if found.instance == NO_INSTANCE {
         primitive.material
     } else {
