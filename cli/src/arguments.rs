@@ -175,9 +175,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     look: LookArguments,
 
-    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as a
-    /// layer with --layers denoised. `--denoise oidn` denoises the PNG or the layer by Intel's Open Image Denoise instead,
-    /// if it is installed; implies --headless [default: no denoising]
+    /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as
+    /// a layer with --layers denoised. `--denoise oidn` denoises the PNG or the layer by Intel's Open Image Denoise
+    /// instead, if it is installed; implies --headless [default: no denoising]
     #[arg(long, value_name = "DENOISER", num_args = 0..=1, require_equals = true, default_missing_value = "own",
         help_heading = "Output")]
     denoise: Option<Denoiser>,

@@ -266,7 +266,8 @@ impl Schedule {
         self.listed == 0 || self.done >= self.end() && (cut || stops)
     }
 
-    /// Returns the parameters for the convergence test after the round in progress. A schedule without a goal runs none.
+    /// Returns the parameters for the convergence test after the round in progress. A schedule without a goal runs
+    /// none.
     pub(crate) fn round(&self) -> ConvergenceTest {
         ConvergenceTest {
             noise: self.goal.map_or(0.0, |goal| goal.noise),

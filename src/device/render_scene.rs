@@ -316,7 +316,8 @@ impl RenderScene {
         self.trees.simd_scene.get_or_init(make).as_ref()
     }
 
-    /// Returns a scene with instances or partly opaque surfaces in the form for SIMD traversal, built at the first call.
+    /// Returns a scene with instances or partly opaque surfaces in the form for SIMD traversal, built at the first
+    /// call.
     ///
     /// `None` if the processor has no supported vector instructions, or for scenes with neither.
     pub fn simd_instanced_scene(&self) -> Option<&SimdInstancedScene> {

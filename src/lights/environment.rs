@@ -86,8 +86,8 @@ pub fn guide_length(count: u32) -> u32 {
     (1 << (32 - guide_shift(count))) + 1
 }
 
-/// Returns the row, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, by binary
-/// search.
+/// Returns the row, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, by
+/// binary search.
 #[inline]
 pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u32 {
     let (mut first, mut last) = (first, last);
@@ -102,8 +102,8 @@ pub fn row_at(rows: &[EnvironmentRow], first: u32, last: u32, target: u32) -> u3
     first
 }
 
-/// Returns the column, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, in the row
-/// whose first texel is `start`.
+/// Returns the column, from `first` to `last` inclusive, whose interval of cumulative luminance contains `target`, in
+/// the row whose first texel is `start`.
 #[inline]
 pub fn texel_at(
     texels: &[EnvironmentTexel],

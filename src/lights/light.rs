@@ -223,8 +223,8 @@ pub(crate) fn choose_for(lights: &Lights, origin: Vec3, choice: u32) -> (u32, u3
 
 /// Samples a point on a chosen light for the reference point `origin`. `point_u` and `point_v` are 32 random bits each.
 ///
-/// The tuple holds the light's index in the table, and its probability in units of 1 / [`PROBABILITY_UNITS`] if the light
-/// tree has chosen it, which the last value tells.
+/// The tuple holds the light's index in the table, and its probability in units of 1 / [`PROBABILITY_UNITS`] if the
+/// light tree has chosen it, which the last value tells.
 #[inline]
 pub(crate) fn sample_chosen(
     lights: &Lights,

@@ -73,10 +73,10 @@ pub struct Look {
 pub type Annotate<'a> = &'a dyn Fn(&mut DisplayImage, &Stats);
 
 /// Writes a film in the format of the path's extension, in bands of a few rows, so that no copy of the whole picture is
-/// needed. A PNG with an overlay is drawn as a whole, and only then is `annotate` called. A PNG shows the picture, or the
-/// denoised one if `look` asks for it and `aovs` contains it. If `aovs` contains alpha, a PNG without an overlay has an
-/// alpha channel, by which its colors are not premultiplied. An EXR is a [`part`](crate::render::part) with the requested
-/// AOVs.
+/// needed. A PNG with an overlay is drawn as a whole, and only then is `annotate` called. A PNG shows the picture, or
+/// the denoised one if `look` asks for it and `aovs` contains it. If `aovs` contains alpha, a PNG without an overlay
+/// has an alpha channel, by which its colors are not premultiplied. An EXR is a [`part`](crate::render::part) with the
+/// requested AOVs.
 pub fn write_picture(
     path: &Path,
     part: &Part,
@@ -146,8 +146,8 @@ pub fn write_png(
     write_image(path, &image, stats)
 }
 
-/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied by
-/// `alpha` if that is given.
+/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied
+/// by `alpha` if that is given.
 fn write_rows(
     path: &Path,
     size: (u32, u32),

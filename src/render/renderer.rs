@@ -77,7 +77,8 @@ pub struct Renderer {
     exposure_stops: f32,
     /// Relative error at which adaptive sampling stops at a pixel; `None` gives every pixel all samples.
     goal: Option<ConvergenceGoal>,
-    /// Progress of adaptive sampling, or of a render of a region; `None` without them. While this is set, `done` is unused.
+    /// Progress of adaptive sampling, or of a render of a region; `None` without them. While this is set, `done` is
+    /// unused.
     rounds: Option<Schedule>,
     /// Counts and stage times of the waves that have finished.
     stats: Stats,

@@ -70,8 +70,8 @@ pub struct Bsdf {
     pub facets_cumulative: f32,
     /// Cumulative probability of sampling the coat, the facets or the cosine lobe; glass takes the rest.
     pub diffuse_cumulative: f32,
-    /// Tangent along the anisotropy direction of an extended or anisotropic material, of length 1 and perpendicular to the shading
-    /// normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
+    /// Tangent along the anisotropy direction of an extended or anisotropic material, of length 1 and perpendicular to
+    /// the shading normal; set by the caller of [`bsdf_of`](crate::shading::bsdf::bsdf_of).
     pub tangent: Vec3,
     /// GGX roughness of anisotropic facets, and of those of an extended material, along `tangent`; across it the
     /// roughness is `alpha`.

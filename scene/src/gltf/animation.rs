@@ -276,8 +276,8 @@ impl<'f> Evaluation<'f> {
     }
 }
 
-/// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the value
-/// itself, and the outgoing tangent.
+/// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the
+/// value itself, and the outgoing tangent.
 fn values_per_key(interpolation: Interpolation) -> usize {
     match interpolation {
         Interpolation::CubicSpline => 3,

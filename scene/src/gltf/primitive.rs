@@ -34,8 +34,9 @@ impl Primitives {
     /// Returns the index of a primitive's mesh in the model. Adds the mesh unless one with equal data was added before.
     /// Skinned primitives are never shared.
     ///
-    /// The material of the primitive uses `uv_sets` as first and second set of texture coordinates (n for `TEXCOORD_n`).
-    /// Returns `None` if the primitive has no triangles. Fails if it is invalid. It must not consist of points or lines.
+    /// The material of the primitive uses `uv_sets` as first and second set of texture coordinates (n for
+    /// `TEXCOORD_n`). Returns `None` if the primitive has no triangles. Fails if it is invalid. It must not consist of
+    /// points or lines.
     pub(super) fn read(
         &mut self,
         file: &File,

@@ -90,8 +90,8 @@ impl Curve {
         })
     }
 
-    /// Returns a flat ribbon along the curve that faces `normals`, one at each end of a segment. u grows along the curve
-    /// and v across it. Fails if there are too few normals.
+    /// Returns a flat ribbon along the curve that faces `normals`, one at each end of a segment. u grows along the
+    /// curve and v across it. Fails if there are too few normals.
     pub(crate) fn ribbon(&self, normals: &[DVec3]) -> Result<ModelMesh, String> {
         let count = self.segments.len();
         if normals.len() <= count {

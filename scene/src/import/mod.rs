@@ -35,7 +35,8 @@ use crate::{
     view_options::scene_camera,
 };
 
-/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its shapes.
+/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its
+/// shapes.
 pub(crate) const MAX_SHAPES: usize = 1 << 23;
 
 /// A scene of another renderer while it is read.
@@ -270,7 +271,8 @@ impl Imported {
         Ok(index)
     }
 
-    /// Makes the scene of the file at `path`, with the camera, the environment and the background that `options` choose.
+    /// Makes the scene of the file at `path`, with the camera, the environment and the background that `options`
+    /// choose.
     ///
     /// # Errors
     /// [`Error::File`] if nothing is visible, or something is too large, too bright or too far away. Also if `options`
@@ -364,8 +366,8 @@ impl Imported {
         })
     }
 
-    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options` have
-    /// an angle of view and it is orthographic.
+    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options`
+    /// have an angle of view and it is orthographic.
     fn camera(&self, options: &LoadOptions) -> Result<(Camera, Option<Framing>), String> {
         if let Some(view) = &self.view {
             return Ok((scene_camera(view.camera()?, options)?, None));

@@ -76,8 +76,8 @@ pub enum Parameter {
     /// Shading normal, replaced by a tangent-space normal map: red points right in the image, green up, blue away from
     /// the surface; values 0 to 1 encode −1 to 1.
     Normal,
-    /// Roughness. Of a principled material, the perceptual one: the square root of the GGX alpha. Of other materials, the
-    /// GGX alpha itself; if they have an alpha of their own across the tangent, only that along it.
+    /// Roughness. Of a principled material, the perceptual one: the square root of the GGX alpha. Of other materials,
+    /// the GGX alpha itself; if they have an alpha of their own across the tangent, only that along it.
     Roughness,
     /// Metallic fraction of a principled material, 0 to 1.
     Metallic,

@@ -82,8 +82,9 @@ impl Renderer {
 
     /// Restricts the render to the pixels of a region; `None` renders the whole image. Begins again.
     ///
-    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the film
-    /// is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as a part.
+    /// The pixels of the region get the same samples as in a render of the whole image, and other pixels none. So the
+    /// film is incomplete: [`write_region`](crate::render::output::write_region) writes it, and it must not be used as
+    /// a part.
     ///
     /// # Errors
     /// [`Error::Setting`] if the region is not inside the image, or if the samples to render are not the first ones.
@@ -120,7 +121,8 @@ impl Renderer {
         })
     }
 
-    /// Resets adaptive sampling, or the render of a region, to the first round. Returns whether either was active before.
+    /// Resets adaptive sampling, or the render of a region, to the first round. Returns whether either was active
+    /// before.
     pub(super) fn reset_rounds(&mut self) -> bool {
         let in_rounds = self.goal.is_some() || self.region.is_some();
         let rounds = in_rounds.then(|| self.first_round());

@@ -37,8 +37,8 @@ pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
 /// Returns the edited parts that the file does not define, such as materials of a model. Their edits are not saved.
 ///
 /// # Errors
-/// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file is
-/// unchanged after an error.
+/// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file
+/// is unchanged after an error.
 pub fn save_edits(edited: &Scene, loaded: &Scene, camera: &Camera) -> Result<Vec<Part>, Error> {
     let (text, missing) = edits_text(edited, loaded, camera)?;
     write(&edited.path, &text)?;
@@ -89,12 +89,12 @@ pub fn can_save_view(path: &Path) -> bool {
 /// Returns the definitions of the parts in which `edited` differs from the scene `loaded`, as text of a scene file, one
 /// per line: `"gold": RoughConductor(..),`. The camera is left out, and so are parts that the file does not define.
 ///
-/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no part
-/// is edited.
+/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no
+/// part is edited.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is not
-/// a valid scene.
+/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is
+/// not a valid scene.
 pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> Result<String, Error> {
     let path = &edited.path;
     if edited.edits_since(loaded).is_empty() || !can_save_view(path) {
@@ -208,8 +208,8 @@ fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error
     Ok(text)
 }
 
-/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if the
-/// text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
+/// Adds the edits that give the camera with these fields the lens of `wanted`, instead of that of `current`. Fails if
+/// the text of the lens is invalid or, to remove a lens, if a comment separates it from its name.
 fn with_lens<'a>(
     edits: &mut Edits<'_, 'a>,
     fields: &CameraText<'a>,
