@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use crate::{error::excerpt, scene::Background};
 
+/// Value of [`LoadOptions::animation`] that plays all animations, in a file without an animation of that name.
+pub(crate) const ALL_ANIMATIONS: &str = "all";
+
 /// Choices among what a model file offers, and changes of camera and light. The default shows the default materials,
 /// the first camera or a view of the whole model, the rest pose, and the default lighting.
 ///
@@ -17,7 +20,8 @@ pub struct LoadOptions {
     pub variant: Option<String>,
     /// Name or number of a camera of a glTF file or Mitsuba scene; `None` for the first one.
     pub camera: Option<String>,
-    /// Name or number of the animation of a glTF file that plays; `None` for all of them. It needs a `time`.
+    /// Name or number of the animation of a glTF file that plays, or `all`; `None` also plays all, but only at a
+    /// `time`. A chosen animation without a `time` is shown at 0 s.
     pub animation: Option<String>,
     /// Time in seconds at which the animations of a glTF file are shown; `None` for the rest pose. Before its first and
     /// after its last keyframe, an animated property keeps the value of that keyframe.
