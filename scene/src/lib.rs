@@ -179,7 +179,7 @@
 //! | | `material` | replaces all materials of the model | the model's own |
 //! | | `lights` | whether the lights in the file are used | `true` |
 //! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
-//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes | all |
+//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes; `"all"` plays all of them | all |
 //! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
 //! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
@@ -285,13 +285,13 @@
 //! [`Scene::load`] reads scenes of Mitsuba 3 (`.xml`) and pbrt-v4 (`.pbrt`). Reading is lenient: what has no
 //! counterpart is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. Files that a
 //! scene names must lie in its folder or below it. That also holds for included files, of which a file may not include
-//! itself.
+//! itself. A shape whose file is missing is left out.
 //!
 //! | | Mitsuba | pbrt |
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
-//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
+//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
@@ -304,12 +304,13 @@
 //! - Disks, cylinders, curved patches, and stretched, textured or anisotropic spheres become meshes of 128 edges per
 //!   circle. They deviate from the circle by 0.03 % of its radius.
 //! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16
-//!   straight pieces.
+//!   straight pieces. Curves of Mitsuba become tubes and round cones whose sides and pieces depend on the number of
+//!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
-//! - Participating media, scattering in hair, curves of Mitsuba, subsurface scattering, polarisation and motion are not
-//!   shown.
+//! - Participating media, scattering in hair, projected images as lights, subsurface scattering, polarisation and
+//!   motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
 //! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
 //!
@@ -317,8 +318,8 @@
 //! Reading takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of
 //! meshes and images. Time grows linearly with the size of all files, included ones counted as often as they are
 //! included. A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes
-//! with equal parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 6
-//! kB.
+//! with equal parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 7
+//! kB. In Mitsuba's files with few segments it takes more, up to 200 MB in total.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,

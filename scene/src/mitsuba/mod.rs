@@ -4,6 +4,7 @@
 //! other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports `import` and what it imports.
 
 mod bsdf;
+mod curves;
 mod document;
 mod emitters;
 mod principled;
