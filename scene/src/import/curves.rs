@@ -47,10 +47,12 @@ const MAX_FINE: usize = 128;
 impl Fineness {
     /// Returns the fineness of curves with this number of segments in total.
     pub(crate) fn of(segments: usize) -> Fineness {
-        match segments {
-            ..=MAX_FINE => FINE,
-            ..=MAX_MEDIUM => MEDIUM,
-            _ => COARSE,
+        if segments <= MAX_FINE {
+            FINE
+        } else if segments <= MAX_MEDIUM {
+            MEDIUM
+        } else {
+            COARSE
         }
     }
 }
