@@ -1,16 +1,18 @@
 #!/bin/bash
-# all.sh SECONDS: runs all fuzz targets at once, on all cores, for the given time.
+# all.sh OUT SECONDS PROCESSES [TARGET...]: runs fuzz targets at once, each in PROCESSES processes, for the given time.
 #
-# Reads the targets from bin/ and their corpora from corpus/KIND beside this script (or from $BIN and $CORPUS). Writes to
-# $OUT (default: out/): summary.txt with a line per target; findings.tar.xz with the inputs that crashed, hung or used too
-# much memory; corpora.tar.xz with the grown corpora.
+# Without TARGET, runs all of them. Reads the targets from bin/ and their corpora from corpus/TARGET beside this script.
+# Writes to the folder OUT: summary.txt with a line per target, and in the last line the number of executions of each;
+# findings/TARGET with the inputs that crashed, hung or used too much memory, and the end of the log.
 set -u
-seconds=${1:?usage: all.sh SECONDS}
+usage='usage: all.sh OUT SECONDS PROCESSES [TARGET...]'
+out=${1:?$usage}
+seconds=${2:?$usage}
+processes=${3:?$usage}
+shift 3
 here=$(cd "$(dirname "$0")" && pwd)
-bin=${BIN:-$here/bin}
-corpus=${CORPUS:-$here/corpus}
-out=${OUT:-$here/out}
-kinds=(exr glb gltf hdr image mtl obj pbrt ply ron serialized xml)
+targets=("$@")
+[ $# -gt 0 ] || targets=(curves exr glb gltf hdr image mtl obj pbrt ply ron serialized xml)
 
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
@@ -19,36 +21,38 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/tmp"
 # Each process uses one core and keeps its files in memory.
 export RAYON_NUM_THREADS=1 TMPDIR=$work/tmp
-jobs=$(($(nproc) / ${#kinds[@]}))
-[ "$jobs" -ge 1 ] || jobs=1
 
 fuzz() {
-    local kind=$1
-    mkdir -p "$work/corpora/$kind" "$work/findings/$kind"
-    nice -n 19 "$bin/$kind" -fork="$jobs" -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 \
+    local target=$1
+    mkdir -p "$work/$target" "$out/findings/$target"
+    nice -n 19 "$here/bin/$target" -fork="$processes" -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-        -artifact_prefix="$work/findings/$kind/" "$work/corpora/$kind" "$corpus/$kind" \
-        > "$work/$kind.log" 2>&1
+        -artifact_prefix="$out/findings/$target/" "$work/$target" "$here/corpus/$target" \
+        > "$work/$target.log" 2>&1
     # Its second line has the CPU times of this shell's children; a pipe would start another shell.
-    times > "$work/$kind.times"
+    times > "$work/$target.times"
 }
 
-for kind in "${kinds[@]}"; do
+for target in "${targets[@]}"; do
     # A separate shell, so that `times` reports this target alone.
-    (fuzz "$kind") &
+    (fuzz "$target") &
 done
 wait
 
-for kind in "${kinds[@]}"; do
-    last=$(grep -a '^#[0-9]*: cov: ' "$work/$kind.log" | tail -n 1)
-    cores=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } } END { printf "%.1f", sum }' \
-        "$work/$kind.times")
-    found=$(find "$work/findings/$kind" -type f | wc -l)
-    echo "$kind: ${last:-no progress: $(tail -n 1 "$work/$kind.log" | cut -c 1-200)}; $jobs jobs, $seconds s, $cores core-seconds, $found findings"
+executions=
+for target in "${targets[@]}"; do
+    last=$(grep -a '^#[0-9]*: cov: ' "$work/$target.log" | tail -n 1)
+    cores=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sum += 60 * t[1] + t[2] } }
+        END { printf "%.1f", sum }' "$work/$target.times")
+    found=$(find "$out/findings/$target" -type f | wc -l)
+    tail -c 200000 "$work/$target.log" > "$out/findings/$target.log"
     # The most frequent messages of the findings.
-    grep -a -E 'panicked at|ERROR: libFuzzer|^assertion' "$work/$kind.log" | sort | uniq -c | sort -rn | head -n 40 \
-        > "$work/findings/$kind.messages"
-    tail -c 200000 "$work/$kind.log" > "$work/findings/$kind.log"
-done | tee "$out/summary.txt"
-tar -C "$work" -cJf "$out/findings.tar.xz" findings
-tar -C "$work" -cJf "$out/corpora.tar.xz" corpora
+    grep -a -E 'panicked at|ERROR: libFuzzer|^assertion' "$work/$target.log" | sort | uniq -c | sort -rn | head -n 40 \
+        > "$out/findings/$target.messages"
+    echo "$target: ${last:-no progress: $(tail -n 1 "$work/$target.log" | cut -c 1-200)};" \
+        "$processes processes, $seconds s, $cores core-seconds, $found findings"
+    count=${last%%:*}
+    executions+=" $target ${count#\#},"
+done > "$out/summary.txt"
+echo "executions:${executions%,}" >> "$out/summary.txt"
+cat "$out/summary.txt"

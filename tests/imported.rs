@@ -1,8 +1,8 @@
 //! Compares scenes of other renderers with images by Mitsuba: the means of pixel blocks must agree within the noise of
 //! both.
 //!
-//! The scenes and references are in `tests/imported/`; `make.py` there writes the references. A pbrt scene describes the
-//! same as the Mitsuba scene of the same name, and is compared with its reference.
+//! The scenes and references are in `tests/imported/`; `make.py` there writes the references. A pbrt scene describes
+//! the same as the Mitsuba scene of the same name, and is compared with its reference.
 
 mod common;
 

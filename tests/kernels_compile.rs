@@ -133,8 +133,8 @@ fn kernels_receive_only_the_constants_they_use() {
     }
 }
 
-/// Returns the targets for which a kernel file is compiled: all of them with [`EVERY_TARGET`], and otherwise one, by the
-/// number of the file.
+/// Returns the targets for which a kernel file is compiled: all of them with [`EVERY_TARGET`], and otherwise one, by
+/// the number of the file.
 fn targets_of_file<T: Copy>(number: usize, targets: &[T]) -> impl Iterator<Item = T> {
     let every = env::var_os(EVERY_TARGET).is_some();
     let turn = number % targets.len();
@@ -196,8 +196,8 @@ fn code(ptx: &Image) -> impl Iterator<Item = &str> {
 /// Checks that kernels round after every operation, like Rust: without fused multiply-add, and with exact division and
 /// square root.
 ///
-/// `ROUND_TWICE` disables the fused multiply-add of the bounding-box test, which need not match the CPU. Kernels without
-/// that test are checked as they are shipped.
+/// `ROUND_TWICE` disables the fused multiply-add of the bounding-box test, which need not match the CPU. Kernels
+/// without that test are checked as they are shipped.
 fn kernels_round_like_the_cpu(nvrtc: &Arc<Nvrtc>, share: Share) {
     const DISABLED: &str = "ROUND_TWICE";
     let shipped = shipped();

@@ -14,8 +14,9 @@
 //! machines with a driver but no compiler.
 //!
 //! Memory, streams and contexts of other libraries can be used too: a [`Buffer`] borrows device memory, an [`Arena`]
-//! places workspaces in it, a [`Handover`] moves them to another stream, [`current_context`] opens the context of the calling thread, and
-//! [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream) wraps a stream.
+//! places workspaces in it, a [`Handover`] moves them to another stream, [`current_context`] opens the context of the
+//! calling thread, and [`CudaContext::wrap_borrowed_stream`](cudarc::driver::CudaContext::wrap_borrowed_stream) wraps a
+//! stream.
 //!
 //! ```no_run
 //! use compaction::cuda::{self, Compiler, InOut, Launch, Source};

@@ -11,7 +11,15 @@ const BUMPS: &str = "newmtl red\nmap_Kd IMAGE\nmap_Bump -bm 2 IMAGE\n";
 const OBJ: &str = "mtllib case.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl red\nf 1 2 3\n";
 
 /// A Mitsuba scene that shows the mesh of the case.
-const SERIALIZED: &str = r#"<scene><shape type="serialized"><string name="filename" value="case.serialized"/></shape></scene>"#;
+const SERIALIZED: &str = r#"<scene>
+    <shape type="serialized"><string name="filename" value="case.serialized"/></shape>
+</scene>"#;
+
+/// A Mitsuba scene that shows the control points of the case as both types of curves.
+const CURVES: &str = r#"<scene>
+    <shape type="bsplinecurve"><string name="filename" value="case.txt"/></shape>
+    <shape type="linearcurve"><string name="filename" value="case.txt"/></shape>
+</scene>"#;
 
 /// A scene that uses `IMAGE` as an environment map and as textures.
 const IMAGES: &str = r#"(
@@ -38,7 +46,11 @@ pub fn read(kind: &str, bytes: &[u8]) {
         path
     };
     // Images are recognised by their contents, whatever the extension.
-    let ending = if kind == "image" { "png" } else { kind };
+    let ending = match kind {
+        "image" => "png",
+        "curves" => "txt",
+        kind => kind,
+    };
     let case = file(&format!("case.{ending}"), bytes);
     let scene = match kind {
         "hdr" | "exr" => file(
@@ -51,6 +63,7 @@ pub fn read(kind: &str, bytes: &[u8]) {
         }
         "mtl" => file("case.obj", OBJ.as_bytes()),
         "serialized" => file("case.xml", SERIALIZED.as_bytes()),
+        "curves" => file("case.xml", CURVES.as_bytes()),
         _ => case.clone(),
     };
     let mut refusals = vec![Scene::load(&scene).err().map(|error| error.to_string())];

@@ -165,7 +165,8 @@ fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
     }
     loop {
         let unfinished = builder.tempfile_in(folder_of(target))?;
-        // The lock keeps other processes from removing the file as a leftover; one may have done so before it was locked.
+        // The lock keeps other processes from removing the file as a leftover; one may have done so before it was
+        // locked.
         let locked = unfinished.as_file().try_lock();
         if !matches!(locked, Err(fs::TryLockError::WouldBlock)) && !is_removed(&unfinished)? {
             return Ok(unfinished);

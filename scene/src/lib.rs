@@ -134,8 +134,8 @@
 //! # Textures
 //!
 //! `Texture(file: "wood.png")` may replace any colour of a material (`albedo`, `reflectance`, `radiance`, `base_color`,
-//! `specular_color`, `sheen_color`, `diffuse_transmission_color`, `emission`) and any number of `Principled` with the range 0 to 1. `opacity` and `normal` take one
-//! too.
+//! `specular_color`, `sheen_color`, `diffuse_transmission_color`, `emission`) and any number of `Principled` with the
+//! range 0 to 1. `opacity` and `normal` take one too.
 //!
 //! | field of `Texture` | meaning | default |
 //! |---|---|---|
@@ -179,7 +179,7 @@
 //! | | `material` | replaces all materials of the model | the model's own |
 //! | | `lights` | whether the lights in the file are used | `true` |
 //! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
-//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes | all |
+//! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes; `"all"` plays all of them | all |
 //! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
 //! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
@@ -251,8 +251,8 @@
 //! - [`LoadOptions::variant`] selects a material variant (`KHR_materials_variants`). Without one, the default materials
 //!   are shown.
 //!
-//! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else its
-//! face colours. If its header names images
+//! **Materials of PLY.** A PLY file shows its vertex colours (`red`, `r`, `diffuse_red`, `color_0` and so on), or else
+//! its face colours. If its header names images
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
 //!
@@ -268,28 +268,30 @@
 //! more, all lights are divided by 683, the lumens per watt.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
-//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at any
-//! size, from 35° to the right of +z and 20° above. [`LoadOptions::camera_from`] selects another direction. The image has
-//! 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone curve `Neutral`.
+//! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at
+//! any size, from 35° to the right of +z and 20° above. [`LoadOptions::camera_from`] selects another direction. The
+//! image has 960 × 540 pixels, or the aspect ratio of the model's camera, 64 samples per pixel and the tone curve
+//! `Neutral`.
 //!
 //! A dark grey room that is lighter at the top surrounds the model. A large soft box to the viewer's left is the key
 //! light, a narrow one to the right fills the shadows, and one behind outlines the model. If the file has lights, the
-//! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 % of
-//! that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white surface.
-//! [`LoadOptions::environment`] replaces the room or the backdrop. [`SceneLoader::scene_text`] returns all of this as a
-//! scene file.
+//! exposure is set for the irradiance that they cause on the visible surfaces, up or down. The room is dimmed to 30 %
+//! of that. If the file also has a camera, an even backdrop replaces the room, with 12 % of the radiance of a white
+//! surface. [`LoadOptions::environment`] replaces the room or the backdrop. [`SceneLoader::scene_text`] returns all of
+//! this as a scene file.
 
 //! # Scenes of other renderers
 //!
-//! [`Scene::load`] reads scenes of Mitsuba 3 (`.xml`) and pbrt-v4 (`.pbrt`). Reading is lenient: what has no counterpart
-//! is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. Files that a scene names
-//! must lie in its folder or below it. That also holds for included files, of which a file may not include itself.
+//! [`Scene::load`] reads scenes of Mitsuba 3 (`.xml`) and pbrt-v4 (`.pbrt`). Reading is lenient: what has no
+//! counterpart is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. Files that a
+//! scene names must lie in its folder or below it. That also holds for included files, of which a file may not include
+//! itself. A shape whose file is missing is left out.
 //!
 //! | | Mitsuba | pbrt |
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
-//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
+//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
@@ -299,22 +301,25 @@
 //!   emissions as they are. As in pbrt, the spectrum of a pbrt light has luminance 1 before its `scale`.
 //! - A camera that mirrors its image is supported: then the whole scene is mirrored. So pbrt's left-handed coordinates
 //!   need no conversion.
-//! - Disks, cylinders, curved patches, and stretched, textured or anisotropic spheres become meshes of 128 edges per circle.
-//!   They deviate from the circle by 0.03 % of its radius.
-//! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16 straight
-//!   pieces.
-//! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and that
-//!   of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
+//! - Disks, cylinders, curved patches, and stretched, textured or anisotropic spheres become meshes of 128 edges per
+//!   circle. They deviate from the circle by 0.03 % of its radius.
+//! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16
+//!   straight pieces. Curves of Mitsuba become tubes and round cones whose sides and pieces depend on the number of
+//!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
+//! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
+//!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
-//! - Participating media, scattering in hair, curves of Mitsuba, subsurface scattering, polarisation and motion are not shown.
+//! - Participating media, scattering in hair, projected images as lights, subsurface scattering, polarisation and
+//!   motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
 //! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
 //!
-//! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error. Reading
-//! takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of meshes and
-//! images. Time grows linearly with the size of all files, included ones counted as often as they are included.
-//! A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes with equal
-//! parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 6 kB.
+//! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
+//! Reading takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of
+//! meshes and images. Time grows linearly with the size of all files, included ones counted as often as they are
+//! included. A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes
+//! with equal parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 7
+//! kB. In Mitsuba's files with few segments it takes more, up to 200 MB in total.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,
@@ -370,8 +375,9 @@ pub use self::{
 };
 
 impl Scene {
-    /// Reads a scene file (`.ron`, Mitsuba's `.xml` or `.pbrt`) and the files that it names, or a model (`.glb`, `.gltf`,
-    /// `.obj` or `.ply`). A model gets default settings and lighting, and a camera: its own, or else one that shows all of it.
+    /// Reads a scene file (`.ron`, Mitsuba's `.xml` or `.pbrt`) and the files that it names, or a model (`.glb`,
+    /// `.gltf`, `.obj` or `.ply`). A model gets default settings and lighting, and a camera: its own, or else one that
+    /// shows all of it.
     ///
     /// # Errors
     /// Returns [`Error::File`] if the file cannot be read or a model is invalid. Returns [`Error::Scene`], with the
@@ -388,8 +394,8 @@ impl Scene {
         SceneLoader::new(path).load(options)
     }
 
-    /// Reads a scene from the text of a scene file in RON. `path` names the text in errors, and its folder is the one that
-    /// paths in the text are relative to. The file itself need not exist.
+    /// Reads a scene from the text of a scene file in RON. `path` names the text in errors, and its folder is the one
+    /// that paths in the text are relative to. The file itself need not exist.
     ///
     /// # Errors
     /// Those of [`Scene::load`] for a scene file.

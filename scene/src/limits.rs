@@ -25,8 +25,8 @@ pub(crate) const MAX_SHIFT: f64 = 1e6;
 /// Largest number of emissive triangles of all instances that can be sampled as lights: 2²⁰. A triangle of a mesh
 /// counts once per instance. Each takes about 300 bytes.
 pub const MAX_INSTANCED_LIGHTS: u64 = 1 << 20;
-/// Peak memory in bytes that the renderer needs per triangle, sphere or instance to build acceleration structures for the
-/// CPU, besides the scene. Measured on binary PLY files of 1 to 20 million triangles: 210 to 221.
+/// Peak memory in bytes that the renderer needs per triangle, sphere or instance to build acceleration structures for
+/// the CPU, besides the scene. Measured on binary PLY files of 1 to 20 million triangles: 210 to 221.
 pub const BUILDING_BYTES: u64 = 230;
 
 /// Memory in bytes that the acceleration structures of the renderer take per triangle, sphere or instance on the CPU.

@@ -6,8 +6,11 @@ use std::path::PathBuf;
 
 use crate::{error::excerpt, scene::Background};
 
-/// Choices among what a model file offers, and changes of camera and light. The default shows the default materials, the
-/// first camera or a view of the whole model, the rest pose, and the default lighting.
+/// Value of [`LoadOptions::animation`] that plays all animations, in a file without an animation of that name.
+pub(crate) const ALL_ANIMATIONS: &str = "all";
+
+/// Choices among what a model file offers, and changes of camera and light. The default shows the default materials,
+/// the first camera or a view of the whole model, the rest pose, and the default lighting.
 ///
 /// Cameras and animations are chosen by their name in the file or by their number, which starts at 1. A name takes
 /// precedence over a number.
@@ -17,7 +20,8 @@ pub struct LoadOptions {
     pub variant: Option<String>,
     /// Name or number of a camera of a glTF file or Mitsuba scene; `None` for the first one.
     pub camera: Option<String>,
-    /// Name or number of the animation of a glTF file that plays; `None` for all of them. It needs a `time`.
+    /// Name or number of the animation of a glTF file that plays, or `all`; `None` also plays all, but only at a
+    /// `time`. A chosen animation without a `time` is shown at 0 s.
     pub animation: Option<String>,
     /// Time in seconds at which the animations of a glTF file are shown; `None` for the rest pose. Before its first and
     /// after its last keyframe, an animated property keeps the value of that keyframe.
@@ -31,8 +35,8 @@ pub struct LoadOptions {
     pub camera_from: Option<CameraFrom>,
     /// Whether a view of the whole model shows it completely from every azimuth, so that the camera can circle it.
     pub turntable: bool,
-    /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for that of the file or the default. It is an error
-    /// for a file whose camera is orthographic.
+    /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for that of the file or the default. It is an
+    /// error for a file whose camera is orthographic.
     pub fov_degrees: Option<f32>,
     /// Whether the camera is made orthographic. Then `fov_degrees` is ignored.
     pub orthographic: bool,
@@ -55,8 +59,8 @@ pub struct EnvironmentFile {
     pub path: PathBuf,
     /// Rotation about +y in degrees, counter-clockwise seen from above, like the scene format's `rotate_y`.
     pub rotate_degrees: f64,
-    /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the exposure,
-    /// which follows from the lights of its file.
+    /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the
+    /// exposure, which follows from the lights of its file.
     pub scale: f32,
 }
 

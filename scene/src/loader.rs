@@ -118,8 +118,8 @@ impl SceneLoader {
         Ok(())
     }
 
-    /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model that
-    /// was loaded last, with these options; its settings and its camera may have changed since.
+    /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model
+    /// that was loaded last, with these options; its settings and its camera may have changed since.
     ///
     /// # Errors
     /// [`Error::File`] if the loader has loaded no model, such as for a scene file, or if the format cannot express a

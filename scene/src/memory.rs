@@ -23,8 +23,8 @@ pub fn check(bytes: u64) -> Result<(), String> {
 }
 
 /// Ensures that a list has capacity for `items` items in total, without spare capacity. It does not compare with the
-/// available memory: call [`check`] before, with the sum of all lists. The allocation can still fail, if other threads or
-/// programs took memory since.
+/// available memory: call [`check`] before, with the sum of all lists. The allocation can still fail, if other threads
+/// or programs took memory since.
 ///
 /// # Errors
 /// A phrase with the reason, to be put after the object's name. The list is then unchanged.

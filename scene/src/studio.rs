@@ -1,4 +1,5 @@
-//! The default lighting of models: a grey room with three soft boxes, which is lighter at the top and behind the viewer.
+//! The default lighting of models: a grey room with three soft boxes, which is lighter at the top and behind the
+//! viewer.
 //!
 //! Imports no other module.
 
@@ -13,8 +14,8 @@ const HEIGHT: usize = 128;
 /// Grey radiance of the environment without its soft boxes, W·sr⁻¹·m⁻²: straight down, at the horizon and straight up.
 /// Between them it is interpolated.
 const ROOM: [f64; 3] = [0.09, 0.19, 0.2];
-/// Grey radiance that is added in the horizontal direction of the viewer, and falls to 0 with the cosine of the angle to
-/// it. Metals reflect it, and so differ from the background.
+/// Grey radiance that is added in the horizontal direction of the viewer, and falls to 0 with the cosine of the angle
+/// to it. Metals reflect it, and so differ from the background.
 const BEHIND_VIEWER: f64 = 0.18;
 /// Width of the fade at the edge of a soft box, as a multiple of the box's distance from the model.
 const SOFT: f64 = 0.08;

@@ -20,7 +20,7 @@ use raysieve::{
 };
 
 /// Files to damage, one at a time. Models are read directly; meshes and images through a scene that names them.
-const SEEDS: [&str; 24] = [
+const SEEDS: [&str; 25] = [
     "../tests/scenes/every_field.ron",
     "../tests/scenes/cornell_d8.ron",
     "../tests/scenes/instances.ron",
@@ -42,6 +42,7 @@ const SEEDS: [&str; 24] = [
     "tests/imported/everything.pbrt",
     "../tests/imported/mitsuba/blobs.serialized",
     "../tests/imported/mitsuba/bitmap.xml",
+    "../tests/imported/mitsuba/lines.txt",
     "../tests/imported/mitsuba/spectra.xml",
     "../tests/imported/pbrt/checkerboard.pbrt",
     "../tests/imported/pbrt/instances.pbrt",
@@ -143,6 +144,12 @@ const SERIALIZED: &str = r#"<scene><shape type="serialized">
     <string name="filename" value="case.serialized"/><integer name="shape_index" value="1"/>
 </shape></scene>"#;
 
+/// A Mitsuba scene that shows the damaged control points as both types of curves.
+const CURVES: &str = r#"<scene>
+    <shape type="bsplinecurve"><string name="filename" value="case.txt"/></shape>
+    <shape type="linearcurve"><string name="filename" value="case.txt"/></shape>
+</scene>"#;
+
 /// Fragments that are inserted at random places, chosen because readers tend to mishandle them.
 const FRAGMENTS: [&str; 16] = [
     "NaN",
@@ -220,6 +227,7 @@ fn damaged_files_are_read_or_refused() {
 #[ignore = "writes fuzz/corpus"]
 fn corpora_are_written() {
     for kind in [
+        "curves",
         "exr",
         "glb",
         "gltf",
@@ -233,7 +241,7 @@ fn corpora_are_written() {
         "serialized",
         "xml",
     ] {
-        let corpus = Path::new("fuzz/corpus").join(kind);
+        let corpus = Path::new("../fuzz/corpus").join(kind);
         fs::create_dir_all(&corpus).unwrap();
         let mut files = seeds();
         for folder in [
@@ -257,6 +265,7 @@ fn corpora_are_written() {
         }
         let endings = match kind {
             "image" => vec!["png", "jpg", "webp", "ktx2", "hdr", "exr"],
+            "curves" => vec!["txt"],
             _ => vec![kind],
         };
         files.retain(|(path, bytes)| {
@@ -339,9 +348,10 @@ fn read_case(folder: &Path, original: &str, damaged: &[u8]) -> Result<(), String
         fs::write(&obj, OBJ).unwrap();
         return read(&obj).map(|_| ());
     }
-    if kind == "serialized" {
+    if let "serialized" | "txt" = kind {
         let scene = folder.join("case.xml");
-        fs::write(&scene, SERIALIZED).unwrap();
+        let text = if kind == "txt" { CURVES } else { SERIALIZED };
+        fs::write(&scene, text).unwrap();
         return read(&scene).map(|_| ());
     }
     if original.contains("pyramid") || original.contains("index") {

@@ -22,8 +22,8 @@ shared! {
         pub origin: Vec3,
         /// Width of the film in pixels.
         pub width: f32,
-        /// Vector from the camera to the film's centre at distance 1, world space. Without a shift of the lens it is the
-        /// viewing direction, of length 1.
+        /// Vector from the camera to the film's centre at distance 1, world space. Without a shift of the lens it is
+        /// the viewing direction, of length 1.
         pub forward: Vec3,
         /// Height of the film in pixels.
         pub height: f32,

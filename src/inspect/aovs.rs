@@ -123,11 +123,11 @@ impl Aovs {
     /// Memory of alpha in bytes per pixel, while it is traced.
     pub(crate) const ALPHA_BYTES_PER_PIXEL: u64 = 5;
 
-    /// Computes the requested AOVs, and alpha if the background of the scene is transparent. Camera rays are traced only
-    /// for alpha, albedo, normal and depth.
+    /// Computes the requested AOVs, and alpha if the background of the scene is transparent. Camera rays are traced
+    /// only for alpha, albedo, normal and depth.
     ///
-    /// `trees` are the BVHs of this scene, such as [`Renderer::trees`](crate::render::renderer::Renderer::trees) returns
-    /// them. With `None` they are built.
+    /// `trees` are the BVHs of this scene, such as [`Renderer::trees`](crate::render::renderer::Renderer::trees)
+    /// returns them. With `None` they are built.
     ///
     /// # Errors
     /// See [`RenderScene::new`].

@@ -40,8 +40,8 @@ const PICTURE: u64 = size_of::<Vec3>() as u64;
 const PIXEL_STATS: u64 = 4 + 3 * 8 + 3 * 4;
 /// Memory of adaptive sampling in bytes per pixel: the statistics, the sample counts and the list of pixels.
 const ADAPTIVE: u64 = PIXEL_STATS + 4 + 4;
-/// Memory of a convergence test in bytes per pixel: film sums and noise, padded to a multiple of eight bytes, a flag, and
-/// the list of pixels that need more samples.
+/// Memory of a convergence test in bytes per pixel: film sums and noise, padded to a multiple of eight bytes, a flag,
+/// and the list of pixels that need more samples.
 const CONVERGENCE_TEST: u64 = size_of::<([u64; 3], PixelNoise)>() as u64 + 1 + 4;
 /// Memory of the two copies of the film that denoising needs, in bytes per pixel.
 const SNAPSHOTS: u64 = 2 * Film::BYTES_PER_PIXEL;

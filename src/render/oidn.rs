@@ -1,8 +1,8 @@
 //! Denoising by Intel's Open Image Denoise (OIDN), whose program `oidnDenoise` runs as a process of its own.
 //!
-//! The program is part of OIDN's releases and of the Python package `pyoidn`, and runs on the CPU or on a GPU. A process
-//! needs neither bindings nor unsafe code, and its failure does not end the render. Albedo and normal of the first hit
-//! guide it, which a file in the portable float map format (PFM) passes.
+//! The program is part of OIDN's releases and of the Python package `pyoidn`, and runs on the CPU or on a GPU. A
+//! process needs neither bindings nor unsafe code, and its failure does not end the render. Albedo and normal of the
+//! first hit guide it, which a file in the portable float map format (PFM) passes.
 
 use std::{
     env,

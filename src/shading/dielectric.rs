@@ -60,8 +60,8 @@ pub fn coated_part(bsdf: &Bsdf, reflected: f32, cos_out: f32) -> f32 {
 
 /// Returns the reflectance per channel of a facet of glass with a thin film, without a clear coat.
 ///
-/// `cos_in` and `cos_out` are the cosines of the incoming and the refracted direction with the facet, and `reflected` is
-/// the reflectance without the film.
+/// `cos_in` and `cos_out` are the cosines of the incoming and the refracted direction with the facet, and `reflected`
+/// is the reflectance without the film.
 #[inline]
 pub fn filmed_glass(bsdf: &Bsdf, cos_in: f32, (reflected, cos_out): (f32, f32)) -> Vec3 {
     let plain = Vec3::splat(reflected);
@@ -107,8 +107,8 @@ pub fn mean_coat_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
 /// Returns the part of the light that a facet reflects or transmits to `to_light`, if the eye is in glass below a clear
 /// coat. `half` is the normal of the facet, and `reflected` the value of [`reflected_part`].
 ///
-/// The coat lets pass what it lets pass in the other direction, so that the BSDF is reciprocal. It reflects the rest, for
-/// which the smaller part of both directions is taken, so that no energy is added.
+/// The coat lets pass what it lets pass in the other direction, so that the BSDF is reciprocal. It reflects the rest,
+/// for which the smaller part of both directions is taken, so that no energy is added.
 #[inline]
 pub fn part_below_coat(
     tables: &[f32],

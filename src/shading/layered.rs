@@ -195,8 +195,8 @@ pub(crate) fn reflected_value(
     (facets, evenly, pdf)
 }
 
-/// Evaluates a layered material without glass and without a coat, as [`layered_value`]. `lost` and `at_grazing` are those
-/// of its boundary at the cosine of `to_light`.
+/// Evaluates a layered material without glass and without a coat, as [`layered_value`]. `lost` and `at_grazing` are
+/// those of its boundary at the cosine of `to_light`.
 #[inline(always)]
 pub(crate) fn opaque_value(
     bsdf: &Bsdf,

@@ -199,8 +199,8 @@ pub fn roughness_factor(material: &Material, part: f32) -> f32 {
     }
 }
 
-/// Applies a texture of an extended, anisotropic or blended material to its parameters. `place` is the index of the texture in
-/// `MaterialTextures::textures`, `value` its value, and `part` the channel that a scalar parameter reads.
+/// Applies a texture of an extended, anisotropic or blended material to its parameters. `place` is the index of the
+/// texture in `MaterialTextures::textures`, `value` its value, and `part` the channel that a scalar parameter reads.
 #[inline]
 pub fn apply_extended_map(material: &mut Material, place: u32, value: Texel, part: f32) {
     match place {

@@ -76,8 +76,8 @@ pub fn snapshot_film(wave: &mut Wave, done: u64) -> Result<(), Error> {
 /// Writes the denoised image of the wave's film into `preview`, whose buffers are reused. Waits for the result.
 ///
 /// `done` is the number of (pixel, sample) pairs on the film. Returns `false`, and leaves `preview` unchanged, if no
-/// copy of [`snapshot_film`] has fewer pairs. Adaptive renders ignore `done` and need no copy, but before the end of the
-/// second round their noise counts as 0, and nothing is denoised.
+/// copy of [`snapshot_film`] has fewer pairs. Adaptive renders ignore `done` and need no copy, but before the end of
+/// the second round their noise counts as 0, and nothing is denoised.
 ///
 /// # Errors
 /// On a GPU, if a kernel or an allocation fails, or if the image does not arrive before the wave's timeout.

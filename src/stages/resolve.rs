@@ -32,8 +32,8 @@ use crate::{
 /// whose films count the samples of each pixel.
 ///
 /// # Errors
-/// If the image's memory cannot be allocated. On a GPU also if a kernel fails, or if the image does not arrive before the
-/// wave's timeout.
+/// If the image's memory cannot be allocated. On a GPU also if a kernel fails, or if the image does not arrive before
+/// the wave's timeout.
 pub fn resolve(wave: &mut Wave, done: u64, picture: &mut Picture) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) => on_cpu(cpu, done, picture),

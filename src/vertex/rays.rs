@@ -55,8 +55,8 @@ pub fn nearest_hit<const INSTANCED: bool>(
     }
 }
 
-/// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped. A camera ray
-/// gains that of the background, if the scene has one.
+/// Returns the radiance that a path gains from the sky when its ray leaves the scene, weighted and clamped. A camera
+/// ray gains that of the background, if the scene has one.
 ///
 /// `scattered` is `true` if the path has scattered off anything but smooth mirrors and glass. `bounce` is the number of
 /// scattering events before.

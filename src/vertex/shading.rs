@@ -1,9 +1,9 @@
 //! The shading of one path at a hit: emission, a shadow ray, and the next ray. Twin: `kernels/shared/shading.cuh`.
 //!
 //! Method: multiple importance sampling with the power heuristic (Veach 1997), and Russian roulette by the largest
-//! channel of the throughput, from the fifth scattering on. The parameter `INSTANCED` of functions is `false` for scenes
-//! without instances, textures and extended materials. At the first dispersive surface, a path chooses one colour
-//! channel.
+//! channel of the throughput, from the fifth scattering on. The parameter `INSTANCED` of functions is `false` for
+//! scenes without instances, textures and extended materials. At the first dispersive surface, a path chooses one
+//! colour channel.
 
 use glam::Vec3;
 
@@ -303,8 +303,8 @@ pub fn survives_roulette(bounce: u32, choice: f32, throughput: &mut Throughput) 
     choice < chance
 }
 
-/// Returns the light that the path gains from the emission of an emissive surface it hit, weighted and clamped. `cosine`
-/// is that between the front normal and the direction back along the ray.
+/// Returns the light that the path gains from the emission of an emissive surface it hit, weighted and clamped.
+/// `cosine` is that between the front normal and the direction back along the ray.
 #[inline]
 pub(crate) fn emitted_light(
     scene: &RenderScene,
@@ -323,8 +323,9 @@ pub(crate) fn emitted_light(
     clamp_indirect(&scene.light_params, emitted, vertex.bounce)
 }
 
-/// Returns the material at a point of a surface, with its textures, whose normal maps bend the surface's shading normals.
-/// Of a blend it is one of the materials, with the emission of the blend; the random number of the path chooses it.
+/// Returns the material at a point of a surface, with its textures, whose normal maps bend the surface's shading
+/// normals. Of a blend it is one of the materials, with the emission of the blend; the random number of the path
+/// chooses it.
 #[inline]
 pub fn material_here<const INSTANCED: bool>(
     scene: &RenderScene,

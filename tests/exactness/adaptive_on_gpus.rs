@@ -101,7 +101,8 @@ fn render_with_failures(case: &str) {
         assert_same(&stats, &expected, case);
         let failed = stats.devices.iter().filter(|gpu| gpu.failed).count();
         renders += 1;
-        // The GPUs share the work as they find time for it, so that one may reach its last launch only in a later render.
+        // The GPUs share the work as they find time for it, so that one may reach its last launch only in a later
+        // render.
         if failed > 0 || renders == MAX_RENDERS {
             break (stats, failed);
         }

@@ -21,8 +21,8 @@ use crate::common::{Random, scene};
 /// Number of random rays per scene.
 const RAYS: usize = 20_000;
 
-/// Returns a scene with instances of two meshes, some of them mirrored, flattened or in the same place, and with spheres
-/// and triangles beside them. `material` is the RON of the meshes' material.
+/// Returns a scene with instances of two meshes, some of them mirrored, flattened or in the same place, and with
+/// spheres and triangles beside them. `material` is the RON of the meshes' material.
 fn instances(material: &str) -> RenderScene {
     let scene = scene(&format!(
         r#"(
@@ -89,8 +89,8 @@ fn bits(found: &InstanceHit) -> [u32; 5] {
     [distance, hit.primitive, u, v, found.instance]
 }
 
-/// Compares all results of SIMD traversal with those of `nearest` and `occluded`, which returns `None` for rays that are
-/// not compared. Every second ray starts on a hit of the ray before it.
+/// Compares all results of SIMD traversal with those of `nearest` and `occluded`, which returns `None` for rays that
+/// are not compared. Every second ray starts on a hit of the ray before it.
 fn compare(
     render_scene: &RenderScene,
     opacity: &impl OpacityTest,

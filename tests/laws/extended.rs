@@ -33,6 +33,9 @@ fn white_extended_materials_in_a_white_furnace_are_invisible() {
         ),
         ("metallic: 1, anisotropy: 0.8, roughness: 0.4", 0.01),
         ("metallic: 1, anisotropy: 1, roughness: 0.7", 0.01),
+        // The alphas of these are 0.5 and 0.1, and 1 and 0.05.
+        ("metallic: 1, anisotropy: 0.66667, roughness: 0.31623", 0.01),
+        ("metallic: 1, anisotropy: 1, roughness: 0.22361", 0.01),
         ("anisotropy: 0.6, roughness: 0.3", 0.01),
         ("diffuse_transmission: 0.5", 0.006),
         ("diffuse_transmission: 1, absorption: ((1, 1, 1), 1)", 0.006),
@@ -71,6 +74,39 @@ fn extended_materials_reflect_no_more_light_than_arrives() {
             mean.max_element() < 1.003 && mean.min_element() > 0.5,
             "{fields}: the mean is {mean}"
         );
+    }
+}
+
+/// Anisotropic metals and glass lose the light that scatters several times. docs/decisions.md says how much that is.
+#[test]
+fn anisotropic_metals_and_glass_lose_a_known_part_of_the_light() {
+    for (alphas, metal, glass) in [
+        ((0.1, 0.1), 0.028, 0.060),
+        ((0.1, 0.3), 0.095, 0.182),
+        ((0.1, 0.5), 0.194, 0.304),
+        ((0.05, 1.0), 0.436, 0.521),
+    ] {
+        let roughness = format!("alpha: {}, alpha_v: {}", alphas.0, alphas.1);
+        for (material, expected) in [
+            (
+                format!("RoughConductor(color: (1, 1, 1), {roughness})"),
+                metal,
+            ),
+            (format!("RoughDielectric(ior: 1.5, {roughness})"), glass),
+        ] {
+            let sphere = scene(&format!(
+                r#"(
+                    size: (32, 32), spp: 64, max_bounces: 128, sky: (1, 1, 1),
+                    camera: (origin: (0, 0, 4), target: (0, 0, 0), width: 2),
+                    materials: {{ "m": {material} }},
+                    objects: [Sphere(center: (0, 0, 0), radius: 1, material: "m")],
+                )"#
+            ));
+            let covered = PI / 4.0;
+            let lost = (1.0 - mean(&render(&sphere, &on_cpu()).0).x) / covered;
+            println!("{material}: {lost:.3}");
+            assert!((lost - expected).abs() < 0.01, "{material}: {lost}");
+        }
     }
 }
 

@@ -22,9 +22,9 @@ pub(super) struct ModelArguments {
     #[arg(long, value_name = "NAME|N", help_heading = "Model")]
     camera: Option<String>,
 
-    /// Animation of a glTF file to play, by name or number from 1, such as --animation Walk; a wrong name lists the
-    /// animations. Without --time, it is shown at 0 s [default: all]
-    #[arg(long, value_name = "NAME|N", help_heading = "Model")]
+    /// Animation of a glTF file to play, by name or number from 1, such as --animation Walk, or all; a wrong name lists
+    /// the animations. Without --time, it is shown at 0 s [default: all]
+    #[arg(long, value_name = "NAME|N|all", help_heading = "Model")]
     animation: Option<String>,
 
     /// Time in seconds at which the animations of a glTF file are shown, such as --time 1.5; in a .ron scene, also

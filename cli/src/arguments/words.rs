@@ -7,8 +7,8 @@ use raysieve_scene::EnvironmentFile;
 
 use super::{output::Denoiser, values::environment_text};
 
-/// Joins `--denoise` and `oidn` to `--denoise=oidn`. The option takes no other word, because the one after it may be the
-/// scene.
+/// Joins `--denoise` and `oidn` to `--denoise=oidn`. The option takes no other word, because the one after it may be
+/// the scene.
 pub(super) fn with_denoiser(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for word in words {
@@ -32,8 +32,9 @@ pub(super) fn with_negative_numbers(option: Arg) -> Arg {
 /// Returns the options of the clap group `Group` that the command line sets explicitly, as words such as `--size` and
 /// `64x64`. Paths in them are absolute.
 ///
-/// `farm` repeats the options of [`Machine`](super::Machine) and [`ModelArguments`](super::ModelArguments) in the commands that render its parts. It refuses
-/// the options of these groups and of [`SceneArguments`](super::SceneArguments) without a scene.
+/// `farm` repeats the options of [`Machine`](super::Machine) and [`ModelArguments`](super::ModelArguments) in the
+/// commands that render its parts. It refuses the options of these groups and of
+/// [`SceneArguments`](super::SceneArguments) without a scene.
 pub(super) fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
     let group = Group::augment_args(clap::Command::new("group"));
     let mut words = Vec::new();

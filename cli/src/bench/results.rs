@@ -59,7 +59,8 @@ pub(super) struct SceneResults {
 pub(super) struct ReferenceError {
     /// Path of the reference image as the user gave it.
     pub(super) file: String,
-    /// The relative mean squared error, see [`relative_squared_error`](raysieve::film::picture::relative_squared_error).
+    /// The relative mean squared error, see
+    /// [`relative_squared_error`](raysieve::film::picture::relative_squared_error).
     pub(super) squared_error: f64,
 }
 

@@ -107,8 +107,8 @@ fn picture(folder: &Path, more: &[&str]) -> Picture {
     linear(&folder.join("a.exr"))
 }
 
-/// Returns the pixel in the upper left corner, which shows the background, and the one in the middle of an image of 32 ×
-/// 24 pixels.
+/// Returns the pixel in the upper left corner, which shows the background, and the one in the middle of an image of 32
+/// × 24 pixels.
 fn corner_and_center(picture: &Picture) -> [[f32; 3]; 2] {
     [0, 12 * 32 + 16].map(|pixel| picture.pixels[pixel].to_array())
 }

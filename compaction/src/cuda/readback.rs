@@ -34,7 +34,8 @@ use crate::{
 pub struct Readback<T: Shared> {
     /// Page-locked memory, into which the GPU copies without a host thread.
     items: PinnedHostSlice<T>,
-    /// The number of items of the last [`post`](Readback::post), whose copy may still be running; 0 before the first one.
+    /// The number of items of the last [`post`](Readback::post), whose copy may still be running; 0 before the first
+    /// one.
     posted: usize,
     /// The event that completes when the last post's copy has finished.
     arrived: CudaEvent,
@@ -127,8 +128,8 @@ impl<T: Shared> Readback<T> {
         Ok(())
     }
 
-    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does not
-    /// wait.
+    /// Returns whether the copy of the last [`post`](Self::post) has finished, or `true` before the first post. Does
+    /// not wait.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};
@@ -146,8 +147,8 @@ impl<T: Shared> Readback<T> {
             .map_err(Error::driver("ask for the state of a readback"))
     }
 
-    /// Waits for the copy of the last [`post`](Self::post) and returns its items on the host. The slice is empty before the
-    /// first post.
+    /// Waits for the copy of the last [`post`](Self::post) and returns its items on the host. The slice is empty before
+    /// the first post.
     ///
     /// ```no_run
     /// # use compaction::cuda::{self, Readback};

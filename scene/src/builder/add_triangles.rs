@@ -20,8 +20,8 @@ impl Scene {
     /// Triangles without an area are left out. Returns their number.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the material does not exist, if a position or an index is out of range, or if there are too
-    /// many triangles. The scene is then unchanged.
+    /// [`Error::Setting`] if the material does not exist, if a position or an index is out of range, or if there are
+    /// too many triangles. The scene is then unchanged.
     pub fn add_triangles(
         &mut self,
         positions: &[Vec3],

@@ -86,8 +86,8 @@ pub(super) fn balance(
     })
 }
 
-/// Returns at most `count` points that are spread evenly over the area of the model, placed by `transform`. Returns none
-/// if the area is 0 or not finite.
+/// Returns at most `count` points that are spread evenly over the area of the model, placed by `transform`. Returns
+/// none if the area is 0 or not finite.
 fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<SurfacePoint> {
     let triangles = |instance: usize| model.meshes[model.instances[instance].mesh].triangles.len();
     let instances = 0..model.instances.len();

@@ -180,7 +180,8 @@ fn image_size(model: &Model, options: &LoadOptions) -> (u32, u32) {
     }
 }
 
-/// Returns the lights of a model, whose axis `up` points up, as those of a scene. Fails if one is not within 1e8 m of 0.
+/// Returns the lights of a model, whose axis `up` points up, as those of a scene. Fails if one is not within 1e8 m
+/// of 0.
 fn scene_lights(model: &Model, up: UpAxis) -> Result<Vec<Light>, String> {
     let place = upright(up);
     let lights = model.lights.iter();

@@ -48,8 +48,8 @@ impl LoadProgress {
         load()
     }
 
-    /// Returns the name of the OBJ or PLY file that was opened last, without its folder, and the fraction of it that was
-    /// read, 0 to 1. Returns `None` before the first such file.
+    /// Returns the name of the OBJ or PLY file that was opened last, without its folder, and the fraction of it that
+    /// was read, 0 to 1. Returns `None` before the first such file.
     pub fn file(&self) -> Option<(String, f64)> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         (!state.name.is_empty()).then(|| {

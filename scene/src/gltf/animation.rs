@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     LoadOptions,
-    load_options::{choose, listed},
+    load_options::{ALL_ANIMATIONS, choose, listed},
     model::Model,
 };
 
@@ -58,11 +58,15 @@ impl Pose {
             .iter()
             .map(|animation| animation.name.clone().unwrap_or_default())
             .collect();
+        let plays_all = |wanted: &String| {
+            wanted == ALL_ANIMATIONS && !names.is_empty() && !names.contains(wanted)
+        };
         let chosen = match &options.animation {
+            Some(wanted) if plays_all(wanted) => None,
             Some(wanted) => Some(choose("animation", &names, wanted)?),
             None => None,
         };
-        let time = match (options.time, chosen) {
+        let time = match (options.time, &options.animation) {
             (Some(time), _) => time,
             (None, Some(_)) => 0.0,
             (None, None) => {
@@ -276,8 +280,8 @@ impl<'f> Evaluation<'f> {
     }
 }
 
-/// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the value
-/// itself, and the outgoing tangent.
+/// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the
+/// value itself, and the outgoing tangent.
 fn values_per_key(interpolation: Interpolation) -> usize {
     match interpolation {
         Interpolation::CubicSpline => 3,

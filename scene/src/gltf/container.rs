@@ -198,8 +198,8 @@ fn parse(text: &[u8]) -> Result<Root, String> {
     })
 }
 
-/// Parses JSON in which channels of animations have no node, as `KHR_animation_pointer` allows and the crate `gltf` does
-/// not. They get the property `pointer` of node 0, which no node has.
+/// Parses JSON in which channels of animations have no node, as `KHR_animation_pointer` allows and the crate `gltf`
+/// does not. They get the property `pointer` of node 0, which no node has.
 fn with_channel_nodes(text: &[u8]) -> Result<Root, json::Error> {
     let mut root: Value = json::deserialize::from_slice(text)?;
     let animations = root.get_mut("animations").and_then(Value::as_array_mut);

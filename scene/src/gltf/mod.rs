@@ -24,7 +24,8 @@ use self::{container::File, image::ImageCache};
 use crate::{LoadOptions, files::foreign::SPLAT, model::Model};
 
 /// Names of the extensions that a file may require. They are implemented, or do not affect the image.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
+    "CESIUM_RTC",
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
     "EXT_texture_webp",
@@ -196,6 +197,7 @@ fn check_version(file: &File) -> Result<(), String> {
     {
         "2.0" => Ok(()),
         _ if asset.version.starts_with("2.") && asset.min_version.is_none() => Ok(()),
+        "" => Err("has no glTF version, expected 2.0; export it again".to_owned()),
         version => Err(format!(
             "is glTF {}, expected 2.0; convert it",
             crate::error::excerpt(version)

@@ -20,8 +20,8 @@ pub(crate) const MAX_TEXELS: u64 = 1 << 28;
 /// GPU.
 pub(crate) const BYTES_PER_TEXEL: u64 = 12 + 16 + 16;
 
-/// Reads the environment that `file` chooses, for `spp` samples per pixel. Returns its light, and a warning if the image
-/// has values below 0.
+/// Reads the environment that `file` chooses, for `spp` samples per pixel. Returns its light, and a warning if the
+/// image has values below 0.
 ///
 /// # Errors
 /// [`Error::File`] with the reasons of [`read_environment`].

@@ -1,7 +1,7 @@
 //! Reads Radiance HDR images in all eight scanline orders, with RGB or CIE XYZ primaries.
 //!
-//! The crate `image` decodes the scanlines. It supports only `-Y +X` and RGB, so this module gives it such a header, and
-//! applies the orientation and the primaries of the file afterwards.
+//! The crate `image` decodes the scanlines. It supports only `-Y +X` and RGB, so this module gives it such a header,
+//! and applies the orientation and the primaries of the file afterwards.
 
 use std::io::{BufRead, Cursor, Read};
 

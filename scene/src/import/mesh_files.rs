@@ -19,7 +19,8 @@ use crate::{
 /// Largest ratio of deflate between the sizes of data and of its compressed form.
 const MAX_COMPRESSION: u64 = 1032;
 
-/// Indices in the model of the meshes of files that were read, by path and by `Reading`, the way in which they were read.
+/// Indices in the model of the meshes of files that were read, by path and by `Reading`, the way in which they were
+/// read.
 pub(crate) struct MeshFiles<Reading>(HashMap<(PathBuf, Reading), Rc<Vec<usize>>>);
 
 impl<Reading> Default for MeshFiles<Reading> {

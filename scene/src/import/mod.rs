@@ -22,7 +22,8 @@ use crate::{
     Error, LoadOptions,
     builder::{self, geometry::Geometry, materials::Materials},
     default_scene::DEFAULT_DIRECTION,
-    files::display_path,
+    error::excerpt,
+    files::{display_path, record::record},
     image::environment_map::chosen_environment,
     limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
@@ -35,7 +36,8 @@ use crate::{
     view_options::scene_camera,
 };
 
-/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its shapes.
+/// Largest number of shapes of a scene, or of a group for instancing. An instance of a group counts as all of its
+/// shapes.
 pub(crate) const MAX_SHAPES: usize = 1 << 23;
 
 /// A scene of another renderer while it is read.
@@ -64,6 +66,8 @@ pub(crate) struct Imported {
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
     /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
+    /// Name of the first mesh file that does not exist; `None` if there is none.
+    pub(crate) missing: Option<String>,
 }
 
 /// The properties on which the mesh of a tessellated shape depends.
@@ -178,6 +182,7 @@ impl Default for Imported {
             exposure_stops: 0.0,
             tessellated: HashMap::new(),
             two_sided: HashMap::new(),
+            missing: None,
         }
     }
 }
@@ -186,6 +191,15 @@ impl Imported {
     /// Adds a warning for the user, unless an equal one exists.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.model.note(note.into());
+    }
+
+    /// Adds a shape to the warning about mesh files that do not exist. `name` is that of its file in the scene, and
+    /// `path` where it is expected, so that the scene is loaded again when it appears there.
+    pub(crate) fn note_missing(&mut self, name: &str, path: &Path) {
+        record(path);
+        let first = self.missing.get_or_insert_with(|| excerpt(name));
+        let text = format!("not shown: {{}} whose file does not exist, such as `{first}`");
+        self.model.note_count(&text, ["shape", "shapes"], 1);
     }
 
     /// Adds an instance of a mesh to a group, or to the scene if that is `None`. The scene leaves out an invisible one,
@@ -272,7 +286,8 @@ impl Imported {
         Ok(index)
     }
 
-    /// Makes the scene of the file at `path`, with the camera, the environment and the background that `options` choose.
+    /// Makes the scene of the file at `path`, with the camera, the environment and the background that `options`
+    /// choose.
     ///
     /// # Errors
     /// [`Error::File`] if nothing is visible, or something is too large, too bright or too far away. Also if `options`
@@ -331,10 +346,12 @@ impl Imported {
             self.note(format!("{flat} triangles without area are left out"));
         }
         if geometry.primitive_count() == 0 {
-            return Err(
-                wrong("has no shape that can be shown; see its warnings".to_owned())
-                    .with_notes(&self.model.notes),
-            );
+            let remedy = match self.model.notes.is_empty() {
+                true => "add one",
+                false => "see its warnings",
+            };
+            let problem = format!("has no shape that can be shown; {remedy}");
+            return Err(wrong(problem).with_notes(&self.model.notes));
         }
         let shines = materials
             .surfaces
@@ -366,8 +383,8 @@ impl Imported {
         })
     }
 
-    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options` have
-    /// an angle of view and it is orthographic.
+    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options`
+    /// have an angle of view and it is orthographic.
     fn camera(&self, options: &LoadOptions) -> Result<(Camera, Option<Framing>), String> {
         if let Some(view) = &self.view {
             return Ok((scene_camera(view.camera()?, options)?, None));

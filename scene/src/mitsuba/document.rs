@@ -1,7 +1,7 @@
 //! The objects of a Mitsuba scene: the XML of the file and of the files that it includes, with defaults replaced.
 //!
-//! The crate `roxmltree` parses the XML. Document type definitions, and with them entities, are refused. Imports `files`
-//! and `values`.
+//! The crate `roxmltree` parses the XML. Document type definitions, and with them entities, are refused. Imports
+//! `files` and `values`.
 
 use std::{
     cell::Cell,
@@ -338,8 +338,8 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the attribute of an element with each `$name` replaced by the default of that name. Fails if the attribute is
-/// missing, or there is no such default.
+/// Returns the attribute of an element with each `$name` replaced by the default of that name. Fails if the attribute
+/// is missing, or there is no such default.
 fn attribute(defaults: &HashMap<String, String>, node: Node, name: &str) -> Result<String, String> {
     let text = node.attribute(name).ok_or_else(|| {
         let tag = excerpt(node.tag_name().name());

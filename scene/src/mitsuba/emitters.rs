@@ -11,8 +11,8 @@ use crate::{
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
 };
 
-/// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by the
-/// integral of the colour matching function y.
+/// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by
+/// the integral of the colour matching function y.
 const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
 
 impl Converter<'_> {

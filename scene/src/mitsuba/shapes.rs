@@ -1,4 +1,4 @@
-//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `document`,
+//! Shapes of Mitsuba: meshes, tessellated shapes, spheres, groups and instances. Imports `bsdf`, `curves`, `document`,
 //! `serialized` and `import`.
 
 use std::{f64::consts::TAU, path::Path, rc::Rc};
@@ -125,6 +125,7 @@ impl Converter<'_> {
                 self.mesh(object, "cylinder", cylinder, to_world * place, flip, group)
             }
             "obj" | "ply" | "serialized" => self.mesh_file(object, to_world, flip, group),
+            "bsplinecurve" | "linearcurve" => self.curves(object, to_world, group),
             plugin => {
                 let plugin = excerpt(plugin);
                 let text = format!("not shown: {{}} of type `{plugin}`");
@@ -237,6 +238,10 @@ impl Converter<'_> {
     ) -> Result<(), String> {
         let name = object.text("filename", "");
         let path = self.files.find_by_last_component(name)?;
+        if !path.exists() {
+            self.scene.note_missing(name, &path);
+            return Ok(());
+        }
         let bumped = self.bump_scale(object, 1.0)?.is_some();
         let has_normal_map = self.has_normal_map(object)?;
         let mirrored = to_world.matrix3.determinant() < 0.0;
@@ -281,7 +286,7 @@ impl Converter<'_> {
 
     /// Adds the tangents that the normal map of a shape's BSDF needs, and the normals of the faces to a mesh without
     /// normals. Does nothing without a normal map. Fails if memory does not suffice or the BSDF is invalid.
-    fn orient_normal_map(
+    pub(super) fn orient_normal_map(
         &mut self,
         object: &Rc<Object>,
         mesh: &mut ModelMesh,
@@ -327,7 +332,11 @@ impl Converter<'_> {
 
     /// Returns the index of the material of a shape on which u covers `size` metres. Returns `None` if the shape is
     /// invisible.
-    fn material(&mut self, object: &Rc<Object>, size: f32) -> Result<Option<usize>, String> {
+    pub(super) fn material(
+        &mut self,
+        object: &Rc<Object>,
+        size: f32,
+    ) -> Result<Option<usize>, String> {
         let document = self.document;
         let of = document.child_of_kind(object, "bsdf");
         let emitter = document.child_of_kind(object, "emitter");

@@ -70,7 +70,8 @@ pub(crate) struct ModelMesh {
     /// Tangent of each vertex: a unit vector in the direction of growing u, and the sign of the bitangent, 1 or -1.
     /// `None` if there are none.
     pub(crate) tangents: Option<Vec<[f32; 4]>>,
-    /// Colour of each vertex, or `None`. Linear sRGB multiplies the material's colour, and alpha multiplies its opacity.
+    /// Colour of each vertex, or `None`. Linear sRGB multiplies the material's colour, and alpha multiplies its
+    /// opacity.
     pub(crate) colors: Option<Vec<Vec4>>,
     /// Vertex indices of each triangle, counter-clockwise seen from the front.
     pub(crate) triangles: Vec<[u32; 3]>,
@@ -351,8 +352,9 @@ impl ModelMesh {
         Ok(())
     }
 
-    /// Computes tangents for a normal map whose green direction is `cross(normal, tangent)`, whether or not the image is
-    /// mirrored on the surface. Does nothing without normals or texture coordinates. Fails if memory does not suffice.
+    /// Computes tangents for a normal map whose green direction is `cross(normal, tangent)`, whether or not the image
+    /// is mirrored on the surface. Does nothing without normals or texture coordinates. Fails if memory does not
+    /// suffice.
     pub(crate) fn add_right_handed_tangents(&mut self) -> Result<(), String> {
         tangents::make(self)?;
         for tangent in self.tangents.iter_mut().flatten() {

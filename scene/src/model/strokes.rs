@@ -12,8 +12,8 @@ use crate::{
 
 /// Default diameter of points and lines, as a fraction of the diagonal of the model's bounding box.
 const RELATIVE_WIDTH: f64 = 1.0 / 200.0;
-/// Largest number of points and lines of a model that are finely tessellated, with up to 64 triangles each. More of them
-/// have up to 20.
+/// Largest number of points and lines of a model that are finely tessellated, with up to 64 triangles each. More of
+/// them have up to 20.
 const MAX_FINE: usize = 1 << 17;
 
 /// Points and lines of a primitive, in model coordinates once they are added to a model.

@@ -1,7 +1,7 @@
 //! Reads OBJ files: as a model with one mesh per material, or as bare geometry for a `Mesh` object.
 //!
-//! `statements` parses the lines of an OBJ file, and `mtl` its material libraries. Imports `builder`, `model`, `scene` and
-//! what they import.
+//! `statements` parses the lines of an OBJ file, and `mtl` its material libraries. Imports `builder`, `model`, `scene`
+//! and what they import.
 
 mod mtl;
 mod statements;
@@ -41,8 +41,8 @@ pub(crate) fn read(reader: &mut impl BufRead, folder: &Path) -> Result<Model, St
     builder.finish()
 }
 
-/// Reads the meshes of an OBJ file without its materials and smoothing groups: one of the faces with normals, and one of
-/// the others.
+/// Reads the meshes of an OBJ file without its materials and smoothing groups: one of the faces with normals, and one
+/// of the others.
 ///
 /// Fails with a one-line message, without the file's name, if the file is invalid or has no faces.
 pub(crate) fn read_geometry(reader: &mut impl BufRead) -> Result<Model, String> {

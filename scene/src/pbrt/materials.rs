@@ -41,8 +41,8 @@ pub(super) struct Converted {
     invisible: bool,
 }
 
-/// The properties on which a material of the model depends: the numbers of the material and the area light (0 for none),
-/// the bits of the factor of the opacity with its texture, and the bits of the size of the bump map.
+/// The properties on which a material of the model depends: the numbers of the material and the area light (0 for
+/// none), the bits of the factor of the opacity with its texture, and the bits of the size of the bump map.
 pub(super) type Key = (usize, usize, u32, Option<u32>, u32);
 
 /// Largest depth of mixed materials.
@@ -405,8 +405,8 @@ impl Converter {
         })
     }
 
-    /// Returns the GGX alphas of a rough material; `None` if it is smooth. `name` is that of the roughness, and `prefix`
-    /// stands before the names of the roughness along u and v.
+    /// Returns the GGX alphas of a rough material; `None` if it is smooth. `name` is that of the roughness, and
+    /// `prefix` stands before the names of the roughness along u and v.
     fn alphas(
         &mut self,
         parameters: &Parameters,

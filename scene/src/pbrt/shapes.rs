@@ -13,7 +13,7 @@ use crate::{
     import::{
         Tessellated,
         bump::extent_of_u,
-        curves::{Basis, Curve},
+        curves::{self, Basis, Curve},
         even_scale, mesh_files,
         shapes::{self, DiskCoordinates},
     },
@@ -208,12 +208,12 @@ impl Converter {
         let width = parameters.number("width", 1.0);
         let widths = ["width0", "width1"].map(|name| parameters.number(name, width).max(0.0));
         let points = parameters.vectors("P")?;
-        let curve = Curve::new(&points, basis, degree, widths)?;
+        let curve = Curve::tapered(&points, basis, degree, widths)?;
         let mut mesh = match parameters.text("type", "flat") {
             "ribbon" => curve.ribbon(&parameters.vectors("N")?)?,
             _ => {
                 self.note("approximated: curves by tubes with six sides");
-                curve.tube()
+                curve.tube(curves::COARSE)
             }
         };
         if !mesh.positions.iter().all(|position| position.is_finite()) {
@@ -230,6 +230,10 @@ impl Converter {
             self.note("not shown: the displacement of meshes");
         }
         let path = self.files.find_by_last_component(name)?;
+        if !path.exists() {
+            self.scene.note_missing(name, &path);
+            return Ok(());
+        }
         let converted = self.current_material()?;
         let has_tangents = self.scene.model.needs_tangents(&converted.material);
         let reading = Reading {

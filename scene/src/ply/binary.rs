@@ -1,5 +1,5 @@
-//! Reads binary vertices and faces of the usual layouts several times faster than the crate `ply-rs-bw`: vertices without
-//! lists, and faces with one list.
+//! Reads binary vertices and faces of the usual layouts several times faster than the crate `ply-rs-bw`: vertices
+//! without lists, and faces with one list.
 //!
 //! The layout of an element is resolved once, instead of comparing the name of each property of each element.
 

@@ -1,8 +1,8 @@
-//! Reads Stanford PLY files: the elements `vertex`, `face` and `tristrips`. The crate `ply-rs-bw` reads the header, text,
-//! and the elements that `binary` does not.
+//! Reads Stanford PLY files: the elements `vertex`, `face` and `tristrips`. The crate `ply-rs-bw` reads the header,
+//! text, and the elements that `binary` does not.
 //!
-//! Other elements and properties are ignored. Elements are read one by one, so that memory use depends on the content of
-//! the file and not on the counts that its header declares.
+//! Other elements and properties are ignored. Elements are read one by one, so that memory use depends on the content
+//! of the file and not on the counts that its header declares.
 
 use std::io::{self, BufRead};
 
@@ -63,8 +63,8 @@ impl<R: BufRead> PlyFile<R> {
         })
     }
 
-    /// Returns upper bounds of the numbers of vertices and triangles, as far as a file of `bytes` bytes can contain what
-    /// the header declares. The number of triangles is exact if all faces are triangles, and 0 if it is unknown.
+    /// Returns upper bounds of the numbers of vertices and triangles, as far as a file of `bytes` bytes can contain
+    /// what the header declares. The number of triangles is exact if all faces are triangles, and 0 if it is unknown.
     pub(crate) fn expected_counts(&self, bytes: u64) -> (usize, usize) {
         let elements = &self.header.elements;
         let encoding = self.header.encoding;
@@ -283,7 +283,8 @@ pub(crate) struct Vertex {
     pub(crate) color: Vec3,
 }
 
-/// A function that stores a number in a vertex. It also receives the value that means 1 in a color of the number's type.
+/// A function that stores a number in a vertex. It also receives the value that means 1 in a color of the number's
+/// type.
 pub(super) type Setter = fn(&mut Vertex, f64, f64);
 
 impl Vertex {

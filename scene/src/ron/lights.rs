@@ -218,8 +218,8 @@ fn sun_sky(
     Ok([Light::Environment(sky)].into_iter().chain(sun).collect())
 }
 
-/// Returns the position of the sun, given directly or by time and place. Fails with [`Error::Scene`] if fields are missing
-/// or invalid.
+/// Returns the position of the sun, given directly or by time and place. Fails with [`Error::Scene`] if fields are
+/// missing or invalid.
 fn sun_position(
     source: &SceneSource,
     object: &Object,

@@ -144,8 +144,8 @@ materials! {
 
 /// Reads the `materials` of a scene file and the images that they name.
 ///
-/// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values, a name
-/// that occurs twice, and a blend of unsuitable materials are an [`Error::Scene`].
+/// `spp` is the number of samples per pixel, against which the brightness of emission is checked. Invalid values, a
+/// name that occurs twice, and a blend of unsuitable materials are an [`Error::Scene`].
 pub(crate) fn read<'a>(
     source: &SceneSource<'a>,
     written: &MaterialsText<'a>,

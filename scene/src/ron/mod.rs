@@ -1,7 +1,7 @@
 //! Reads and edits scene files in RON, and builds a validated [`Scene`] from them.
 //!
-//! Values are read in the order settings, camera, sky, lights, materials, objects. The first error ends the reading. This
-//! module may import all others except `default_scene`.
+//! Values are read in the order settings, camera, sky, lights, materials, objects. The first error ends the reading.
+//! This module may import all others except `default_scene`.
 
 mod camera;
 mod displaced_sphere;
@@ -46,12 +46,12 @@ use crate::{
 
 /// Parses and validates the text of a scene file. Mesh, model and image files that it names are read too.
 ///
-/// `path` is the scene file's path, for relative file names and error messages. [`Scene::files`] is left empty. Animated
-/// models are shown at the time of `options`, unless their object has its own.
+/// `path` is the scene file's path, for relative file names and error messages. [`Scene::files`] is left empty.
+/// Animated models are shown at the time of `options`, unless their object has its own.
 ///
 /// # Errors
-/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` has a choice that only models offer,
-/// a time without an animated model, or an angle of view for an orthographic camera.
+/// [`Error::Scene`] at the place of the first problem. [`Error::File`] if `options` has a choice that only models
+/// offer, a time without an animated model, or an angle of view for an orthographic camera.
 pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Scene, Error> {
     check_options(path, options)?;
     let source = &SceneSource::new(path, text);

@@ -371,8 +371,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         })
     }
 
-    /// Parses a GGX alpha from 0.001 to 1. For a texture, stores it as that of `parameter` and returns its `factor`, 1 by
-    /// default. Any other value is an [`Error::Scene`]. `smooth` is as in [`Self::roughness`].
+    /// Parses a GGX alpha from 0.001 to 1. For a texture, stores it as that of `parameter` and returns its `factor`, 1
+    /// by default. Any other value is an [`Error::Scene`]. `smooth` is as in [`Self::roughness`].
     fn alpha(
         &mut self,
         field: &str,

@@ -147,8 +147,8 @@ pub(crate) fn read_scene_file(path: &Path) -> Result<String, Error> {
 }
 
 impl<'a> SceneSource<'a> {
-    /// Parses the value `raw` of `field`, the name of a material in quotes, and returns its index in `names`. An unknown
-    /// name is an [`Error::Scene`].
+    /// Parses the value `raw` of `field`, the name of a material in quotes, and returns its index in `names`. An
+    /// unknown name is an [`Error::Scene`].
     pub(crate) fn material(
         &self,
         object: &Object,

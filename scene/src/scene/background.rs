@@ -13,8 +13,8 @@ pub enum Background {
     Color(Vec3),
     /// Nothing: the film is black there, and images have an alpha channel.
     ///
-    /// Alpha is the share of the camera rays of a pixel that hit something. Glass counts as hit, as in Cycles, and shows
-    /// the environment; partly opaque surfaces count by their opacity.
+    /// Alpha is the share of the camera rays of a pixel that hit something. Glass counts as hit, as in Cycles, and
+    /// shows the environment; partly opaque surfaces count by their opacity.
     Transparent,
 }
 

@@ -55,8 +55,8 @@ impl Blends<'_> {
         self.names.get(index).map_or("", String::as_str)
     }
 
-    /// Returns how many blends contain one another from the material with this index on, 0 if it is no blend. `above` is
-    /// the number of blends that contain it. Results are kept in `levels`.
+    /// Returns how many blends contain one another from the material with this index on, 0 if it is no blend. `above`
+    /// is the number of blends that contain it. Results are kept in `levels`.
     fn level(&self, index: usize, above: u32, levels: &mut [Option<u32>]) -> Result<u32, String> {
         if let Some(known) = levels[index] {
             return Ok(known);

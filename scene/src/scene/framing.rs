@@ -80,8 +80,9 @@ pub struct ViewAxes {
 impl ViewAxes {
     /// Returns the axes of a camera at this azimuth and elevation from its target, both in degrees.
     ///
-    /// The azimuth is 0 in the direction +z and grows towards +x. The elevation is -90 to 90 above the horizontal plane.
-    /// Straight above or below, the top of the image is the direction that it approaches when the camera tilts there.
+    /// The azimuth is 0 in the direction +z and grows towards +x. The elevation is -90 to 90 above the horizontal
+    /// plane. Straight above or below, the top of the image is the direction that it approaches when the camera tilts
+    /// there.
     pub fn new(azimuth_degrees: f64, elevation_degrees: f64) -> ViewAxes {
         let (sin, cos) = libm::sincos(azimuth_degrees.to_radians());
         let level = DVec3::new(sin, 0.0, cos);
@@ -222,8 +223,8 @@ fn fit_perspective(points: &[DVec2], tan_half: f64) -> (f64, f64) {
     ((right - left) / 2.0, (right + left) / (2.0 * tan_half))
 }
 
-/// Returns the position along the edge direction from which a camera at the position `distance` along `back` sees as much
-/// of the points on one side as on the other. It sees all within the tangent `tan_half`.
+/// Returns the position along the edge direction from which a camera at the position `distance` along `back` sees as
+/// much of the points on one side as on the other. It sees all within the tangent `tan_half`.
 fn center_at(points: &[DVec2], tan_half: f64, distance: f64) -> f64 {
     // The smaller the angle, the farther away is the camera that fits the points into it.
     let (mut low, mut high) = (0.0, tan_half);

@@ -81,8 +81,8 @@ impl Image {
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
     }
 
-    /// Returns an image of the square roots of the linear red, green and blue values, of which those below 0 count as 0.
-    /// It has 16 bits per channel, or floats like this image, and alpha is 1.
+    /// Returns an image of the square roots of the linear red, green and blue values, of which those below 0 count
+    /// as 0. It has 16 bits per channel, or floats like this image, and alpha is 1.
     pub(crate) fn square_root(&self, encoding: Encoding) -> Image {
         let root = |color: Vec3| color.max(Vec3::ZERO).map(f32::sqrt);
         let texels = match self.texels {

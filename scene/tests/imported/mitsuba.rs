@@ -35,7 +35,7 @@ fn each_element_is_read_or_reported() {
     for note in [
         "participating media",
         "the BSDF `hair`",
-        "1 shape of type `bsplinecurve`",
+        "1 shape of type `sdfgrid`",
         "`sheen` of `principled`",
         "the filter `tent`",
         "bump maps",
@@ -470,10 +470,10 @@ fn references_in_a_circle_are_refused() {
 #[test]
 fn errors_name_the_place_the_cause_and_the_remedy() {
     for (members, text) in [
-        ("", "has no shape that can be shown"),
+        ("", "has no shape that can be shown; add one"),
         (
             "\n<shape type=\"obj\"><string name=\"filename\" value=\"a.obj\"/></shape>",
-            "shape (line 2): a.obj: does not exist",
+            "not shown: 1 shape whose file does not exist, such as `a.obj`",
         ),
         (
             "<sensor type=\"perspective\"><float name=\"fov\" value=\"200\"/></sensor>",

@@ -292,7 +292,7 @@ fn errors_name_the_line_the_cause_and_the_remedy() {
         ),
         (
             "Shape \"plymesh\" \"string filename\" \"a.ply\"",
-            "a.ply: does not exist",
+            "not shown: 1 shape whose file does not exist, such as `a.ply`",
         ),
         (
             "Film \"rgb\" \"integer xresolution\" 0",

@@ -293,11 +293,17 @@ fn an_animation_is_chosen_by_name_or_number_and_the_last_wins_otherwise() {
         assert_near(first(&scene), expected);
         assert!(scene.notes.is_empty(), "{:?}", scene.notes);
     }
-    let all = load_with(&path, &at(0.0));
-    assert_near(first(&all), Vec3::X);
     let note =
         "shown with the last of several animations of 1 property; choose one of the animations";
-    assert!(all.notes[0].ends_with(note), "{:?}", all.notes);
+    for options in [at(0.0), animation("all")] {
+        let all = load_with(&path, &options);
+        assert_near(first(&all), Vec3::X);
+        assert!(all.notes[0].ends_with(note), "{:?}", all.notes);
+    }
+    let mut named = two_animations();
+    named.json["animations"][0]["name"] = json!("all");
+    let scene = load_with(&named.write("named_all"), &animation("all"));
+    assert_near(first(&scene), Vec3::Y);
     let problem = refusal(&path, &animation("down"));
     let expected = "has no animation \"down\"; expected one of 1 \"up\", 2 \"side\"";
     assert_eq!(problem, expected);

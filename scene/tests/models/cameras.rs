@@ -55,8 +55,8 @@ fn an_orthographic_camera_keeps_its_height_at_any_size() {
     }
 }
 
-/// Returns the largest distances of the model's vertices from the centre of the image, to the right and left, and up and
-/// down. 1 is the edge. Panics if a vertex is behind the camera.
+/// Returns the largest distances of the model's vertices from the centre of the image, to the right and left, and up
+/// and down. 1 is the edge. Panics if a vertex is behind the camera.
 fn reach(scene: &Scene) -> [[f32; 2]; 2] {
     let camera = &scene.camera;
     let forward = (camera.target - camera.origin).normalize();

@@ -105,6 +105,8 @@ const WRONG: &str = r#"
     requires XX_teapots, which is not supported
 /asset/version = "1.0"
     is glTF 1.0, expected 2.0
+/asset/version = ""
+    has no glTF version, expected 2.0
 
 /materials/0/pbrMetallicRoughness/baseColorTexture/index = 5
     material 0: baseColorTexture: there is no texture 5
@@ -164,7 +166,7 @@ fn errors_name_the_faulty_object_and_the_cause() {
             );
         }
     }
-    assert_eq!(cases, 47);
+    assert_eq!(cases, 48);
 }
 
 /// Loads a model with two materials whose image cannot be read. It is shown without the image.

@@ -25,8 +25,8 @@ use crate::{
 
 /// Writes a region of a film in the format of the path's extension. Its pixels equal those of the whole image.
 ///
-/// A PNG has the size of the region, and an alpha channel if `aovs` contains alpha. An EXR has the region as data window in
-/// the display window of the whole image, with the requested AOVs. It contains no film and is not a part.
+/// A PNG has the size of the region, and an alpha channel if `aovs` contains alpha. An EXR has the region as data
+/// window in the display window of the whole image, with the requested AOVs. It contains no film and is not a part.
 ///
 /// # Errors
 /// [`Error::Scene`] if the file cannot be written, [`Error::File`] for another extension.

@@ -343,8 +343,8 @@ pub fn aovs_of(path: &Path) -> Result<Vec<Aov>, Error> {
     Ok(aovs)
 }
 
-/// Returns the alpha of each pixel of the part at `path`, row by row from the top; `None` if its image is opaque. Values
-/// outside 0 to 1 are clamped.
+/// Returns the alpha of each pixel of the part at `path`, row by row from the top; `None` if its image is opaque.
+/// Values outside 0 to 1 are clamped.
 ///
 /// # Errors
 /// See [`PartHeader::read`].

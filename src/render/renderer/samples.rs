@@ -134,7 +134,8 @@ impl Renderer {
         self.restart()
     }
 
-    /// Sets the picture's size in pixels, selects all samples and pixels of the scene, clears the film and begins again.
+    /// Sets the picture's size in pixels, selects all samples and pixels of the scene, clears the film and begins
+    /// again.
     pub fn set_size(&mut self, width: u32, height: u32) -> Result<(), Error> {
         self.size = (width, height);
         self.region = None;

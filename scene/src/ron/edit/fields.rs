@@ -31,7 +31,8 @@ pub(super) struct EditedText {
     pub(super) definitions: String,
 }
 
-/// Returns the scene text `text` with the edits that lead from the scene `loaded` to `edited`, except those of the camera.
+/// Returns the scene text `text` with the edits that lead from the scene `loaded` to `edited`, except those of the
+/// camera.
 ///
 /// # Errors
 /// [`Error::File`] if the text now defines an edited part in another way; [`Error::Scene`] if the text is not a valid
@@ -106,8 +107,8 @@ fn described(edit: &FieldEdit) -> String {
     }
 }
 
-/// Returns the place of a part of the scene `edited` in its text; `None` if the text does not define the part, such as a
-/// material of a model.
+/// Returns the place of a part of the scene `edited` in its text; `None` if the text does not define the part, such as
+/// a material of a model.
 ///
 /// # Errors
 /// [`Error::Scene`] if a light of the text is invalid.

@@ -37,8 +37,8 @@ pub fn save_camera(path: &Path, camera: &Camera) -> Result<(), Error> {
 /// Returns the edited parts that the file does not define, such as materials of a model. Their edits are not saved.
 ///
 /// # Errors
-/// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file is
-/// unchanged after an error.
+/// Every error of [`save_camera`], and [`Error::File`] if the file now defines an edited part in another way. The file
+/// is unchanged after an error.
 pub fn save_edits(edited: &Scene, loaded: &Scene, camera: &Camera) -> Result<Vec<Part>, Error> {
     let (text, missing) = edits_text(edited, loaded, camera)?;
     write(&edited.path, &text)?;
@@ -93,8 +93,8 @@ pub fn can_save_view(path: &Path) -> bool {
 /// part is edited.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is not
-/// a valid scene.
+/// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is
+/// not a valid scene.
 pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> Result<String, Error> {
     let path = &edited.path;
     if edited.edits_since(loaded).is_empty() || !can_save_view(path) {

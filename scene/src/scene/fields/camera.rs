@@ -70,9 +70,9 @@ impl Camera {
         fields
     }
 
-    /// Returns the camera with another value of a field, clamped to its range. A radius above 0 gives a pinhole camera a
-    /// lens that focuses on the target, and a radius of 0 removes the lens. Returns the camera as it is if it has no such
-    /// field.
+    /// Returns the camera with another value of a field, clamped to its range. A radius above 0 gives a pinhole camera
+    /// a lens that focuses on the target, and a radius of 0 removes the lens. Returns the camera as it is if it has no
+    /// such field.
     pub fn with_field(self, name: &str, value: FieldValue) -> Camera {
         let mut fields = self.fields().into_iter();
         let field = fields.find(|field| field.name == name);

@@ -16,8 +16,8 @@ const AZIMUTH: FieldKind = number("°", (-360.0, 360.0), (0.0, 360.0));
 const MIN_DIAMETER: f32 = 0.01;
 
 impl Light {
-    /// Returns a spot light whose edited angle does not exceed the other one. `inner_before` is the inner angle before the
-    /// edit, which tells which angle was edited. Other lights are returned as they are.
+    /// Returns a spot light whose edited angle does not exceed the other one. `inner_before` is the inner angle before
+    /// the edit, which tells which angle was edited. Other lights are returned as they are.
     fn with_valid_cone(mut self, inner_before: f32) -> Light {
         if let Light::Spot {
             inner_degrees,

@@ -1,7 +1,7 @@
 //! The values of a scene that users edit interactively: those of materials, lights, sky, background and camera.
 //!
-//! A field has the name that it has in a scene file, so that an edit can be saved there. `surface`, `light` and `camera`
-//! list the fields, each once.
+//! A field has the name that it has in a scene file, so that an edit can be saved there. `surface`, `light` and
+//! `camera` list the fields, each once.
 
 mod camera;
 mod edits;
