@@ -91,7 +91,8 @@ shared! {
         pub b: u32,
         /// Index of the third corner's [`MeshVertex`].
         pub c: u32,
-        /// Handedness of the triangle's tangents, 1 or −1, see `Surface::handedness`.
+        /// Handedness of the triangle's vertex tangents in object space, 1 or −1, see `Surface::handedness`; a
+        /// mirroring transform negates it. Used only with the flag [`TANGENTS`].
         pub handedness: f32,
     }
 }
@@ -207,8 +208,8 @@ pub trait OpacityTest {
     /// Whether some intersections may fail the test.
     const IS_NEEDED: bool;
 
-    /// Returns whether a ray's intersection with a surface counts. `key` is the hash on which
-    /// all opacity tests of the ray depend.
+    /// Returns whether a ray's intersection with a surface counts. `key` is the hash on which all opacity tests of the
+    /// ray depend.
     fn accepts(&self, ray: &Ray, found: &InstanceHit, key: u32) -> bool;
 
     /// Replaces `best` by the ray's hit with one primitive if that counts and is nearer, by the rules of

@@ -51,7 +51,8 @@ pub struct Shear {
     pub z: f32,
 }
 
-/// Geometry of the surface at a hit, in world space.
+/// Geometry and material index of the surface at a hit, in world space. Normals are those of the front side and are not
+/// flipped towards the ray.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
     /// Position in metres, computed on the surface rather than along the ray.
@@ -241,7 +242,7 @@ pub fn blocks(primitives: &[Primitive], position: u32, ray: &ShadowRay, shear: &
     distance > 0.0 && distance < ray.distance
 }
 
-/// Returns the largest absolute value of the components.
+/// Returns the largest absolute value of the components of `v`.
 #[inline(always)]
 pub fn largest_coordinate(v: Vec3) -> f32 {
     max_f32(v.x.abs(), max_f32(v.y.abs(), v.z.abs()))

@@ -39,7 +39,8 @@ use crate::{
 pub struct SceneBvhs {
     /// BVH nodes: the tree of the scene, its root first, then the trees of the meshes.
     pub(crate) nodes: Arc<Vec<Node>>,
-    /// Primitives in the order of the leaves.
+    /// Primitives in the order of the leaves: those of the scene in world space, then the triangles of its meshes in
+    /// object space.
     pub(crate) primitives: Arc<Vec<Primitive>>,
     /// Instances, by index.
     pub(crate) instances: Arc<Vec<Instance>>,

@@ -35,7 +35,8 @@ use crate::{
 
 /// Largest binary logarithm of the number of cells along an edge of a triangle.
 const MAX_LEVEL: u32 = (1 << LEVEL_BITS) - 1;
-/// Largest extent of a cell in texels, unless the triangle would need more than [`MAX_LEVEL`].
+/// Largest width and height in texels of the edges of a cell from its first corner. They are larger where [`MAX_LEVEL`]
+/// or the memory for maps does not suffice.
 const TEXELS_PER_CELL: f64 = 2.0;
 /// Words that the maps of every scene may take: 256 KiB.
 const FREE_WORDS: u64 = 1 << 16;
@@ -96,7 +97,8 @@ fn opacity_texture(buffers: &TextureBuffers, maps: u32) -> &Texture {
 struct Group<'a> {
     /// Indices of the primitives.
     range: Range<usize>,
-    /// The effect of the instances of the mesh on the opacity.
+    /// The opacities that the primitives have in the instances of their mesh; [`MeshOpacity::OF_PRIMITIVE`] outside
+    /// meshes.
     opacity: MeshOpacity,
     /// An instance of the mesh; `None` for primitives outside meshes and for a mesh without instances.
     instance: Option<&'a Instance>,
@@ -143,12 +145,13 @@ fn groups<'a>(
 }
 
 impl Group<'_> {
-    /// Returns the opacity of one of the primitives.
+    /// Returns the opacity of one of the primitives. `opacities` are those of the scene's materials, by index.
     fn opacity(&self, primitive: &Primitive, opacities: &[MaterialOpacity]) -> MaterialOpacity {
         self.opacity.of(opacities[primitive.material as usize])
     }
 
-    /// Returns the state of one of the primitives, or [`MAPPED`] if it may have a map.
+    /// Returns the state of one of the primitives, or [`MAPPED`] if it may have a map. `opacities` are those of the
+    /// scene's materials, by index.
     fn state(&self, primitive: &Primitive, opacities: &[MaterialOpacity]) -> u32 {
         // Rays do not hit instances, but their triangles.
         if primitive.kind == INSTANCE {
@@ -265,13 +268,17 @@ impl Triangles {
     }
 }
 
-/// Returns the number of words of a map with 2 to the power of `level` cells along an edge.
+/// Returns the number of 32-bit words of a map with 2 to the power of `level` rows and columns of cells, at least 1. A
+/// word holds the states of 16 cells.
 fn word_count(level: u32) -> u64 {
     1 << (2 * level).saturating_sub(WORD_LEVEL)
 }
 
-/// Returns the largest level for which the maps of a scene fit into their share of the memory. `triangle_count` is the
-/// number of triangles with opacity textures, some of which share maps.
+/// Returns the largest limit of the levels, up to [`MAX_LEVEL`], with which the maps of a scene fit into their memory:
+/// [`FREE_WORDS`] plus [`WORDS_PER_TRIANGLE`] for each triangle. Returns 0 if no limit suffices.
+///
+/// `levels` are the wanted levels of the maps, each shared map once. `triangle_count` is the number of triangles with
+/// opacity textures, including all that share maps.
 fn max_level(levels: &[u32], triangle_count: u64) -> u32 {
     let available = FREE_WORDS + WORDS_PER_TRIANGLE * triangle_count;
     let total = |max: u32| -> u64 { levels.iter().map(|&level| word_count(level.min(max))).sum() };

@@ -60,8 +60,8 @@ pub struct RenderScene {
     pub kinds: u32,
     /// Energy tables of the rough materials, see [`energy`].
     pub energy: Vec<f32>,
-    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused. Empty if no material has
-    /// textures.
+    /// Textures and opacity of each material that is not opaque or has textures, indexed by `Material::maps`; entry 0
+    /// is unused. Empty if there are no such materials.
     pub maps: Vec<MaterialTextures>,
     /// Textures (an image with sampler state and transform), indexed by `MaterialTextures::textures` / 4.
     pub textures: Vec<Texture>,

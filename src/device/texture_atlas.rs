@@ -25,10 +25,11 @@ use crate::{
 };
 
 /// Owned texture data of a scene, the buffers that a [`TextureAtlas`](crate::shading::material_textures::TextureAtlas)
-/// borrows. All buffers are empty if no material has textures.
+/// borrows. All buffers are empty if all materials are opaque and without textures.
 #[derive(Default)]
 pub(crate) struct TextureBuffers {
-    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
+    /// Textures and opacity of each material that is not opaque or has textures, indexed by `Material::maps`; entry 0
+    /// is unused.
     pub(crate) maps: Vec<MaterialTextures>,
     /// The textures.
     pub(crate) textures: Vec<Texture>,

@@ -165,8 +165,9 @@ shared! {
         pub clearcoat: f32,
         /// GGX roughness `alpha` of the clear coat, [`MIN_ALPHA`]..=1.
         pub clearcoat_alpha: f32,
-        /// Index of the material's textures among the scene's
-        /// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures); 0 without textures.
+        /// Index of the material's textures and opacity among the scene's
+        /// [`MaterialTextures`](crate::shading::material_textures::MaterialTextures); 0 for an opaque material without
+        /// textures.
         pub maps: u32,
         /// Absorption of the interior: the transmittance of one metre is 2 to the power of minus this, per channel.
         pub absorption: Vec3,

@@ -111,7 +111,8 @@ shared! {
 /// Borrowed texture data of a scene: material textures, textures and texels.
 #[derive(Clone, Copy, Debug)]
 pub struct TextureAtlas<'a> {
-    /// Textures of each textured material, indexed by `Material::maps`; entry 0 is unused.
+    /// Textures and opacity of each material that is not opaque or has textures, indexed by `Material::maps`; entry 0
+    /// is unused.
     pub maps: &'a [MaterialTextures],
     /// The textures, indexed by `MaterialTextures::textures` / 4.
     pub textures: &'a [Texture],

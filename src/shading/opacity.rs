@@ -38,9 +38,10 @@ pub struct StochasticOpacity<'a> {
     pub corners: &'a [Corners],
     /// Vertex attributes of meshes, of which opacity reads the texture coordinates.
     pub vertices: &'a [MeshVertex],
-    /// The scene's materials, which name their opacity textures.
+    /// The scene's materials, by index. `Material::maps` is the index of a material's textures and opacity in
+    /// `atlas.maps`; 0 for an opaque material without textures.
     pub materials: &'a [Material],
-    /// Texture data for the opacity lookup.
+    /// The opacity factors, cutoffs and textures of the materials, see `materials`.
     pub atlas: TextureAtlas<'a>,
     /// Opacity maps of the primitives, see [`opacity_map`](super::opacity_map).
     pub opacity_maps: &'a [u32],

@@ -10,11 +10,12 @@
 //! map has 2ⁿ rows of 2ⁿ cells with two bits each; about half of the cells lie outside the triangle. Row and column are
 //! the barycentric weights of the third and of the second vertex.
 
-/// State of a primitive or cell: only an opacity test can tell whether a ray hits it.
+/// State of a primitive or cell: only an opacity test can tell whether an intersection counts as a hit.
 pub const UNKNOWN: u32 = 0;
-/// State of a primitive or cell: every ray hits it.
+/// State of a primitive or cell: every intersection counts as a hit.
 pub const OPAQUE: u32 = 1;
-/// State of a primitive or cell: all rays pass through it. Spheres never have this state.
+/// State of a primitive or cell: no intersection counts as a hit, so that all rays pass through it. Spheres never have
+/// this state: they are [`OPAQUE`] or [`UNKNOWN`].
 pub const TRANSPARENT: u32 = 2;
 /// Content of an entry: the states are those of the cells of a map.
 pub const MAPPED: u32 = 3;
@@ -23,7 +24,7 @@ pub const MAPPED: u32 = 3;
 pub const STATE_BITS: u32 = 2;
 /// Number of bits for the binary logarithm of the number of cells along an edge.
 pub const LEVEL_BITS: u32 = 3;
-/// Binary logarithm of the number of cells in a word.
+/// Binary logarithm of the number of cells in a 32-bit word.
 pub const WORD_LEVEL: u32 = 4;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
@@ -47,7 +48,8 @@ pub fn cell_along(weight: f32, level: u32) -> u32 {
 
 /// Returns what is known of the opacity at a point of a primitive: [`OPAQUE`], [`TRANSPARENT`] or [`UNKNOWN`].
 ///
-/// `primitive` is an index. `u` and `v` are the barycentric weights of a triangle's second and third vertex.
+/// `primitive` is its index among all primitives of the scene. `u` and `v` are the barycentric weights of a triangle's
+/// second and third vertex, 0 to about 1; those of a sphere do not matter.
 #[inline(always)]
 pub fn known_opacity(opacity_maps: &[u32], primitive: u32, u: f32, v: f32) -> u32 {
     let entry = opacity_maps[primitive as usize];

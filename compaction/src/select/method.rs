@@ -21,7 +21,8 @@ const TILE_COUNTS: u32 = 8 * BLOCK_THREADS;
 const BLOCK_WARPS: u32 = BLOCK_THREADS / 32;
 
 /// The parameters of the kernels whose names end in `_look_back`, `_atomic` or `_off`: `(items, flags, count, extent,
-/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items of the launch.
+/// out, selected, workspace)`, with items and output as bytes. [`Extent`] states the range of items of the launch, and
+/// whether `count` holds the number of all items.
 type Keep<W> = (
     In<u8>,
     In<u8>,
@@ -33,27 +34,29 @@ type Keep<W> = (
 );
 /// The parameters of the kernels `select_count_blocks` and `select_count_sequences`: `(flags, count, extent, counts,
 /// workspace)`. They write the number of survivors of each block or warp to `counts`. [`Extent`] states the range of
-/// items of the launch.
+/// items of the launch, and whether `count` holds the number of all items.
 type CountGroups<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scan_blocks` and `select_scan_sums`: `(count, extent, counts, selected,
-/// workspace)`. They replace each count by the sum of the counts before it. [`Extent`] states the range of items of the
-/// launch.
+/// workspace)`. They replace each count in `counts` by the sum of the counts before it. [`Extent`] states the range of
+/// items of the launch, and whether `count` holds the number of all items.
 type ScanGroups<W> = (In<W>, Extent, InOut<u32>, InOut<W>, InOut<u64>);
 /// The parameters of the kernel `select_scan_sequences`: `(extent, sequences, counts, selected, workspace)`. It
 /// replaces each of `sequences` counts by the sum of the counts before it. [`Extent`] states the range of items of the
 /// launch.
 type ScanSequences<W> = (Extent, u32, InOut<u32>, InOut<W>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices`, `select_scatter_items`, `select_move_indices` and
-/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`. `begins` is the output index of each
-/// block's or warp's first survivor. [`Extent`] states the range of items of the launch.
+/// `select_move_items`: `(items, flags, count, extent, begins, out, workspace)`. `begins` holds, for each block or
+/// warp, the number of survivors of the launch before it. `workspace` holds the number of survivors of earlier
+/// launches. [`Extent`] states the range of items of the launch, and whether `count` holds the number of all items.
 type MoveGroups<W> = (In<u8>, In<u8>, In<W>, Extent, In<u32>, InOut<u8>, In<u64>);
 /// The parameters of the kernel `select_scan_sections`: `(flags, count, extent, ranks, sums, workspace)`. It writes
 /// each item's rank in its section, and each section's number of survivors. [`Extent`] states the range of items of the
-/// launch.
+/// launch, and whether `count` holds the number of all items.
 type ScanSections<W> = (In<u8>, In<W>, Extent, InOut<u32>, InOut<u32>, InOut<u64>);
 /// The parameters of the kernels `select_scatter_indices_by_rank` and `select_scatter_items_by_rank`: `(items, flags,
-/// count, extent, ranks, sums, out, workspace)`. An output index is the sum of the item's rank and its section's offset
-/// in `sums`. [`Extent`] states the range of items of the launch.
+/// count, extent, ranks, sums, out, workspace)`. An output index is the item's rank plus its section's offset in `sums`
+/// plus the number of survivors of earlier launches in `workspace`. [`Extent`] states the range of items of the launch,
+/// and whether `count` holds the number of all items.
 type MoveByRank<W> = (
     In<u8>,
     In<u8>,
@@ -66,7 +69,7 @@ type MoveByRank<W> = (
 );
 /// The parameters of the kernel `select_find_holes`: `(flags, count, extent, befores, holes, selected, workspace)`. It
 /// writes the number of survivors before each tile to `befores`, and the indices of rejected items to `holes`.
-/// [`Extent`] states the range of items of the launch.
+/// [`Extent`] states the range of items of the launch, and whether `count` holds the number of all items.
 pub(super) type FindHoles<W> = (
     In<u8>,
     In<W>,
@@ -78,7 +81,8 @@ pub(super) type FindHoles<W> = (
 );
 /// The parameters of the kernels `select_fill_holes_with_indices` and `select_fill_holes_with_items`: `(items, flags,
 /// count, extent, befores, holes, out, selected)`. `select_find_holes` has written the number of survivors before each
-/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items of the launch.
+/// tile to `befores`, and the indices of rejected items to `holes`. [`Extent`] states the range of items of the launch,
+/// and whether `count` holds the number of all items.
 type FillHoles<W> = (
     In<u8>,
     In<u8>,
@@ -90,7 +94,8 @@ type FillHoles<W> = (
     In<W>,
 );
 /// The parameters of the kernel `select_fill_holes_in_place`: `(items, flags, count, extent, befores, holes,
-/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items of the launch.
+/// selected)`. `befores` and `holes` come from `select_find_holes`. [`Extent`] states the range of items of the launch,
+/// and whether `count` holds the number of all items.
 pub(super) type FillHolesInPlace<W> = (InOut<u8>, In<u8>, In<W>, Extent, In<W>, In<W>, In<W>);
 
 crate::shared! {
@@ -173,8 +178,8 @@ pub(super) fn with_constants<W: CountWord>(source: Source, layout: Layout) -> So
     look_back::declare(item_constants(source, layout))
 }
 
-/// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`: the size of the items, and their alignment up
-/// to 16 bytes.
+/// Adds to a kernel source the constants `ITEM_BYTES` and `ITEM_ALIGN`: the size of an item in bytes, and its alignment
+/// in bytes or 16 if that is less.
 pub(crate) fn item_constants(source: Source, layout: Layout) -> Source {
     source
         .constant("ITEM_BYTES", layout.size() as u32)
@@ -278,8 +283,8 @@ impl<W: CountWord> SelectCall<'_, W> {
         kernel.launch(self.stream, Launch::blocks(blocks, BLOCK_THREADS), args)
     }
 
-    /// Enqueues a launch that writes the survivors. The scratch memory contains the output index of each block's or
-    /// warp's first one.
+    /// Enqueues a launch that writes the survivors. The scratch memory contains, for each block or warp, the number of
+    /// survivors of the launch before it.
     fn move_groups(
         &mut self,
         kernel: &Kernel<MoveGroups<W>>,
@@ -484,8 +489,9 @@ fn single<W: CountWord>(
 /// The three kernels of a strategy with three launches, in launch order.
 type Passes<'a, First, Second, Third> = (&'a Kernel<First>, &'a Kernel<Second>, &'a Kernel<Third>);
 
-/// Returns the number of sequences of a launch of the strategy `sequences` over `items` items: whole blocks of
-/// [`BLOCK_WARPS`], at least one block, and at most one sequence per row of 512 items beyond it.
+/// Returns the number of sequences of a launch of the strategy `sequences` over `items` items: one per row of 512
+/// items, rounded up to whole blocks of [`BLOCK_WARPS`] sequences. It is at least one block and at most
+/// [`MAX_SEQUENCES`].
 pub(super) fn sequence_count(items: u32) -> u32 {
     // A tile is as many rows as a block has warps.
     let blocks = items.div_ceil(TILE_ITEMS);
@@ -515,7 +521,8 @@ fn sequences<W: CountWord>(
     call.move_groups(moving, (extent, launch), items, out)
 }
 
-/// Enqueues the three launches of `scan-scatter` over a range of items.
+/// Enqueues the three launches of `scan-scatter` over a range of items: they scan each section, scan the sums of the
+/// sections, and write the survivors to `out`.
 fn scan_scatter<W: CountWord>(
     (scan, scan_sums, scatter): Passes<'_, ScanSections<W>, ScanGroups<W>, MoveByRank<W>>,
     call: &mut SelectCall<'_, W>,

@@ -56,7 +56,8 @@ pub struct Workspace {
 
 impl Workspace {
     /// Creates a workspace for calls on up to `items` items with the default strategy, also in place. It also serves
-    /// strategies that need no more memory.
+    /// strategies that need no more memory, see the table of [`Workspace`]. Calls on more items, and calls that need
+    /// more memory, return [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall).
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::Workspace};
@@ -74,7 +75,8 @@ impl Workspace {
     }
 
     /// Creates a workspace for calls on up to `items` items with this strategy, also in place. It also serves
-    /// strategies that need no more memory.
+    /// strategies that need no more memory, see the table of [`Workspace`]. Calls on more items, and calls that need
+    /// more memory, return [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall).
     ///
     /// ```no_run
     /// # use compaction::{cuda, select::{Strategy, Workspace}};
@@ -167,7 +169,8 @@ impl Workspace {
         self.states.age(stream, epochs_left)
     }
 
-    /// Limits each launch of a call that counts by `u64` to `tiles` tiles, at least 1. For tests of several launches.
+    /// Limits each launch of a call that counts by `u64` to `tiles` tiles of [`TILE_ITEMS`] items; 0 counts as 1. For
+    /// tests of several launches.
     #[doc(hidden)]
     pub fn portion_tiles(mut self, tiles: u32) -> Self {
         self.portion = tiles
@@ -289,7 +292,8 @@ fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> bool) -> usize
     fitting
 }
 
-/// Returns the number of items of the longest launch of a call on `items` items.
+/// Returns the number of items of the longest launch of a call on `items` items, whichever type it counts by: all items
+/// if their number fits in 32 bits, otherwise [`PORTION_ITEMS`].
 fn launch_items(items: usize) -> usize {
     if items > u32::MAX as usize {
         PORTION_ITEMS as usize

@@ -136,8 +136,9 @@ impl Curve {
         self.segments.len()
     }
 
-    /// Returns a tube around the curve, without ends. u grows along the curve from 0 to 1, and v around it from the
-    /// direction of [`frame`].
+    /// Returns a tube around the curve, open at both ends. u grows along the curve from 0 to 1, equally in each
+    /// segment. v grows around it from 0 to 1, at the start from the direction of [`frame`], which turns with the
+    /// curve.
     pub(crate) fn tube(&self, fineness: Fineness) -> ModelMesh {
         let samples = self.samples(fineness);
         let mut side = frame(samples[0].tangent).0;
@@ -167,7 +168,7 @@ impl Curve {
         })
     }
 
-    /// Returns the number of vertices of the tube.
+    /// Returns the number of vertices of [`Curve::tube`] with the same fineness.
     pub(crate) fn tube_vertices(&self, fineness: Fineness) -> u64 {
         let width = self.width();
         let pieces = |segment: &Cubic| u64::from(pieces(segment, width, fineness));
@@ -176,7 +177,7 @@ impl Curve {
     }
 
     /// Returns a flat ribbon along the curve that faces `normals`, one at each end of a segment. u grows along the
-    /// curve and v across it. Fails if there are too few normals.
+    /// curve and v across it, both from 0 to 1. Fails if there are too few normals.
     pub(crate) fn ribbon(&self, normals: &[DVec3]) -> Result<ModelMesh, String> {
         let count = self.segments.len();
         if normals.len() <= count {
@@ -227,7 +228,10 @@ impl Curve {
 }
 
 /// Returns the round cones and spheres that Embree shows for a polyline of at least two points, with radii of 0 or more
-/// as `w`. Each segment is a mesh, in which u grows along the segment and v around it, as in [`Curve::tube`].
+/// as `w`.
+///
+/// Each segment is a mesh: a cone, the sphere at its end and, for the first segment, the sphere at its start. u is 0 at
+/// the start of a segment and 1 at its end. v grows around the segment from 0 to 1, from the direction of [`frame`].
 pub(crate) fn round_line(points: &[DVec4], fineness: Fineness) -> impl Iterator<Item = ModelMesh> {
     points.windows(2).enumerate().map(move |(number, ends)| {
         let centers = [ends[0].truncate(), ends[1].truncate()];
@@ -335,7 +339,8 @@ fn around((side, up): (DVec3, DVec3), column: u32, sides: u32) -> DVec3 {
     side * cos + up * sin
 }
 
-/// Converts the control points of a segment, three or four, to those of a cubic Bézier curve.
+/// Converts the control points of a segment to those of the same cubic Bézier curve. There are three points for degree
+/// 2 and four for degree 3. The radii `w` are converted like coordinates.
 fn cubic(points: &[DVec4], basis: Basis) -> Cubic {
     let raised = |[a, b, c]: [DVec4; 3]| [a, a.lerp(b, 2.0 / 3.0), c.lerp(b, 2.0 / 3.0), c];
     match (points, basis) {

@@ -24,9 +24,10 @@ use crate::{
 /// Control points of the curves of a file.
 #[derive(Default)]
 struct Points {
-    /// Points of all curves, with their radius in metres as `w`, 0 or more.
+    /// Control points of all curves, their positions transformed by `to_world`. Each has its radius in metres as `w`, 0
+    /// or more.
     points: Vec<DVec4>,
-    /// Index of the first point of each curve, and at the end the number of points.
+    /// Index of the first point of each curve in `points`, and at the end the number of points.
     starts: Vec<usize>,
 }
 
@@ -117,8 +118,11 @@ fn lines(points: &Points) -> Result<ModelMesh, String> {
     curves::joined(placed, vertices)
 }
 
-/// Returns a mesh with the texture coordinates of Mitsuba. It consists of `count` of the `total` segments of a file,
-/// with `from` before them. Its u grows along them from 0 to 1, and its v around them.
+/// Returns a mesh with the texture coordinates of Mitsuba: u grows around a curve, and v from 0 to 1 along all `total`
+/// segments of the file.
+///
+/// `mesh` consists of `count` of these segments, with `from` before them. Its own u grows along its segments from 0 to
+/// 1, and its own v around them.
 fn coordinates(mut mesh: ModelMesh, [from, count, total]: [usize; 3]) -> ModelMesh {
     for uv in mesh.uvs.iter_mut().flatten() {
         let along = (from as f32 + uv[0] * count as f32) / total as f32;
@@ -127,8 +131,9 @@ fn coordinates(mut mesh: ModelMesh, [from, count, total]: [usize; 3]) -> ModelMe
     mesh
 }
 
-/// Reads a file with a control point per line, its position and its radius; an empty line begins another curve. The
-/// positions are transformed by `to_world`. Fails with a one-line message that does not name the file.
+/// Reads a file with a control point per line: x, y, z and radius. Empty lines begin another curve. `to_world`
+/// transforms the positions, but not the radii. Negative radii become 0. Fails with a one-line message that does not
+/// name the file.
 fn read(path: &Path, to_world: &DAffine3) -> Result<Points, String> {
     let file = WatchedFile::new(path, open_regular_file(path, &["txt"])?);
     let mut reader = BufReader::with_capacity(1 << 16, file);

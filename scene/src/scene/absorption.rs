@@ -16,10 +16,11 @@ pub struct Absorption {
     /// Absorption coefficient, 1/m per channel, 0 or more.
     #[serde(with = "numbers")]
     coefficient: Vec3,
-    /// Fraction of the light that is left after `distance`, 0..=1 per channel.
+    /// Fraction of the light that is left after `distance`, 0..=1 per channel. Users edit it together with `distance`,
+    /// and `coefficient` corresponds to both.
     #[serde(with = "numbers")]
     color: Vec3,
-    /// Distance in metres, above 0.
+    /// Distance in metres to which `color` belongs, above 0.
     distance: f64,
 }
 
@@ -80,12 +81,13 @@ impl Absorption {
         self.distance
     }
 
-    /// Returns the absorption with another color at the same distance.
+    /// Returns the absorption with another color, 0..=1 per channel, at the same distance.
     pub fn with_color(self, color: Vec3) -> Absorption {
         Absorption::new(color, self.distance)
     }
 
-    /// Returns the absorption with the same color at another distance in metres, above 0.
+    /// Returns the absorption with the same color at another distance in metres, above 0. A greater distance makes the
+    /// body clearer.
     pub fn with_distance(self, metres: f32) -> Absorption {
         Absorption::new(self.color, as_written(metres))
     }

@@ -62,8 +62,8 @@ impl ImageTriangle {
         Some(triangle)
     }
 
-    /// Returns the binary logarithm of the smallest number of cells along an edge, a power of two, for which cells are
-    /// at most `max_texels` wide and high.
+    /// Returns the binary logarithm of the smallest number of cells along an edge, a power of two, that makes cells
+    /// small. The edges of a cell from its first corner are then at most `max_texels` wide and high.
     pub(super) fn level(&self, max_texels: f64) -> u32 {
         let [a, b, c] = self.corners;
         let edge = |end: [f64; 2]| (end[0] - a[0]).abs().max((end[1] - a[1]).abs());

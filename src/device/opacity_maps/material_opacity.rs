@@ -55,7 +55,7 @@ fn state(opacity: f32) -> u32 {
     }
 }
 
-/// The effect of the instances of a mesh on the opacity of its triangles.
+/// The opacities that a mesh's triangles have in its instances, some of which may replace the mesh's own materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MeshOpacity {
     /// Whether some instance keeps the mesh's own materials.

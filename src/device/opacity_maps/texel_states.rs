@@ -12,7 +12,8 @@ use super::image_triangle::TexelRange;
 
 /// Largest width and height of an image whose opacity is examined, in texels.
 const MAX_SIDE: u32 = 1 << 14;
-/// Bound of the error of bilinear interpolation between values of 0 to 1, with a large reserve.
+/// Bound of the rounding error of `sample_texture`, which interpolates bilinearly, for texels of 0 to 1. It has a large
+/// reserve.
 const MARGIN: f32 = 1e-5;
 /// Value of an opaque texel in the sums; it is 0 for a transparent texel and 1 for an unknown one.
 const OPAQUE_TEXEL: u32 = 2;
@@ -83,7 +84,7 @@ impl TexelStates {
         }
     }
 
-    /// Returns the sum over a rectangle inside the image.
+    /// Returns the sum of the values of the texels in a rectangle, which must lie inside the image.
     fn sum(&self, columns: &Range<usize>, rows: &Range<usize>) -> u32 {
         let at = |x: usize, y: usize| self.sums[y * (self.width as usize + 1) + x];
         let below = at(columns.end, rows.end) - at(columns.start, rows.end);

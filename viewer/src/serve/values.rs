@@ -16,9 +16,9 @@ use raysieve::render::region::Region;
 /// The values of the pixels of a region.
 #[derive(Serialize)]
 struct PixelValues {
-    /// Column of the upper left pixel.
+    /// Column of the upper left pixel of the region, from 0 at the left edge of the picture.
     x: u32,
-    /// Row of the upper left pixel.
+    /// Row of the upper left pixel of the region, from 0 at the top of the picture.
     y: u32,
     width: u32,
     height: u32,
@@ -26,12 +26,15 @@ struct PixelValues {
     values: Vec<String>,
 }
 
-/// Maximum number of pixels of a request. More pixels would be too small for text on any screen.
+/// Maximum number of pixels of a region, its width times its height. More pixels would be too small for text on any
+/// screen.
 const MAX_PIXELS: u64 = 8192;
 
-/// Returns the values of the newest picture in a region as JSON. The query names the region: column and row of its
-/// upper left pixel, its width and its height, as in `16,0,40,30`. The status is 400 if the region is invalid, and 404
-/// if there is no picture or only a smaller preview.
+/// Returns the values of the newest picture in a region as JSON, see [`PixelValues`]. The query names the region:
+/// column and row of its upper left pixel, its width and its height, as in `16,0,40,30`.
+///
+/// The status is 400 if the query is no region or names more than [`MAX_PIXELS`]. It is 404 if the region is empty or
+/// not inside the picture, and while there is no picture or only a smaller preview.
 pub(super) async fn values(
     State(broadcaster): State<Arc<Broadcaster>>,
     RawQuery(query): RawQuery,
@@ -69,7 +72,8 @@ pub(super) async fn values(
     }
 }
 
-/// Parses a region as in `16,0,40,30`; `None` if that is no region.
+/// Parses column, row, width and height of a region, as in `16,0,40,30`; `None` if the text is not four numbers of type
+/// `u32`. Does not check whether the region has pixels or is inside a picture.
 fn region(text: &str) -> Option<Region> {
     let numbers: Vec<u32> = text
         .split(',')

@@ -43,8 +43,8 @@ pub(super) struct DebugViewRequest {
 const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
-    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` and messages to
-    /// `on_event`.
+    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
+    /// new images, and `RenderEvent::Message` if an image cannot be computed.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
             thread: None,

@@ -68,9 +68,9 @@ enum Aspect {
     Hue,
     /// A number per colour channel: 0 for red, 1 for green, 2 for blue.
     Channel(usize),
-    /// The colour that white light has after a distance in an absorbing body.
+    /// The colour of white light after some distance in an absorbing body.
     AbsorbedColor,
-    /// The distance to which that colour belongs.
+    /// The distance in metres after which white light in an absorbing body has the colour of [`Aspect::AbsorbedColor`].
     AbsorptionDistance,
     /// The kind of a background.
     BackgroundKind,
@@ -110,7 +110,7 @@ const STRENGTHS: NumberKind = NumberKind {
 /// Identifier of the distance after which light has the colour of an absorbing body.
 const ABSORPTION_DISTANCE: &str = "absorption_distance";
 
-/// The unit and range of that distance.
+/// The unit and range of the distance after which light has the colour of an absorbing body.
 const DISTANCES: NumberKind = NumberKind {
     unit: "m",
     min: 1e-6,
@@ -434,8 +434,11 @@ impl Editing {
         Some((field.name, after))
     }
 
-    /// Returns a light after its strength became the number `value`, or its hue the colour `value`. Returns `None` for
-    /// another value. The hue of a light whose strength becomes 0 is kept.
+    /// Returns a light after its strength, the largest channel, became the number `value`, or its hue the colour
+    /// `value`. Returns `None` for another value.
+    ///
+    /// The brightness of the colour does not matter. The hue is kept under `part` and `field`, so that it returns when
+    /// a strength of 0 grows again.
     fn light_after(
         &mut self,
         part: Part,
@@ -483,7 +486,8 @@ impl Editing {
     }
 }
 
-/// Returns the number of the kind of a background, an index of the names of [`BACKGROUNDS`].
+/// Returns the number of the kind of a background: 0 for the environment, 1 for a colour, 2 for transparent. It is an
+/// index of the names of [`BACKGROUNDS`].
 fn background_kind(background: Background) -> usize {
     match background {
         Background::Environment => 0,

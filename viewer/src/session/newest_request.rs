@@ -18,7 +18,7 @@ pub(super) struct NewestRequestThread<R, T> {
 /// The work on a request, as its thread sees it.
 pub(super) struct Work<R, T> {
     shared: Arc<SharedState<R, T>>,
-    /// Number of the request.
+    /// The number `State::requests` when the thread took the request.
     number: u64,
 }
 
@@ -33,7 +33,8 @@ struct SharedState<R, T> {
 struct State<R, T> {
     /// Newest request, also while the thread works on it and afterwards; `None` if nothing is requested.
     request: Option<R>,
-    /// Number of requests so far, by which the thread detects that its work is outdated.
+    /// Number of requests so far, including those of `None`. The thread compares it with [`Work::number`] to detect
+    /// that its work is outdated.
     requests: u64,
     /// Newest result, perhaps of an earlier request; `None` before the first.
     result: Option<T>,
@@ -83,7 +84,8 @@ impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R
         self.shared.changed.notify_one();
     }
 
-    /// Returns whether the newest request exists and fulfils `test`.
+    /// Returns whether something is requested and the newest request fulfils `test`, also after the work on it has
+    /// ended.
     pub(super) fn has_requested(&self, test: impl FnOnce(&R) -> bool) -> bool {
         lock(&self.shared.state).request.as_ref().is_some_and(test)
     }
@@ -107,7 +109,8 @@ impl<R, T> Drop for NewestRequestThread<R, T> {
 }
 
 impl<R: Clone, T> Work<R, T> {
-    /// Waits for a request newer than the last one and takes it; `None` if the handle was dropped.
+    /// Waits until the newest request is one that the thread has not taken yet, and returns a copy of it. Older
+    /// requests are skipped. Goes on waiting while nothing is requested; returns `None` if the handle was dropped.
     fn next(&mut self) -> Option<R> {
         let idle = |state: &mut State<R, T>| {
             !state.closed && (state.request.is_none() || state.requests == self.number)
@@ -145,7 +148,8 @@ impl<R: Clone, T> Work<R, T> {
         self.wait(time, |_| false);
     }
 
-    /// Waits until `ends` returns true or the handle is dropped, but no longer than `time`.
+    /// Waits until `ends` returns true or the handle is dropped, but no longer than `time`. The state is locked while
+    /// `ends` runs.
     fn wait(&self, time: Duration, ends: impl Fn(&State<R, T>) -> bool) {
         let state = lock(&self.shared.state);
         let goes_on = |state: &mut State<R, T>| !state.closed && !ends(state);

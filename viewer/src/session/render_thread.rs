@@ -47,7 +47,7 @@ pub(crate) enum RenderEvent {
     Path(Box<InspectedPath>),
     /// The content of a pixel that was asked for.
     Pixel(Box<PixelInfo>),
-    /// A new debug image is available from `Session::debug_image`.
+    /// A new debug image is available from `Session::debug_image`, or new alpha of the picture from `Session::alpha`.
     DebugImage,
     /// An event that the window or page must pass on to `Session::handle_event`.
     Session(SessionEvent),

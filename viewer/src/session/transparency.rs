@@ -46,7 +46,8 @@ pub(super) struct AlphaMask {
     request: AlphaRequest,
     /// Width and height in pixels.
     size: (u32, u32),
-    /// Alpha of each pixel, 0..=1, row by row from the top.
+    /// Alpha of each pixel of the mask, 0..=1, row by row from the top: the share of its camera rays that hit
+    /// something.
     alpha: Vec<f32>,
 }
 
@@ -83,8 +84,8 @@ impl AlphaRequest {
 }
 
 impl AlphaThread {
-    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` and problems to
-    /// `on_event`.
+    /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
+    /// each new mask, and `RenderEvent::Problem` if tracing fails.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
             thread: None,
@@ -92,7 +93,8 @@ impl AlphaThread {
         }
     }
 
-    /// Requests the alpha of a view; `None` if the background is not transparent.
+    /// Requests the alpha of a view, and starts the thread if necessary. Does nothing if the view was the last one
+    /// requested. `None`, for a background that is not transparent, ends the thread and drops its mask.
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
@@ -120,7 +122,11 @@ impl AlphaThread {
     }
 }
 
-/// Starts the thread.
+/// Starts the thread that traces the alpha of the newest request. It passes `RenderEvent::DebugImage` to `on_event` for
+/// each new mask, and `RenderEvent::Problem` if tracing fails.
+///
+/// # Errors
+/// The error of the operating system if a thread cannot be started.
 fn start(
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
 ) -> io::Result<NewestRequestThread<AlphaRequest, Arc<AlphaMask>>> {

@@ -48,7 +48,8 @@ pub(super) fn fit(image: DisplayImage, (width, height): (u32, u32), fitted: &Fit
 }
 
 /// Returns the range of source pixels whose mean is the pixel at `position` of the window, along an axis on which
-/// `source_length` pixels are scaled to `length` pixels from `begin`. The range has one pixel when enlarging.
+/// `source_length` pixels are scaled to `length` pixels from `begin`. `position` must be among these `length` pixels.
+/// The range has one pixel when enlarging.
 fn footprint(
     position: usize,
     begin: i32,

@@ -70,10 +70,11 @@ impl Light {
     }
 }
 
-/// The parameters of a light that are edited, before they are turned into a light again.
+/// The editable parameters of a light, from which [`Parameters::light`] makes a light again.
 enum Parameters {
-    /// A light that is edited directly.
+    /// A point, spot or directional light, whose own fields are edited.
     Light(Light),
+    /// The parameters of an environment, from which its rotation or its map is computed after an edit.
     Environment {
         scale: f32,
         source: EnvironmentSource,

@@ -51,7 +51,8 @@ pub enum FieldValue {
     Background(Background),
 }
 
-/// The kind of an editable field, with its valid range. Values outside are clamped.
+/// The type of the value of an editable field, with its valid range. [`FieldKind::clamped`] replaces values outside by
+/// the nearest valid ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FieldKind {
     /// A number.
@@ -129,7 +130,7 @@ pub struct Field {
     pub name: &'static str,
     /// Name for people.
     pub label: &'static str,
-    /// Kind and valid range.
+    /// Type of the value, such as a number or a colour, and its valid range.
     pub kind: FieldKind,
     /// Present value.
     pub value: FieldValue,

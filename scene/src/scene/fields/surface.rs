@@ -136,7 +136,8 @@ fn part<'a>(name: &'static str, label: &'static str, slot: &'a mut f32) -> Entry
     value(name, label, fraction(), slot)
 }
 
-/// Returns the field of the absorption of a body.
+/// Returns the field `absorption` of a transparent body. Its value holds a colour and the distance to which the colour
+/// belongs.
 fn absorbed(slot: &mut Absorption) -> Entry<'_> {
     Entry {
         name: "absorption",
