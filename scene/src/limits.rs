@@ -20,7 +20,8 @@ pub const MAX_BLENDS: u32 = 8;
 pub const MAX_FILM_THICKNESS: f32 = 1e5;
 /// Largest strength of dispersion. The Abbe number is 20 divided by it, and real materials have at least 9.
 pub const MAX_DISPERSION: f32 = 100.0;
-/// Largest magnitude of the shift of a camera, in widths and heights of its image.
+/// Largest magnitude of the shift of a camera, in whole widths and heights of its image. A larger shift is an error in
+/// a `.ron` scene; other formats clamp it.
 pub(crate) const MAX_SHIFT: f64 = 1e6;
 /// Largest number of emissive triangles of all instances that can be sampled as lights: 2²⁰. A triangle of a mesh
 /// counts once per instance. Each takes about 300 bytes.

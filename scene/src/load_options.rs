@@ -35,8 +35,8 @@ pub struct LoadOptions {
     pub camera_from: Option<CameraFrom>,
     /// Whether a view of the whole model shows it completely from every azimuth, so that the camera can circle it.
     pub turntable: bool,
-    /// Horizontal angle of view in degrees, 0.001 to 179.999; `None` for that of the file or the default. It is an
-    /// error for a file whose camera is orthographic.
+    /// Horizontal angle of view in degrees, 0.001 to 179.999. `None` for that of the file's camera or, in a default
+    /// view, 28° along the shorter side of the image. It is an error for a file whose camera is orthographic.
     pub fov_degrees: Option<f32>,
     /// Whether the camera is made orthographic. Then `fov_degrees` is ignored.
     pub orthographic: bool,

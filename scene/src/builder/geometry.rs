@@ -260,14 +260,17 @@ impl Geometry {
     }
 }
 
-/// The use of one mesh by the instances of its model: their number, and what their materials need.
+/// The use of one mesh by the instances of its model: their number, and whether their materials need texture
+/// coordinates or tangents.
 #[derive(Clone, Copy, Default)]
 struct MeshUse {
     /// Number of instances of the mesh in the model.
     count: u32,
-    /// Whether any material of the mesh's instances has textures.
+    /// Whether any material of the mesh's instances needs texture coordinates: it has a texture, is anisotropic, or
+    /// blends such a material.
     textured: bool,
-    /// Whether any material of the mesh's instances has a normal map, for the surface or for the clear coat.
+    /// Whether any material of the mesh's instances needs tangents: it has a normal map, is anisotropic, or blends such
+    /// a material.
     normal_mapped: bool,
 }
 

@@ -186,7 +186,8 @@ pub(crate) fn indexed_mesh(
 }
 
 /// Returns a unit normal for each vertex: the average over the triangles around it, weighted by their angles there
-/// (Thürmer & Wüthrich 1998). Vertices at equal positions get equal normals.
+/// (Thürmer & Wüthrich 1998). Vertices at exactly equal positions get equal normals. Where the average is 0, as without
+/// triangles, the normal is +y.
 fn smooth_normals(mesh: &Mesh) -> Vec<Vec3> {
     let mut places: HashMap<[u32; 3], u32> = HashMap::new();
     let place_of: Vec<u32> = mesh

@@ -16,10 +16,11 @@ use std::{
 
 use crate::error::{escaped, excerpt};
 
-/// Opens a regular file whose extension is one of `types` (lower case, without the dot), and adds it to the files of
-/// [`record`](record::record).
+/// Opens a regular file whose extension, in any letter case, is one of `types` (lower case, without the dot). Reading
+/// begins at its start.
 ///
-/// Pipes and devices are refused, because reading them may never end.
+/// The path is first added to the files of [`record`](record::record), even if opening it then fails. Pipes and devices
+/// are refused, because reading them may never end.
 ///
 /// # Errors
 /// A one-line message, without the file's name, if the file is missing, unreadable, not regular or has another

@@ -120,7 +120,7 @@ impl Draco {
         Ok(Some(Draco { mesh, attributes }))
     }
 
-    /// Returns the number of vertices of the decoded mesh.
+    /// Returns the number of vertices of the decoded mesh. It need not equal the count of the primitive's accessors.
     pub(super) fn vertex_count(&self) -> usize {
         self.mesh.num_points()
     }

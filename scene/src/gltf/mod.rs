@@ -55,14 +55,15 @@ const KNOWN: [&str; 27] = [
 ];
 
 /// An opened `.gltf` or `.glb` file, from which several models can be read, such as the frames of an animation. Its
-/// buffers are in memory, and an image is decoded once.
+/// buffers are in memory. An image is decoded when a model first uses it, and kept for the next models.
 pub(crate) struct GltfFile {
     file: File,
     images: ImageCache,
 }
 
 impl GltfFile {
-    /// Reads a `.gltf` or `.glb` file and its buffers. Fails with a one-line message that does not name the file.
+    /// Reads a `.gltf` or `.glb` file and its buffers, but no images. Fails with a one-line message that does not name
+    /// the file.
     pub(crate) fn open(path: &Path) -> Result<GltfFile, String> {
         let file = File::open(path)?;
         check_version(&file)?;

@@ -123,7 +123,8 @@ fn materials(file: &File, tree: &Tree, variant: Variant) -> Vec<usize> {
     named.into_iter().collect()
 }
 
-/// The nodes of a file's scene in traversal order, with their transforms.
+/// The nodes of a file's scene in depth-first order, parents before children, with their transforms to the scene in one
+/// pose.
 struct Tree {
     /// Indices of the nodes that belong to the scene, each parent before its children.
     order: Vec<usize>,

@@ -241,7 +241,10 @@ fn texels(layout: Layout, width: usize, height: usize, stored: &[u8]) -> Result<
     })
 }
 
-/// Decodes a block to 16 texels of RGBA, row by row. BC6H, which holds floating-point numbers, must not be passed.
+/// Decodes a block of 4 by 4 texels to RGBA, row by row. The values of BC4 become grey, and those of BC5 are x and y of
+/// a unit vector, whose z becomes blue; both are opaque.
+///
+/// BC6H, which holds floating-point numbers, must not be passed: it would be decoded as BC5.
 fn decode_block(block: Block, bytes: &[u8]) -> [[u8; 4]; 16] {
     let mut rgba = [0; 64];
     match block {

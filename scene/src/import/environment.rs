@@ -33,9 +33,11 @@ pub(crate) enum Layout {
 /// Converts an image to an environment map. `from_world` rotates a direction of the world into the image's coordinates,
 /// and may mirror it; `scale` multiplies all values, and those below 0 become 0.
 ///
-/// The result keeps the texels of a latitude-longitude image that is only rotated about y. Other images are resampled.
-/// Fails if the image has more than [`MAX_TEXELS`] texels or does not fit into memory. Also fails if it is so bright
-/// that the film cannot hold the sum of `spp` samples.
+/// The result keeps the texels of a latitude-longitude image that is only rotated about y and not mirrored. Other
+/// images are resampled to that layout.
+///
+/// Fails if the given image has more than [`MAX_TEXELS`] texels or does not fit into memory. Also fails if a scaled
+/// value is [`SAMPLE_LIMIT`] or more, or so bright that the film cannot hold the sum of `spp` samples.
 pub(crate) fn environment(
     image: &Image,
     layout: Layout,

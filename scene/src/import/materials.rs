@@ -49,7 +49,7 @@ impl From<f32> for Scalar {
 }
 
 impl Color {
-    /// Returns the mean colour of the surface, if its texture is spread evenly.
+    /// Returns the mean colour of the surface, as if it showed each texel of the texture equally often.
     pub(crate) fn mean(self, library: &TextureLibrary) -> Vec3 {
         self.factor
             * self
@@ -77,7 +77,7 @@ impl Color {
 }
 
 impl Scalar {
-    /// Returns the mean number of the surface, if its texture is spread evenly.
+    /// Returns the mean number of the surface, as if it showed each texel of the texture equally often.
     pub(crate) fn mean(self, library: &TextureLibrary) -> f32 {
         let of = |map: MaterialTexture| {
             let mean = mean(library, map.texture);
@@ -129,8 +129,8 @@ impl Alphas {
         }
     }
 
-    /// Returns the geometric mean of both alphas over the surface, which has the same brightness at the centre of a
-    /// highlight.
+    /// Returns one alpha for all directions and the whole surface. Each alpha is averaged over its texture; the result
+    /// is the geometric mean of both averages, which keeps the brightness at the centre of a highlight.
     pub(crate) fn mean(self, library: &TextureLibrary) -> f32 {
         let along = self.along.mean(library);
         match self.across {

@@ -104,8 +104,11 @@ pub(crate) fn cube() -> ModelMesh {
     mesh
 }
 
-/// Returns the part of a unit sphere around z with angles around z up to `phi_max` radians and z from `low` to `high`.
-/// Its front is outside. u grows with the angle; v grows from +z down, or upwards if `v_up`.
+/// Returns the part of a unit sphere around z with z from `low` to `high` and angles around z, from +x towards +y, up
+/// to `phi_max` radians. It has no caps, and its front is outside.
+///
+/// u and v cover 0 to 1 over this part: u grows with the angle around z, v with the angle from +z, or against it if
+/// `v_up`.
 pub(crate) fn sphere(low: f64, high: f64, phi_max: f64, v_up: bool) -> ModelMesh {
     let (top, bottom) = (libm::acos(high), libm::acos(low));
     let columns = segments(phi_max);
@@ -132,8 +135,8 @@ pub(crate) fn sphere(low: f64, high: f64, phi_max: f64, v_up: bool) -> ModelMesh
     })
 }
 
-/// Returns the side of a cylinder of radius 1 around z, from `low` to `high`, with angles up to `phi_max` radians. Its
-/// front is outside. u grows with the angle and v with z.
+/// Returns the side of a cylinder of radius 1 around z, with z from `low` to `high` and angles from +x towards +y up to
+/// `phi_max` radians. Its front is outside. u grows with the angle and v with z, both from 0 to 1.
 pub(crate) fn cylinder(low: f64, high: f64, phi_max: f64) -> ModelMesh {
     let columns = segments(phi_max);
     surface(columns, 1, |column, row| {

@@ -121,8 +121,8 @@ fn lines(points: &Points) -> Result<ModelMesh, String> {
 /// Returns a mesh with the texture coordinates of Mitsuba: u grows around a curve, and v from 0 to 1 along all `total`
 /// segments of the file.
 ///
-/// `mesh` consists of `count` of these segments, with `from` before them. Its own u grows along its segments from 0 to
-/// 1, and its own v around them.
+/// `mesh` consists of `count` of these segments, with `from` before them. Its own u grows from 0 to 1 along all its
+/// segments together, and its own v grows around them.
 fn coordinates(mut mesh: ModelMesh, [from, count, total]: [usize; 3]) -> ModelMesh {
     for uv in mesh.uvs.iter_mut().flatten() {
         let along = (from as f32 + uv[0] * count as f32) / total as f32;

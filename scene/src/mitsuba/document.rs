@@ -24,7 +24,8 @@ use crate::{
 const MAX_BYTES: u64 = 256 << 20;
 /// Bytes of memory that the tree of an XML file takes per byte of the file, at most.
 const BYTES_PER_BYTE: u64 = 128;
-/// Largest number of files that a scene may include, counted with repetitions.
+/// Largest number of files that a scene may include, directly or through other files. A file counts as often as it is
+/// included.
 const MAX_INCLUDES: u32 = 1000;
 /// Largest number of attributes of an element.
 const MAX_ATTRIBUTES: u32 = 100;
@@ -96,7 +97,8 @@ impl Object {
         }
     }
 
-    /// Returns a name for messages, such as `shape "ball" (line 12)`.
+    /// Returns a name for messages from element, identifier and place, such as `shape "ball" (line 12)`. Without an
+    /// identifier it is `shape (line 12)`.
     pub(super) fn name(&self) -> String {
         match self.id.is_empty() {
             true => format!("{} ({})", self.tag, self.place),

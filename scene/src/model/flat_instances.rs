@@ -1,4 +1,4 @@
-//! Instances that are scaled to 0 along one axis, as models do for shadows and labels.
+//! Instances that are scaled to 0, or almost 0, along one axis, as models do for shadows and labels.
 //!
 //! Their transform has no inverse, which instancing needs to transform rays. So their meshes are transformed instead.
 
@@ -43,8 +43,11 @@ fn is_flat(place: &DAffine3) -> bool {
 }
 
 impl Model {
-    /// Replaces the mesh of each instance whose transform scales to 0 along an axis by a copy in model coordinates
-    /// without normals, and its transform by the identity. Fails if memory does not suffice.
+    /// Replaces the mesh of each instance whose transform scales to 0, or almost 0, along an axis by its own copy in
+    /// model coordinates, and its transform by the identity.
+    ///
+    /// The copy keeps only triangles and texture coordinates; its shading is flat. Fails if memory does not suffice;
+    /// then some instances may be replaced already.
     pub(crate) fn bake_flat_instances(&mut self) -> Result<(), String> {
         for number in 0..self.instances.len() {
             let ModelInstance {

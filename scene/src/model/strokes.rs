@@ -142,13 +142,14 @@ impl Model {
     }
 }
 
-/// A ring of vertices around the axis of a tube or sphere of radius 1.
+/// A ring of vertices around the axis of the tube or sphere that shows a line or point. Lengths are fractions of the
+/// radius of that tube or sphere.
 struct Ring {
     /// End of the line to which the ring belongs: 0 or 1.
     end: usize,
-    /// Distance from that end along the axis, -1..=1.
+    /// Signed distance of the ring from that end along the axis, -1..=1, positive towards end 1.
     along: f64,
-    /// Radius of the ring, 0..=1. A ring with radius 0 is a single vertex, a pole.
+    /// Radius of the ring itself, 0..=1. A ring with radius 0 is a single vertex, a pole.
     radius: f64,
 }
 

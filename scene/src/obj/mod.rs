@@ -118,7 +118,7 @@ struct ObjPart {
     uvs: Vec<Option<Vec2>>,
     /// Zero-based index in the file of the position that each vertex of `mesh` comes from.
     sources: Vec<u32>,
-    /// Index in `mesh` of each vertex created so far.
+    /// Index in `mesh` of each vertex created so far, by its identity.
     known: HashMap<Key, u32>,
 }
 

@@ -142,7 +142,7 @@ fn read_statement(
     }
 }
 
-/// Parses the statement `code`, given also as `words`; see [`read_statement`].
+/// Parses a statement, given as its whole text `code` and as its `words`; see [`read_statement`].
 fn read_words<'l>(
     code: &'l str,
     mut words: impl Iterator<Item = &'l str>,
@@ -219,8 +219,9 @@ pub(crate) fn rest<'l>(code: &'l str, keyword: &str) -> &'l str {
     code.strip_prefix(keyword).unwrap_or(code).trim()
 }
 
-/// Parses the next three words as numbers. Fails if there are fewer; the message quotes the statement `code`, and
-/// `expected` as the right syntax.
+/// Parses the next three words as numbers, and leaves further words. Fails if there are fewer, or one is not a number.
+///
+/// The message quotes `code`, the text of the whole statement, and `expected`, the right syntax in backticks.
 fn numbers<'a>(
     words: &mut impl Iterator<Item = &'a str>,
     code: &str,

@@ -93,7 +93,8 @@ impl Parameters {
         self.get(name).map_or(&[], |parameter| &parameter.numbers)
     }
 
-    /// Returns a point or vector, or `default` if there is none of this name with three numbers.
+    /// Returns a point or vector, or `default` if there is none of this name with exactly three numbers. The declared
+    /// type is not checked.
     pub(super) fn vector(&self, name: &str, default: DVec3) -> DVec3 {
         match self.numbers(name) {
             &[x, y, z] => DVec3::new(x, y, z),

@@ -195,7 +195,8 @@ impl Converter {
         })
     }
 
-    /// Converts a curve to a ribbon, or to a tube if it is a cylinder or turns to the viewer.
+    /// Adds a curve as a mesh: a `ribbon` as it is, and a `cylinder` as a tube. A `flat` curve, which always faces the
+    /// viewer, becomes a tube too. Fails if a parameter is invalid.
     fn curve(&mut self, parameters: &Parameters) -> Result<(), String> {
         let basis = match parameters.text("basis", "bezier") {
             "bspline" => Basis::BSpline,

@@ -203,7 +203,8 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
     })
 }
 
-/// The render settings of a scene file, validated, with defaults for those that the file omits.
+/// The render settings of a scene file, such as image size and samples per pixel, validated. Those that the file omits
+/// have their defaults.
 struct Settings {
     /// Width and height of the image in pixels.
     size: (u32, u32),

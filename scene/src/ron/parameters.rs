@@ -126,8 +126,8 @@ impl<'m, 's, 'a> Parameters<'m, 's, 'a> {
         raw.map_or(Ok(default), |raw| self.fraction(field, raw, parameter))
     }
 
-    /// Parses an optional number within `range`, whose text for messages is `expected`; returns `default` if it is
-    /// missing. Any other value, a texture too, is an [`Error::Scene`].
+    /// Parses an optional number within `range`; returns `default`, which is not checked, if it is missing. Any other
+    /// value, a texture too, is an [`Error::Scene`], whose message describes a valid value by `expected`.
     pub(crate) fn number_or(
         &self,
         field: &str,

@@ -10,11 +10,6 @@ use super::{
     source::Raw,
 };
 
-/// Declares the fields that an object, or each kind of an enum, has in a scene file. A field marked with `?` may be
-/// omitted.
-///
-/// A struct is followed by the name that a scene may write before its fields. A kind is followed by its fields, or by
-/// the struct that declares them.
 // `$never` matches nothing: it lets the expansion of a field depend on its `?`.
 /// Declares structs and enums that read the fields of an object, or of each variant of an enum, from a scene file. A
 /// field marked with `?` may be omitted.
@@ -160,7 +155,8 @@ fields! {
 }
 
 fields! {
-    /// An entry of the field `at` of `Instances`: the unparsed transform and material of one instance.
+    /// An entry of the field `at` of `Instances`: the unparsed transform of one instance, applied in this order, and
+    /// the material that replaces that of its mesh.
     struct PlaceText = "Place" { scale?, rotate?, translate?, material? }
 }
 

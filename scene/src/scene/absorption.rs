@@ -66,7 +66,7 @@ impl Absorption {
         }
     }
 
-    /// Returns the absorption coefficient, 1/m per channel.
+    /// Returns the absorption coefficient, 1/m per channel, 0 or more.
     pub fn coefficient(&self) -> Vec3 {
         self.coefficient
     }

@@ -69,9 +69,10 @@ pub enum Focus {
     Point(#[serde(with = "numbers")] Vec3),
 }
 
-/// A reconstruction filter: the weight of a sample by its distance from the pixel's centre, in pixels.
+/// A reconstruction filter: the weight of light by the place in the image plane where it arrives.
 ///
-/// Filters are separable; the same function applies along x and y.
+/// Filters are separable. One function takes the distance from the pixel's centre along x, then along y, in pixels, and
+/// the weight is the product of both values. It is never negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PixelFilter {
     /// Box filter: constant weight within `radius` of the pixel's centre along x and y.
@@ -86,7 +87,7 @@ pub enum PixelFilter {
         /// Standard deviation of the Gaussian before truncation, in pixels, `radius / 8` to `8 * radius`.
         sigma: f32,
     },
-    /// Four-term Blackman-Harris window, a smooth bell that is 0 at `radius`.
+    /// Four-term Blackman-Harris window, a smooth bell that falls to 0.00006 of its peak at `radius` and is 0 beyond.
     BlackmanHarris {
         /// Distance in pixels, 0.01..=16, at which the window ends.
         radius: f32,

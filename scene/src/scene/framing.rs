@@ -66,7 +66,7 @@ pub struct WholeLens {
     pub turntable: bool,
 }
 
-/// The coordinate system of a view: three perpendicular unit vectors in world space.
+/// The right-handed coordinate system of a view, without an origin: three perpendicular unit vectors in world space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ViewAxes {
     /// Direction to the right in the image.

@@ -296,7 +296,8 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
     hash.finish().to_le_bytes()
 }
 
-/// Adds the parameters of a lens to `hash`. Callers skip this for a pinhole camera, which has no lens.
+/// Adds the word `lens` and all parameters of a lens to `hash`. Callers skip this for a pinhole camera, which has no
+/// lens and adds nothing.
 fn lens_hash(lens: &Lens, hash: &mut Hasher) {
     let &Lens {
         radius,
@@ -313,7 +314,8 @@ fn lens_hash(lens: &Lens, hash: &mut Hasher) {
     hash.floats([radius, rotation_degrees]);
 }
 
-/// Adds the parameters of a pixel filter to `hash`. Callers skip this for the default filter.
+/// Adds the word `filter`, the kind of a pixel filter and its parameters to `hash`. Callers skip this for the default
+/// filter, which adds nothing.
 fn filter_hash(filter: PixelFilter, hash: &mut Hasher) {
     hash.bytes(b"filter");
     match filter {

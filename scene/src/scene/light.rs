@@ -106,7 +106,7 @@ pub struct SunSkySettings {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SunPosition {
     Angles {
-        /// Elevation above the horizon in degrees, 0..=90.
+        /// Elevation of the sun's centre above the horizon in degrees, 0..=90; at 90 it stands in the direction +y.
         elevation: f64,
         /// Azimuth in degrees: 0 is north (−z) and 90 is east (+x).
         azimuth: f64,
@@ -252,7 +252,8 @@ pub(crate) fn turns(degrees: f64) -> f32 {
 
 impl Light {
     /// Returns an upper bound, W·sr⁻¹·m⁻² per channel, of the radiance that a camera sees when it looks at the light.
-    /// It is 0 for lights without a size, which are invisible. For others it is at most `MAX_VISIBLE_RADIANCE`, 16,384.
+    /// It is 0 for lights without a size, which are invisible. Others are shown clamped to `MAX_VISIBLE_RADIANCE`,
+    /// 16,384, which also limits the bound.
     pub(crate) fn max_visible_radiance(&self) -> Vec3 {
         match self {
             Light::Environment(environment) => environment

@@ -192,10 +192,11 @@ impl Texture {
         }
     }
 
-    /// Returns the texture with another transform: coordinates are scaled, then rotated counter-clockwise by `angle`
-    /// radians, then moved by `offset`.
+    /// Returns the texture with its transform replaced: coordinates are scaled, then rotated by `angle` radians, then
+    /// moved by `offset`. As v points down in the image, the rotation is counter-clockwise there.
     ///
-    /// This is the transform of glTF's `KHR_texture_transform`.
+    /// This is the transform of glTF's `KHR_texture_transform`. The visible image changes the other way: a positive
+    /// angle turns it clockwise, and a scale of 2 halves it.
     pub fn transformed(self, scale: Vec2, angle: f64, offset: Vec2) -> Texture {
         let (sine, cosine) = (libm::sin(angle) as f32, libm::cos(angle) as f32);
         let transform = Affine2::from_cols(

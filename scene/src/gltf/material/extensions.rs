@@ -24,7 +24,8 @@ const IRIDESCENCE: &str = "KHR_materials_iridescence";
 const DIFFUSE_TRANSMISSION: &str = "KHR_materials_diffuse_transmission";
 const DISPERSION: &str = "KHR_materials_dispersion";
 
-/// A texture of an extension: the name of its field, the reference to it, and its use.
+/// A texture of a material's extension. The parts are: name of the JSON field, reference to the texture, material
+/// parameter that it sets, channel to read, and encoding of the image.
 pub(super) type ExtensionTexture = (&'static str, Info, Parameter, Channel, Encoding);
 
 /// Reads the factors of sheen, anisotropy, iridescence, diffuse transmission and dispersion into a material. `others`

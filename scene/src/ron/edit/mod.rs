@@ -147,11 +147,14 @@ impl Camera {
     }
 }
 
-/// Returns the scene text `text` with the values of its camera replaced by those of `wanted`, except for the pixel
-/// filter. `path` is for error messages.
+/// Returns the scene text `text` with those values of its camera replaced that differ from `wanted`. Where needed,
+/// `up`, `lens` and fields of the lens are inserted, or `lens` is removed.
+///
+/// The pixel filter and all other text stay. `path` is for error messages.
 ///
 /// # Errors
-/// [`Error::Scene`] if the text is not a valid scene, [`Error::File`] if its camera cannot be edited into `wanted`.
+/// [`Error::Scene`] if the text is not a valid scene, or a comment hinders the removal of the lens. [`Error::File`] if
+/// its camera cannot be edited into `wanted`, which may have another kind of projection or another shift.
 fn with_camera(path: &Path, text: &str, wanted: &Camera) -> Result<String, Error> {
     let source = SceneSource::new(path, text);
     let written: SceneText = source.parse_all()?;
@@ -373,7 +376,8 @@ pub(super) fn triple(vector: Vec3) -> String {
     format!("({}, {}, {})", vector.x, vector.y, vector.z)
 }
 
-/// Returns the focus of a lens as a field of `lens` in a scene file: `focus_distance: 3` or `focus_point: (0, 1, 0)`.
+/// Returns the focus of a lens, in metres, as a field of `lens` in a scene file without a comma: `focus_distance: 3` or
+/// `focus_point: (0, 1, 0)`.
 fn focus(lens: &Lens) -> String {
     match lens.focus {
         Focus::Distance(metres) => format!("focus_distance: {metres}"),

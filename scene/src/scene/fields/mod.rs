@@ -128,7 +128,7 @@ impl NumberKind {
 pub struct Field {
     /// Name of the field in a scene file, unique within its part.
     pub name: &'static str,
-    /// Name for people.
+    /// Name that users see.
     pub label: &'static str,
     /// Type of the value, such as a number or a colour, and its valid range.
     pub kind: FieldKind,

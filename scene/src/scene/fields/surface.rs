@@ -27,14 +27,16 @@ const ANISOTROPY: FieldKind = number("", (0.001, 1.0), (0.001, 1.0));
 /// The kind of an alpha cutoff. It cannot become 0, which would make a cut-out partly transparent.
 const CUTOFF: FieldKind = number("", (0.001, 1.0), (0.001, 1.0));
 
-/// Label of roughness that is stated as GGX alpha.
+/// Label, as users see it, of the field `alpha`: a roughness that is stated as GGX alpha. It applies to all directions,
+/// or to the direction in which `u` grows.
 const ROUGHNESS: &str = "roughness (alpha)";
 
-/// Label of the roughness across the direction in which `u` grows.
+/// Label, as users see it, of the field `alpha_v`: the GGX alpha across the direction in which `u` grows.
 const ROUGHNESS_ACROSS: &str = "roughness across";
 
 impl Surface {
-    /// Stores the value of a field, clamped to its range. Does nothing if there is no such field.
+    /// Stores the value of the field with the name `name` in a scene file, clamped to its range. Does nothing if there
+    /// is no such field.
     pub(super) fn store(&mut self, name: &str, value: FieldValue) {
         let mut entries = self.entries().into_iter();
         if let Some(entry) = entries.find(|entry| entry.name == name) {
