@@ -17,7 +17,7 @@ pub const MISSES: &str = "#56b4e9";
 /// stages.
 pub const STAGES: [&str; Stage::OF_BOUNCE.len()] = ["#0072b2", "#d55e00", "#cc79a7", "#8c8c8c"];
 
-/// Returns the colour of a stage, which is an entry of [`STAGES`].
+/// Returns the colour (`#rrggbb`) of a stage from [`STAGES`].
 ///
 /// # Panics
 ///

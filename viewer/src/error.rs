@@ -7,10 +7,11 @@ use raysieve_scene::escaped;
 /// An error that ended a live view, kept it from starting, or made one action fail.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The renderer failed, or a saved picture could not be written.
+    /// The renderer failed, or a film could not be written as `.exr`.
     #[error(transparent)]
     Render(#[from] raysieve::Error),
-    /// The scene cannot be read or saved, or its settings are invalid.
+    /// The scene cannot be read or saved, or its settings are invalid. Or a saved picture cannot be written under the
+    /// name that the user chose.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
     /// A command-line setting of the live view that cannot be used.
@@ -21,10 +22,11 @@ pub enum Error {
         /// Cause and remedy.
         problem: String,
     },
-    /// A saved picture whose file could not be created.
+    /// A picture, film or scene that was not saved. Either the picture could not be encoded or written to any folder,
+    /// or the name or the state of the render did not allow it.
     #[error("{}: {problem}", path.display())]
     Write {
-        /// Path of the file that was to be created.
+        /// Path of the file that was to be written; that of the scene if the picture could not be encoded.
         path: std::path::PathBuf,
         /// Cause and remedy.
         problem: String,

@@ -29,7 +29,7 @@ use crate::{
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text};
 
-/// A web server that is bound to its address but does not serve yet.
+/// A web server that listens at its address, but neither renders nor answers before [`Server::run`].
 pub struct Server {
     listener: TcpListener,
     access: Access,

@@ -62,7 +62,8 @@ use raysieve::{
 };
 use raysieve_scene::{LoadOptions, SettingOverrides};
 
-/// The settings with which an interactive render begins, in the window or on the web page.
+/// The options of an interactive render in the window or on the web page. They set how its picture is displayed at
+/// first, and what applies to scenes that are reloaded or opened later.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewOptions {
     /// Exposure, tone curve and denoising with which the picture is displayed at first. The field `overlay` is ignored.
@@ -182,8 +183,8 @@ impl From<Frame> for DisplayFrame {
     }
 }
 
-/// Maximum number of threads that convert pictures. More threads do not shorten the few milliseconds that a conversion
-/// takes.
+/// Maximum number of threads of [`tone_mapping_pool`], which converts pictures for display. More threads do not shorten
+/// the few milliseconds that a conversion takes.
 const MAX_THREADS: usize = 4;
 
 /// Creates a pool of up to four threads for tone mapping, scaling and encoding pictures. On the CPU backend the global

@@ -120,7 +120,7 @@ pub fn run(
     }
 }
 
-/// An event that a background thread sends to the event loop, which it wakes.
+/// An event that a background thread sends to wake the event loop.
 enum Wake {
     /// An event from a background thread of the session.
     Render(RenderEvent),
@@ -142,7 +142,7 @@ struct App<'a> {
 enum WindowState {
     /// The window has not been opened yet.
     Waiting(Box<Renderer>),
-    /// The window is being opened.
+    /// The window is being opened; meanwhile, [`Viewer::open`] has the renderer.
     Opening,
     /// The window is open.
     Open(Box<Viewer>),

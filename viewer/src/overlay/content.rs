@@ -101,8 +101,9 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
     rows
 }
 
-/// Returns the two rows with scene, size, render time, time left, compaction strategy, samples, speed and lane use. The
-/// speed is recent or, once the render is complete, the average over the render.
+/// Returns two rows. The first has scene, picture size, render time, time left if known, and compaction strategy; the
+/// second has samples, paths and rays per second, and lane use. In [`State::Done`], both speeds are averages over the
+/// render; otherwise they are recent.
 fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
     let Figures {
         stats,

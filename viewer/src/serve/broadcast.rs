@@ -228,7 +228,7 @@ impl Broadcaster {
         })
     }
 
-    /// Returns the name of the scene's file without folder and extension, to name saved pictures.
+    /// Returns the name of the scene's file without folder and extension, to name downloaded files.
     pub(super) fn scene_name(&self) -> String {
         let session = lock(&self.session);
         let name = session.scene().path.file_stem().unwrap_or_default();
@@ -275,8 +275,8 @@ impl Broadcaster {
     }
 
     /// Runs the broadcaster's thread: handles the session's events, and sends pictures, status messages, paths,
-    /// descriptions of pixels, and states of the editor. Without viewers, encodes no pictures and sends no status messages, but
-    /// still handles events and keeps the newest frame.
+    /// descriptions of pixels, and states of the editor. Without viewers, encodes no pictures and sends no status
+    /// messages, but still handles events and keeps the newest frame.
     ///
     /// Stops the server and returns once the render thread has ended or [`end`](Self::end) is called. A complete render
     /// does not end the render thread.
@@ -505,7 +505,8 @@ struct SentState {
     status_due: Option<Instant>,
     /// Time of the last status message; `None` before the first.
     last_status: Option<Instant>,
-    /// Whether the render was running, paused or complete in the last status message; `None` before the first.
+    /// Whether the render was running, paused, comparing strategies or complete in the last status message; `None`
+    /// before the first.
     state: Option<Discriminant<State>>,
     /// Viewpoint of the displayed path; `None` if no path is displayed.
     path: Option<Viewpoint>,

@@ -19,7 +19,8 @@ use raysieve::{
 };
 use raysieve_scene::{FieldValue, Part};
 
-/// A request from the page. A name or index that does not exist makes the server disconnect the viewer.
+/// A request from the page, as a JSON text message. An invalid message, or one with an unknown name, part or property,
+/// makes the server disconnect the viewer with the reason.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum ViewerRequest {
@@ -62,8 +63,8 @@ pub(super) enum ViewerRequest {
     DebugView(String),
     /// Selects a part of the scene, for all viewers.
     Select(Part),
-    /// Sets the property of this identifier of a part of the scene to a value, clamped to its range. The flag tells that
-    /// the change belongs to the same drag as the one before it, so that both are undone together. The request is
+    /// Sets the property of this identifier of a part of the scene to a value, clamped to its range. The flag tells
+    /// that the change belongs to the same drag as the one before it, so that both are undone together. The request is
     /// invalid if the part has no such property.
     Edit(Part, String, FieldValue, bool),
 }
@@ -181,8 +182,8 @@ impl<'a> Path<'a> {
 
 /// A message with what the page can edit: the parts of the scene, and the properties of the selected one.
 ///
-/// Sent when the scene has been loaded or edited, when another part or property has been selected, and when the lens has
-/// changed.
+/// Sent when the scene has been loaded or edited, when another part or property has been selected, and when the lens
+/// has changed.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Editor {
     pub(super) parts: Vec<PartInfo>,

@@ -78,7 +78,8 @@ pub(crate) struct Session {
     /// Region to which the render is restricted; `None` for the whole picture.
     region: Option<Region>,
     strategy: Strategy,
-    /// Number of samples per pixel at which the render is complete, unless each pixel stops at a target error.
+    /// Number of samples per pixel at which the render is complete. If each pixel stops at a target error, this is the
+    /// maximum for a pixel.
     samples: u32,
     paused: bool,
     /// Whether fly mode is on: keys move the camera and dragging looks around.

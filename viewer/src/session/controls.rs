@@ -11,7 +11,7 @@ pub(crate) enum Action {
     Render(Change),
     /// Affects one viewer only: changes its display, saves the picture, or ends the viewer.
     Screen(ScreenAction),
-    /// Moves the camera in this direction while the key is held, in fly mode only.
+    /// Moves the camera in this direction until the key is released, in fly mode only.
     Fly(FlyDirection),
 }
 

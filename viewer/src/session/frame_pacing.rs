@@ -87,7 +87,8 @@ impl FramePacing {
         }
     }
 
-    /// Returns whether the first frame after a change of the view has been awaited for `MAX_WAIT`.
+    /// Returns whether at least `MAX_WAIT` has passed at `now` since the first change of the view after the last
+    /// published frame; `false` if there was no change. The creation counts as a change.
     fn has_waited(&self, now: Instant) -> bool {
         self.waiting.is_some_and(|since| since + MAX_WAIT <= now)
     }

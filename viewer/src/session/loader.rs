@@ -51,7 +51,7 @@ pub(super) enum LoadReason {
     Changed,
     /// A user has opened another scene or model file.
     Opened,
-    /// A user has edited materials, lights or the sky of the current scene.
+    /// A user has edited materials, lights, the sky or the background of the current scene.
     Edited,
 }
 
@@ -59,7 +59,8 @@ pub(super) enum LoadReason {
 /// executed earlier requests, without waiting.
 pub(super) struct Loader(Sender<LoadRequest>);
 
-/// A request to the loader thread.
+/// A request to the loader thread: to load files, to prepare a renderer for edits, to note that edits were saved, or to
+/// end.
 enum LoadRequest {
     /// Loads scenes again whose files have changed, because a watched folder has.
     CheckFiles,

@@ -38,13 +38,14 @@ struct State<R, T> {
     requests: u64,
     /// Newest result, perhaps of an earlier request; `None` before the first.
     result: Option<T>,
-    /// Whether the handle has been dropped.
+    /// Whether the handle has been dropped. The thread then ends without taking another request.
     closed: bool,
 }
 
 impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R, T> {
     /// Starts a thread of this name, which calls `work` for the newest request. Requests that were replaced before the
-    /// thread took them are skipped.
+    /// thread took them are skipped. `work` stores its results with [`Work::put_if`], and is not interrupted by a newer
+    /// request; it can check [`Work::is_outdated`].
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
@@ -95,7 +96,8 @@ impl<R: Clone + Send + 'static, T: Clone + Send + 'static> NewestRequestThread<R
         lock(&self.shared.state).result.clone()
     }
 
-    /// Forgets the newest result.
+    /// Drops the newest result, so that [`Self::result`] returns `None` until the next one. Does not cancel the
+    /// request: work in progress may still store a result.
     pub(super) fn forget_result(&self) {
         lock(&self.shared.state).result = None;
     }

@@ -46,7 +46,8 @@ pub(crate) struct Recent {
 /// Recent performance figures of one bounce: fractions of rays and lanes, and times of the stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RecentBounce {
-    /// Fraction of the bounce's rays that do not continue to the next bounce, since the start of the film.
+    /// Fraction of the bounce's rays that do not continue to the next bounce; 0 without rays. Unlike the other figures,
+    /// which are recent, it is over all samples since the start of the film.
     pub(crate) removed: f64,
     /// Fraction of launched lanes that had a ray; 0 if lanes were not counted.
     pub(crate) lane_use: f64,

@@ -56,7 +56,7 @@ pub(crate) enum RenderEvent {
     Ended,
 }
 
-/// The state of the render (running, paused or complete) and its progress.
+/// The state of the render (running, paused, comparing strategies or complete) and its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum State {
@@ -458,7 +458,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         (self.speed > 0.0 && reduction > 1.0).then(|| (reduced(width), reduced(height)))
     }
 
-    /// Returns the state of the render for display.
+    /// Returns for display whether the render is running, paused, comparing strategies or complete, with its progress.
     fn state(&self) -> State {
         let (samples, progress) = (self.samples, self.renderer.progress());
         match (self.done, self.paused) {

@@ -75,7 +75,7 @@ const SQUARES: u32 = 48;
 const GRAYS: [u8; 2] = [102, 153];
 
 impl AlphaRequest {
-    /// Returns whether both requests are for the same view.
+    /// Returns whether both requests are for the same view: the same shared scene, an equal camera and an equal size.
     fn is_same(&self, other: &AlphaRequest) -> bool {
         Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
             && self.camera == other.camera

@@ -517,7 +517,8 @@ fn rounded(value: f32) -> f32 {
     format!("{value:.3e}").parse().unwrap_or(value)
 }
 
-/// Formats a number with about four digits, and its unit.
+/// Formats a number, given in the unit of `kind`, with about four significant digits and this unit. A named number is
+/// replaced by its name, and a whole number has no unit.
 fn number_text(value: f32, kind: &NumberKind) -> String {
     if let Some(name) = kind.name_of(value) {
         return name.to_owned();

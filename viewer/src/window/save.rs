@@ -60,7 +60,8 @@ impl Displayed {
     }
 }
 
-/// Encodes a picture for [`Displayed::png`].
+/// Encodes the debug image with its legend, or without one the picture of `frame`, as a PNG for [`Displayed::png`].
+/// Draws the statistics in `units`; `None` draws none. An error names the path `scene`.
 fn png(
     scene: &Path,
     frame: &DisplayFrame,

@@ -32,7 +32,7 @@ pub(super) struct Savable {
 
 /// The outcome of a dialog.
 pub(super) enum Choice {
-    /// The user has chosen this name.
+    /// The user has chosen this path of the file to save.
     Path(PathBuf),
     /// The user has cancelled the dialog.
     Cancelled,
@@ -61,7 +61,8 @@ impl Dialog {
         Self(Box::pin(dialog.save_file()))
     }
 
-    /// Waits until the user has chosen a name or cancelled the dialog.
+    /// Waits until the user has chosen a path or cancelled the dialog, and blocks the thread meanwhile. Returns
+    /// [`Choice::NoDialog`] if the dialog library has logged that none could be opened.
     pub(super) fn path(self) -> Choice {
         HAS_FAILED.store(false, Relaxed);
         match pollster::block_on(self.0) {
@@ -73,10 +74,12 @@ impl Dialog {
 }
 
 impl Savable {
-    /// Saves the picture as `.png`, the film as `.exr`, or the scene as `.ron`. Returns the message about it.
+    /// Saves the picture as `.png`, the film as `.exr`, or the scene as `.ron`. The case of the ending is ignored. An
+    /// existing file is replaced, but never the file of the current scene. Returns the message about it.
     ///
     /// # Errors
-    /// If the file cannot be written, or its name has another ending.
+    /// If the file cannot be written, is that of the current scene, or has another ending. Also if the film is not
+    /// available, or if the scene names other files and `path` is in another folder.
     pub(super) fn save_to(self, path: &Path) -> Result<String, Error> {
         let refused = |problem: String| Error::Write {
             path: path.to_owned(),

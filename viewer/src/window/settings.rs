@@ -21,7 +21,7 @@ pub(super) struct Settings {
     pub(super) statistics: Placement,
     /// Units of the table of bounces.
     pub(super) units: Units,
-    /// Factor of the text's size.
+    /// Factor of the text's size relative to its default, in [`TEXT_SCALES`].
     pub(super) text_scale: f32,
     /// Width and height of the window in logical pixels, if the user has ever resized the window; `None` fits the
     /// window to the picture.
@@ -48,7 +48,7 @@ const MIN_SIDE: f64 = 1.0;
 /// Maximum valid width and height of a stored window size in logical pixels. A size outside the range is ignored.
 const MAX_SIDE: f64 = 65536.0;
 
-/// Returns the path of the settings file; `None` if the platform has no configuration folder.
+/// Returns the path of the settings file, which need not exist; `None` if the platform has no configuration folder.
 fn file() -> Option<PathBuf> {
     Some(dirs::config_dir()?.join("raysieve").join("window.ron"))
 }

@@ -26,7 +26,8 @@ use raysieve::{
     render::{output::Look, region::Region},
 };
 
-/// The displayed picture and panels. The methods that change them take effect at the next `draw`.
+/// The displayed picture and panels. The methods that change them take effect at the next `draw`, which the caller must
+/// request.
 pub(super) struct View {
     /// Newest frame; `None` before the first.
     frame: Option<DisplayFrame>,
@@ -49,7 +50,7 @@ pub(super) struct View {
     selection: Option<Corners>,
     /// Displayed part of the picture.
     zoom: Zoom,
-    /// Factor of the text's size, chosen by the user.
+    /// Factor of the text's size relative to its default, chosen by the user, in [`TEXT_SCALES`].
     text_scale: f32,
     /// Pixel that is described, by column and row; `None` if none is.
     pixel: Option<(u32, u32)>,
@@ -182,8 +183,8 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, or the properties. Returns
-    /// whether there was one.
+    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, or the properties.
+    /// Returns whether there was one.
     pub(super) fn close_panel(&mut self) -> bool {
         self.keys.take().is_some()
             || self.hide_hints()
@@ -235,7 +236,8 @@ impl View {
         self.say(format!("figures: {}", self.units.label()), false);
     }
 
-    /// Returns the factor of the text's size that the user has chosen.
+    /// Returns the factor of the text's size that the user has chosen, in [`TEXT_SCALES`]; 1 is the default. It does
+    /// not include the scale of the monitor.
     pub(super) fn text_scale(&self) -> f32 {
         self.text_scale
     }
@@ -513,14 +515,14 @@ impl View {
     }
 }
 
-/// Regions of the window in which panels are drawn.
+/// Regions of the window in which panels are drawn, in physical pixels.
 #[derive(Clone, Copy)]
 struct Regions {
     /// Region of the picture.
     picture: Area,
     /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
     side: Area,
-    /// Area of the figures; `None` if there are none.
+    /// Area that the drawn statistics cover; `None` if none are drawn.
     figures: Option<Area>,
 }
 

@@ -325,8 +325,8 @@ impl Viewer {
         self.update_title();
     }
 
-    /// Displays the session's newest debug image, or the picture if no debug view is selected or its image is not
-    /// ready. Also updates the alpha of the picture.
+    /// Displays the newest image of the selected debug view or derived image, perhaps of an earlier view. Displays the
+    /// picture if none is selected or ready. Also updates the alpha of the picture, and requests a redraw.
     pub(super) fn update_debug_image(&mut self) {
         let frame = self.view.frame();
         let debug_image = frame.and_then(|frame| self.session.debug_image(frame));
@@ -335,7 +335,8 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Displays an inspected path until the camera or the scene changes, and selects the material that it hits first.
+    /// Displays an inspected path until the camera or the scene changes, and selects what its camera ray has hit: see
+    /// [`Session::select_hit`].
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
         self.session.select_hit(&inspected);
         self.view.show_path(inspected);

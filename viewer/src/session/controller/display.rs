@@ -70,7 +70,8 @@ impl Session {
         self.show_derived_image(DerivedImage::Denoised, compute, shown)
     }
 
-    /// Displays the picture instead of the image of this kind. Returns whether that was displayed.
+    /// Displays the picture again if the image of this kind is selected. Returns whether it was; otherwise, nothing
+    /// changes.
     fn ends_derived_image(&mut self, kind: DerivedImage) -> bool {
         let is_shown = self.derived_image() == Some(kind);
         self.derived.take_if(|_| is_shown).is_some()
@@ -150,8 +151,8 @@ impl Session {
         }
     }
 
-    /// Returns the alpha of the picture, perhaps of an earlier view; `None` before the first, and if the background is
-    /// not transparent.
+    /// Returns the alpha of the picture, which a thread traces for a transparent background. It may be that of an
+    /// earlier view, which [`Alpha`] allows for. `None` before the first, and for other backgrounds.
     pub(crate) fn alpha(&self) -> Option<Alpha> {
         self.alpha.alpha()
     }

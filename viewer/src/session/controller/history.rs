@@ -133,8 +133,8 @@ impl Session {
         self.history.has_steps()
     }
 
-    /// Reverts the last change. Returns a message, also if there is nothing to undo, or `None` if the camera shows the
-    /// effect.
+    /// Reverts the last change. Returns a message, also if there is nothing to undo, or `None` after a change of the
+    /// camera, which is visible.
     pub(super) fn undo(&mut self) -> Option<String> {
         let Some(step) = self.history.past.pop() else {
             return Some("nothing to undo".to_owned());
@@ -144,8 +144,8 @@ impl Session {
         message
     }
 
-    /// Repeats the change that was undone last. Returns a message, also if there is nothing to redo, or `None` if the
-    /// camera shows the effect.
+    /// Repeats the change that was undone last. Returns a message, also if there is nothing to redo, or `None` after a
+    /// change of the camera, which is visible.
     pub(super) fn redo(&mut self) -> Option<String> {
         let Some(step) = self.history.future.pop() else {
             return Some("nothing to redo".to_owned());
@@ -155,8 +155,9 @@ impl Session {
         message
     }
 
-    /// Restores the state of a step. Returns the inverse step, and a message that names the part and ends with `verb`;
-    /// `None` instead of the message if the camera shows the effect.
+    /// Restores the state of a step. Returns the inverse step, and for an edit a message that names the edited part of
+    /// the scene and ends with `verb`. `None` replaces the message if the step is one of the camera, because its effect
+    /// is visible.
     fn put_step(&mut self, step: Step, verb: &str) -> (Step, Option<String>) {
         self.history.end_gesture();
         match step {

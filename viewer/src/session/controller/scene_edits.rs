@@ -13,7 +13,8 @@ use raysieve_scene::{
 };
 
 impl Session {
-    /// Returns the parts of the scene that can be edited, with their names.
+    /// Returns the parts of the current scene that can be edited, with their names: materials, lights, sky, background
+    /// and camera, in this order.
     pub(crate) fn parts(&self) -> Vec<PartInfo> {
         let info = |part| PartInfo {
             part,

@@ -12,8 +12,9 @@ impl Viewer {
         pixel.filter(|&(column, row)| column < width && row < height)
     }
 
-    /// Requests the path of the last sample of the pixel under the pointer or, with Ctrl, focuses on that pixel. Hides
-    /// the path if it is already that pixel's. Does nothing outside the picture.
+    /// Requests the path of the last sample of the pixel under the pointer, or hides that pixel's path if it is already
+    /// displayed. With Ctrl, focuses the camera's lens on the surface in that pixel instead. Does nothing outside the
+    /// picture.
     pub(super) fn inspect(&mut self) {
         let size = self.session.size();
         let Some(pixel) = self.pointed_pixel() else {

@@ -8,10 +8,12 @@ use winit::{
 use super::Viewer;
 use crate::session::Motion;
 
-/// The kind of motion that a drag causes.
+/// The effect of a drag of the pointer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drag {
+    /// Orbits the camera about the target, or turns it in place in fly mode.
     Turn,
+    /// Moves camera and target sideways.
     Pan,
     /// Moves the magnified picture instead of the camera.
     Picture,
