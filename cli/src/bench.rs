@@ -94,11 +94,15 @@ fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Resul
     (results, ended)
 }
 
-/// Measures the scenes and appends their results to `results`. Returns [`Ending::Interrupted`] after a signal.
+/// Measures the scenes one after the other. When a scene is done, prints its tables and appends its results to
+/// `results`, which keeps them after an error in a later scene. Returns [`Ending::Interrupted`] after a signal.
+///
+/// A scene during which the signal arrives is appended with its completed rounds, or omitted if it has none. `old` is
+/// the baseline with its path.
 ///
 /// # Errors
-/// If a scene cannot be loaded or rendered. If a scene cannot be compared with the baseline `old`, the error comes
-/// before the first frame of that scene.
+/// If a scene cannot be loaded, which is tested for all scenes before the first is measured, or cannot be rendered. If
+/// [`compare::baseline_scene`] refuses a scene, the error comes before the first frame of that scene.
 fn measure_into(
     results: &mut Results,
     arguments: &Bench,

@@ -83,8 +83,8 @@ pub(crate) enum Error {
         /// The reason.
         error: Box<Error>,
     },
-    /// The scene cannot be read or saved or is invalid, a render setting such as its size is out of range, or an output
-    /// file cannot be written or has an unusable path.
+    /// The scene cannot be read or saved or is invalid, or a render setting such as its size is out of range. Also: an
+    /// output file cannot be written or has an unusable path.
     #[error(transparent)]
     Scene(#[from] raysieve_scene::Error),
     /// The render failed, a file such as a part or checkpoint cannot be read or is damaged, or a render setting is out
@@ -107,8 +107,11 @@ impl From<raysieve_viewer::Error> for Error {
 }
 
 impl Error {
-    /// Returns the message on one line, with control characters escaped. Messages about GPUs are returned unchanged,
-    /// because the log of a failed kernel compilation has several lines.
+    /// Returns the message without a prefix such as `raysieve: `. Control characters are escaped, a line break as `\n`,
+    /// so that the message is one line.
+    ///
+    /// Messages of GPUs and of the crate `compaction` are returned unchanged, because the log of a failed kernel
+    /// compilation has several lines.
     pub(crate) fn line(&self) -> String {
         match self {
             Error::Render(error) => error.line(),
@@ -118,7 +121,8 @@ impl Error {
         }
     }
 
-    /// Returns whether a file was not written because the disk, or the user's share of it, is full.
+    /// Returns whether a file was not written because the disk or the user's disk quota is full. Returns `false` for
+    /// errors inside [`Error::Frame`] or [`Error::Rescued`], and for the standard output.
     pub(crate) fn is_full_disk(&self) -> bool {
         match self {
             Error::Scene(error) | Error::Render(raysieve::Error::Scene(error)) => {

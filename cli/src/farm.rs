@@ -145,14 +145,15 @@ fn print(folder: &Folder, scripts: &[Script]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the numbers of the parts to render, counted from 0: those whose files are missing, incomplete or have a
-/// damaged header.
+/// Returns the numbers of the parts to render, counted from 0. These are the parts whose file is missing, has a damaged
+/// header, or has a header that lists only some of the part's samples.
 ///
-/// If no part is to be rendered and jobs were submitted before, reads all files completely and returns the damaged
-/// parts.
+/// If there are none, but jobs were submitted before, a merge has probably failed. Then reads all files completely,
+/// prints an error for each damaged one, and returns the damaged parts.
 ///
 /// # Errors
-/// [`Error::File`] if the file of a part belongs to another render or another part, or cannot be read.
+/// [`Error::File`] if the file of a part belongs to another render or another part, or cannot be read. Also if
+/// `jobs.json` is damaged.
 fn check_parts(plan: &Plan, folder: &Folder) -> Result<Vec<u32>, Error> {
     let mut survey = Survey::new(plan);
     survey.update(plan, folder);
@@ -182,8 +183,11 @@ fn damaged(plan: &Plan, folder: &Folder) -> Vec<u32> {
     (0..plan.parts).into_par_iter().filter(is_damaged).collect()
 }
 
-/// Submits the missing parts and all merges to Slurm, and prints the job IDs. If a signal arrives meanwhile, cancels
-/// the submitted jobs and returns [`Ending::Interrupted`].
+/// Submits the parts `missing` and the merges of all levels to Slurm, and prints the job IDs. The numbers in `missing`
+/// are ascending and counted from 0. If it is empty, submits only the merges.
+///
+/// After a signal or an error during the submission, cancels the jobs that this call has submitted. Returns
+/// [`Ending::Interrupted`] after a signal.
 fn submit(plan: &Plan, folder: &Folder, missing: &[u32]) -> Result<Ending, Error> {
     let Some(jobs) = slurm::submit(plan, folder, missing, &Signals::watch()?)? else {
         note("raysieve: interrupted; the submitted jobs are cancelled");

@@ -395,7 +395,8 @@ pub(crate) fn report(renderer: &mut Renderer, outputs: &Outputs) -> Result<Stats
     Ok(stats)
 }
 
-/// Writes the statistics as JSON to the file of `--stats`. Does nothing without that option.
+/// Writes the statistics as JSON to the file of `--stats`, atomically, and replaces an existing file. Does nothing
+/// without that option.
 fn write_stats(stats: &Stats, outputs: &Outputs) -> Result<(), Error> {
     outputs
         .stats

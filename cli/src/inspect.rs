@@ -78,7 +78,7 @@ fn cells((bounce, vertex): (u32, &PathVertex)) -> [String; 6] {
 }
 
 /// Returns text about a hit: the side of the surface, the material's name in quotes, and the index of the instance, if
-/// any. An example is `front of "white", instance 3`.
+/// any. An example is `front of "white", instance 3`. Without a name of the material, it is `front of a surface`.
 fn surface(hit: &SurfaceHit) -> String {
     let material = match hit.material.as_str() {
         "" => "a surface".to_owned(),

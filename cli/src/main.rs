@@ -199,14 +199,14 @@ fn write_scene(arguments: &Arguments, scene: &Path, path: &Path) -> Result<Endin
     Ok(Ending::Done)
 }
 
-/// Renders in a window, or headless if no window can be opened. After the user has closed the window, prints the table
-/// and writes the statistics, but no image.
+/// Renders in a window. After the user has closed it, prints the table and writes the statistics, but no image. An open
+/// window handles no signals, so that Ctrl-C on the terminal ends the program at once.
 ///
-/// An open window handles no signals, so that Ctrl-C on the terminal ends the program at once.
+/// If no window can be opened, calls [`headless::render`] instead, which writes the image and handles signals.
 ///
 /// # Errors
-/// If the render fails, or a file cannot be written. When all of several GPUs have failed, the error names the file in
-/// which the film is saved.
+/// If the render fails, or a file cannot be written. When all of several GPUs have failed, [`failure::save_part`] saves
+/// the film if it can, and extends the error. The failure of a render's only GPU saves nothing.
 #[cfg(feature = "window")]
 fn show_window(
     renderer: Renderer,

@@ -33,7 +33,7 @@ pub(crate) struct Progress {
     last_output: Instant,
 }
 
-/// Minimum time between two updates of the table on a terminal.
+/// Minimum time between two updates of the table on a terminal. The bar is updated more often.
 const TABLE_INTERVAL: Duration = Duration::from_millis(250);
 /// Minimum time between two lines if standard error is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -168,8 +168,10 @@ fn samples_text(stats: &Stats) -> String {
     )
 }
 
-/// Returns the progress and the estimated remaining time as text, such as ", 40 %, 3 minutes left". `start` is the
-/// first known (time, progress), from which the remaining time is extrapolated.
+/// Returns the progress and the estimated remaining time as text, such as ", 40 %, 3 minutes left". The first argument
+/// is the first known (time, progress), and the second is the progress now. Both progresses are from 0 to 1.
+///
+/// The remaining time is extrapolated from the difference, and omitted while there is none.
 fn progress_text((start, first): (Instant, f64), progress: f64) -> String {
     let left = start.elapsed().as_secs_f64() * (1.0 - progress)
         / (progress - first).max(f64::MIN_POSITIVE);

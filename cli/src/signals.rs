@@ -32,8 +32,9 @@ pub(crate) fn survive_file_size_limit() {
 /// the process and its group.
 const REPEAT_WINDOW: Duration = Duration::from_secs(1);
 
-/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. A signal more than
-/// [`REPEAT_WINDOW`] later ends the process at once with exit code 130. Signals in between are ignored.
+/// The handler for SIGINT, SIGTERM and SIGHUP. The first signal asks the program to end. Signals within
+/// [`REPEAT_WINDOW`] after the first are ignored. A later signal ends the process at once, with exit code 130 whichever
+/// signal it is.
 #[derive(Default)]
 pub(crate) struct Signals {
     /// Whether a signal has arrived.
@@ -47,10 +48,10 @@ pub(crate) struct Signals {
 type Callback = Box<dyn Fn() + Send>;
 
 impl Signals {
-    /// Installs the handler for SIGINT, SIGTERM and SIGHUP. Must be called at most once per process.
+    /// Installs the handler for SIGINT, SIGTERM and SIGHUP for the whole process. Can succeed only once per process.
     ///
     /// # Errors
-    /// [`Error::Signals`] at a second call, or if the operating system refuses the handler.
+    /// [`Error::Signals`] if a handler is installed already, or if the operating system refuses the handler.
     pub(crate) fn watch() -> Result<Signals, Error> {
         let signals = Signals::default();
         let (received, on_first) = (signals.received.clone(), signals.on_first.clone());

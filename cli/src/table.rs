@@ -112,13 +112,14 @@ pub(crate) fn aligned<Row: AsRef<[String]>>(rows: &[Row]) -> String {
 }
 
 /// Returns text about the compaction strategy and the sorting of hits, such as "look-back, sorted hits: 12 % faster".
-/// Contains the gain only if it was measured.
+/// The gain compares the render with sorted hits to the render without. It is omitted if it was not measured.
 fn compaction_line(stats: &Stats) -> String {
     stats.compaction_text() + &sort_hits_gain(stats.sort_hits_gain)
 }
 
-/// Returns text about the measured gain of sorting hits, such as ": 12 % faster". `gain` is the speed with sorted hits
-/// relative to the speed without. `None` gives an empty text.
+/// Returns text about the measured gain of sorting hits. `gain` is the speed with sorted hits divided by the speed
+/// without. For example, 1.12 gives ": 12 % faster", and 0.97 gives "; sorted hits would be 3 % slower". `None` gives
+/// an empty text.
 fn sort_hits_gain(gain: Option<f64>) -> String {
     match gain {
         Some(gain) if gain > 1.0 => format!(": {:.0} % faster", 100.0 * (gain - 1.0)),
@@ -205,8 +206,11 @@ fn summary(stats: &Stats) -> String {
     text
 }
 
-/// Returns text about adaptive sampling, such as "0.93 % estimated, 1.00 % target; all pixels have converged; …". The
-/// percentages are relative errors.
+/// Returns text about adaptive sampling: the estimated and the target error, the number of pixels that have not reached
+/// the target, and the mean number of samples. `[width, height]` is the size of the image in pixels.
+///
+/// The errors are relative, and the estimated one is averaged over the pixels. An example is "0.93 % estimated, 1.00 %
+/// target; all pixels have converged; 143.2 samples per pixel on average".
 fn noise_text(noise: &NoiseStats, [width, height]: [u32; 2]) -> String {
     let percent = |error: f64| format!("{:.2} %", 100.0 * error);
     let estimated = noise.estimated.map_or("not estimated".to_owned(), |error| {

@@ -260,8 +260,8 @@ impl Farm {
         }
     }
 
-    /// Returns the options that sbatch receives for every job, such as `--partition=NAME`: partition, account and those
-    /// of `--sbatch`.
+    /// Returns the options of sbatch that every job script contains, each on a line that begins with `#SBATCH`. These
+    /// are `--partition=NAME` and `--account=NAME`, if given, and then those of `--sbatch`.
     pub(crate) fn sbatch_options(&self) -> Vec<String> {
         let named = [("partition", &self.partition), ("account", &self.account)];
         let named = named.into_iter().filter_map(|(name, value)| {
@@ -271,10 +271,11 @@ impl Farm {
         named.chain(self.sbatch.iter().cloned()).collect()
     }
 
-    /// Returns (container image, name of the volume claim) for Kubernetes, or `None` for Slurm.
+    /// Returns (container image, name of the PersistentVolumeClaim) for Kubernetes, or `None` for Slurm, with which
+    /// [`Farm::check`] rejects both options.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the engine is Kubernetes and one of the two is not given.
+    /// [`Error::Usage`] if the engine is Kubernetes and `--image` or `--claim` is missing.
     pub(crate) fn container(&self) -> Result<Option<(&str, &str)>, Error> {
         let needed = |option: &str| {
             Error::Usage(format!(

@@ -84,12 +84,12 @@ pub(super) struct SampleRange {
 }
 
 impl SampleRange {
-    /// Returns the samples of the range in an image of `pixel_count` pixels. An omitted end is the number of samples
-    /// per pixel of `scene`.
+    /// Returns the samples of the range in an image of `pixel_count` pixels. An omitted start is sample 0, and an
+    /// omitted end is the number of samples per pixel of `scene`.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the range is empty, ends after sample 2³² − 1, or contains a pixel index outside the
-    /// image.
+    /// [`Error::Setting`] if the range is empty or contains samples after sample 2³² − 1. Also if the pixel of its
+    /// start or end is not below `pixel_count`.
     pub(super) fn of(&self, scene: &Scene, pixel_count: u32) -> Result<Samples, Error> {
         let place = |sample| SamplePosition { sample, pixel: 0 };
         samples_between(
@@ -103,7 +103,8 @@ impl SampleRange {
 /// Returns the samples from `start`, inclusive, to `end`, exclusive, in an image of `pixel_count` pixels.
 ///
 /// # Errors
-/// [`Error::Setting`] if the range is empty, ends after sample 2³² − 1, or contains a pixel index outside the image.
+/// [`Error::Setting`] if the range is empty or contains samples after sample 2³² − 1. Also if the pixel of `start` or
+/// `end` is not below `pixel_count`.
 pub(super) fn samples_between(
     start: SamplePosition,
     end: SamplePosition,

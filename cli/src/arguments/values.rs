@@ -46,7 +46,7 @@ pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| Scene::check_name(&path).map(|()| path))
 }
 
-/// Returns a parser of the paths of images, which checks the extension: .png or .exr.
+/// Returns a parser of the paths of images to write, which accepts the extensions .png and .exr in upper or lower case.
 pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path).is_some(),
@@ -54,7 +54,8 @@ pub(super) fn picture_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
-/// Returns a parser of the paths of parts, which checks the extension: .exr.
+/// Returns a parser of the paths of parts, the files that contain a film. It accepts the extension .exr in upper or
+/// lower case.
 pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| PictureFormat::of(path) == Some(PictureFormat::Exr),
@@ -62,7 +63,7 @@ pub(super) fn part_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
-/// Returns a parser of the paths of reference images, which checks the extension: .exr.
+/// Returns a parser of the paths of reference images, which accepts the extension .exr in upper or lower case.
 pub(super) fn reference_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "exr"),
@@ -79,11 +80,12 @@ pub(super) fn scene_or_image_path() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// Returns a parser of the paths of images to compare with, which checks the extension: .exr or .png.
+/// Returns a parser of the paths of images to compare with, which accepts .exr and .png in upper or lower case.
 pub(super) fn compared_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(is_image, "expected an .exr or .png image")
 }
 
+/// Returns a parser of the paths of files of benchmark results, which accepts .json in upper or lower case.
 pub(super) fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),
@@ -91,6 +93,7 @@ pub(super) fn bench_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of charts to write, which accepts .svg in upper or lower case.
 pub(super) fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "svg"),
@@ -98,6 +101,7 @@ pub(super) fn chart_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of path records to write, which accepts .json in upper or lower case.
 pub(super) fn path_record_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),
@@ -105,6 +109,7 @@ pub(super) fn path_record_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of scene files to write, which accepts .ron in upper or lower case.
 pub(super) fn new_scene_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "ron"),
@@ -112,6 +117,7 @@ pub(super) fn new_scene_path() -> impl TypedValueParser<Value = PathBuf> {
     )
 }
 
+/// Returns a parser of the paths of statistics files to write, which accepts .json in upper or lower case.
 pub(super) fn stats_path() -> impl TypedValueParser<Value = PathBuf> {
     path_matching(
         |path| has_extension(path, "json"),
@@ -156,6 +162,7 @@ pub(super) fn method() -> impl TypedValueParser<Value = Method> {
     })
 }
 
+/// Returns a parser of the values of `--sort-hits`, the names of [`SortHits::ALL`].
 pub(super) fn sort_hits() -> impl TypedValueParser<Value = SortHits> {
     let names = SortHits::ALL.map(SortHits::name);
     PossibleValuesParser::new(names).try_map(|name| {
@@ -164,11 +171,13 @@ pub(super) fn sort_hits() -> impl TypedValueParser<Value = SortHits> {
     })
 }
 
+/// Returns a parser of the names of debug views, those of [`DebugView::ALL`].
 pub(super) fn debug_view() -> impl TypedValueParser<Value = DebugView> {
     let names = DebugView::ALL.map(DebugView::name);
     PossibleValuesParser::new(names).try_map(|name| name.parse::<DebugView>())
 }
 
+/// Returns a parser of the names of tone curves, those of [`Tone::ALL`].
 pub(super) fn tone() -> impl TypedValueParser<Value = Tone> {
     let names = Tone::ALL.map(Tone::name);
     PossibleValuesParser::new(names).try_map(|name| {
@@ -324,12 +333,12 @@ pub(super) fn exposure(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Maximum of `--time` in seconds.
+/// Maximum of `--time`, the time in seconds at which animations are shown: 10⁶. Larger values are errors.
 const MAX_SECONDS: f64 = 1e6;
 /// Maximum end of `--frames`, which is exclusive.
 const MAX_FRAME: u32 = 1_000_000;
 
-/// Parses a time in seconds, from 0 to 10⁶, such as `1.5` or `1.5s`.
+/// Parses the time at which animations are shown, in seconds from 0 to 10⁶, such as `1.5` or `1.5s`.
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('s').unwrap_or(text).parse();
     match number {

@@ -14,11 +14,12 @@ use crate::{arguments::Method, table::samples_per_pixel};
 /// to this fraction.
 const TOLERANCE: f64 = 0.05;
 
-/// The comparison of new results with a baseline: one row for each scene and strategy that both contain.
+/// The comparison of new results with a baseline: one row for each scene and strategy that both contain. Scenes and
+/// strategies that only the baseline contains are left out.
 pub(super) struct Comparison {
     rows: Vec<Row>,
-    /// Sentences about scenes and strategies that the baseline does not contain, and about scenes whose film differs
-    /// from the baseline's.
+    /// Sentences about scenes and strategies that the baseline does not contain, and about scenes whose film hash
+    /// differs from the baseline's. Scenes with another film are compared all the same.
     remarks: Vec<String>,
 }
 
@@ -38,7 +39,7 @@ struct Row {
 }
 
 impl Row {
-    /// Returns the median frame time of the new results divided by that of the baseline.
+    /// Returns the median frame time of the new results divided by that of the baseline. Values above 1 are slower.
     fn ratio(&self) -> f64 {
         self.new_seconds / self.old_seconds
     }

@@ -45,7 +45,7 @@ pub(super) fn write(path: &Path, results: &Results) -> Result<(), Error> {
     })?)
 }
 
-/// Returns the chart of all scenes as SVG text, one panel below the other.
+/// Returns the chart as a complete SVG document: one panel of height [`HEIGHT`] for each scene, one below the other.
 fn chart(results: &Results) -> String {
     let height = HEIGHT * results.scenes.len() as f64;
     let mut svg = Svg::new(840, height as u32);
@@ -55,8 +55,10 @@ fn chart(results: &Results) -> String {
     svg.finish()
 }
 
-/// Draws the panel of one scene, with its top edge at `y` pixels from the top of the chart. Draws nothing if no
-/// strategy was measured.
+/// Draws the panel of one scene: a title, bars by bounce on the left, bars by strategy on the right, and a note. The
+/// panel's top edge is `y` pixels below the top of the chart.
+///
+/// Draws nothing if no strategy was measured, so that the panel's place stays blank.
 fn draw_panel(svg: &mut Svg, y: f64, scene: &SceneResults) {
     let Some(compact) = fastest_compaction(scene) else {
         return;

@@ -46,8 +46,11 @@ pub(super) fn scene_section(scene: &SceneResults) -> String {
     )
 }
 
-/// Returns the Markdown section that compares all scenes: the speedup of each strategy over `off`, and the frame times
-/// in milliseconds of `off` and of the fastest strategy.
+/// Returns the Markdown section that compares all scenes: a heading and one table with a row per scene. Columns are the
+/// speedup of each strategy over `off`, and the median frame times in milliseconds of `off` and of the fastest
+/// strategy.
+///
+/// The fastest strategy can be `off` itself. A dash stands for what was not measured.
 pub(super) fn summary(results: &Results) -> String {
     let mut names: Vec<&str> = Vec::new();
     for timing in results.scenes.iter().flat_map(|scene| &scene.strategies) {
@@ -236,13 +239,14 @@ fn rate(count: u64, milliseconds: f64) -> String {
     figure(count as f64 / milliseconds / 1e3)
 }
 
-/// Formats a time, given in seconds, as milliseconds without the unit. [`figure`] chooses the number of decimals.
+/// Formats a time, given in seconds, as milliseconds without the unit, such as `12.34` for 0.01234 s. The number of
+/// decimals is that of [`figure`].
 pub(super) fn milliseconds(seconds: f64) -> String {
     figure(seconds * 1e3)
 }
 
-/// Formats a positive number with three decimals below 1, two below 100, one below 10,000, and none from there on.
-/// Large numbers have groups of three digits.
+/// Formats a number that is not negative: with three decimals below 1, two below 100, one below 10,000, and none from
+/// there on. Numbers without decimals have their digits in groups of three, such as `12,345`.
 pub(super) fn figure(value: f64) -> String {
     match value {
         value if value >= 1e4 => grouped(value.round() as u64),

@@ -34,10 +34,11 @@ pub(super) fn manifest(
     Ok(text)
 }
 
-/// Returns `name`, followed by a 32-bit hash of volume, folder, scene, size, samples per pixel and seed. Different
-/// farms in one namespace therefore have different names, unless the hashes collide.
+/// Returns `name`, followed by a dash and a 32-bit hash of the farm as eight hexadecimal digits. The hash covers volume
+/// claim, farm folder, scene hash, image size, samples per pixel and seed. `here` is the folder's absolute path.
 ///
-/// The same farm always gets the same name.
+/// The same farm always gets the same name. Farms that differ in anything that the hash covers have different names,
+/// unless the hashes collide. Other settings, such as the number of parts, do not change the name.
 fn unique_name(name: &str, plan: &Plan, container: &Container, here: &str) -> String {
     let (width, height) = plan.size;
     let own = [
@@ -110,8 +111,12 @@ spec:
 /// together (`backoffLimit`). A part that ended with exit code 2 is not repeated.
 const RETRIES: u32 = 5;
 
-/// Returns the Job of one level of merging, as YAML. `here` is shell code that changes to the farm's folder, and
-/// `set_merge` is shell code that sets `$@` to the command.
+/// Returns the Job of one level of merging, as YAML. It has one pod for each merge of the level, and each pod waits
+/// until its input files are complete.
+///
+/// `name` is the name of the parts' Job, to which the stem of the level is appended, as in `NAME-merge-1`. `here` is
+/// shell code that changes to the farm's folder. `set_merge` is the shell code of [`set_merge`], which sets `$@` to the
+/// command of a merge.
 fn merge_job(
     container: &Container,
     name: &str,

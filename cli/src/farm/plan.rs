@@ -65,7 +65,7 @@ pub(super) struct Plan {
     /// Time limit of the Slurm job of a part, in seconds, at least 1. `None` is the default of the cluster, which
     /// merges always have. `None` also for Kubernetes.
     pub(super) time_seconds: Option<u64>,
-    /// Options that sbatch receives for all jobs, such as `--partition=NAME`. Empty for Kubernetes.
+    /// Options of sbatch that the scripts of all jobs contain, such as `--partition=NAME`. Empty for Kubernetes.
     pub(super) sbatch: Vec<String>,
     /// Container of the jobs. `None` for Slurm.
     pub(super) container: Option<Container>,
@@ -262,8 +262,9 @@ impl Plan {
             .unwrap_or_else(|| Samples::first(self.spp, pixel_count))
     }
 
-    /// Returns the state of part `part`, counted from 0, whose file is `file`. Reads only the file's header, so that
-    /// damage elsewhere is not found.
+    /// Returns the state of part `part`, counted from 0, whose file is at `file`. Compares the render and the samples
+    /// that the file's header lists with those of the part. Reads only the header, so that damage elsewhere is not
+    /// found.
     pub(super) fn part_state(&self, part: u32, file: &Path) -> PartState {
         let invalid =
             |problem: String| PartState::Invalid(format!("{}: {problem}", file.display()));

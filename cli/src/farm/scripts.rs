@@ -70,7 +70,8 @@ impl Level {
         self.files.div_ceil(self.group)
     }
 
-    /// Returns whether the level writes the final image.
+    /// Returns whether the level is the last, whose single job writes the final image. The first level is also the last
+    /// if one job can merge all parts.
     pub(super) fn is_last(self) -> bool {
         self.jobs() == 1
     }

@@ -56,12 +56,13 @@ pub(super) fn submit(
     submitted.map(|_| None)
 }
 
-/// A submission to Slurm in progress: a series of calls of sbatch, whose jobs are recorded one by one.
+/// A submission to Slurm in progress: a series of calls of sbatch. Each job is recorded in `jobs` and in the farm's
+/// folder as soon as its ID is known. Dropping a submission cancels no jobs.
 struct Submission<'a> {
     folder: &'a Folder,
     /// Maximum number of tasks of a job array, a power of ten.
     max_tasks: u32,
-    /// The jobs submitted so far.
+    /// The jobs that this submission has submitted so far, without those of earlier submissions.
     jobs: Jobs,
     signals: &'a Signals,
 }
@@ -258,7 +259,8 @@ impl Queue {
         of_arrays.map(|(_, &task)| task)
     }
 
-    /// Returns whether any task of the farm's jobs was waiting or running when the queue was read.
+    /// Returns whether any task of the submission, for a part or a merge, was waiting or running when the queue was
+    /// read.
     pub(super) fn is_alive(&self) -> bool {
         let alive = |task: &Task| matches!(task, Task::Waits | Task::Runs);
         self.tasks.values().any(alive)
@@ -266,7 +268,8 @@ impl Queue {
 }
 
 impl Task {
-    /// Converts Slurm's name of a state, such as `PENDING`, to a [`Task`]. Unknown states count as waiting.
+    /// Converts squeue's long name of a state, such as `PENDING`, to a [`Task`]. Unknown states count as waiting, so
+    /// that a part is not submitted again while its task may still run.
     fn of(state: &str) -> Task {
         let failed = FAILED.into_iter().find(|failed| *failed == state);
         match (failed, state) {
@@ -310,11 +313,13 @@ pub(super) fn check_idle(folder: &Folder) -> Result<(), Error> {
     )))
 }
 
-/// Runs a program of Slurm and returns its standard output. `words` are the program and its arguments. The working
-/// directory is `folder`, or that of this process if `folder` is `None`.
+/// Runs a program of Slurm, waits until it ends, and returns its standard output. `words` are the program and its
+/// arguments. The working directory is `folder`, or that of this process if `folder` is `None`.
 ///
 /// # Errors
-/// [`Error::Farm`] if the program is missing or fails. The message is the program's standard error on one line.
+/// [`Error::Farm`] with the program's name if the program is missing, cannot be started, or fails. For a failed
+/// program, the text is [`last_cause`] of its standard error, or its exit status if that is blank. The advice of
+/// [`remedy`], if any, follows.
 fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
     let [program, arguments @ ..] = words else {
         return Ok(String::new());
@@ -353,8 +358,8 @@ fn run(words: &[&str], folder: Option<&Folder>) -> Result<String, Error> {
     }))
 }
 
-/// Returns the cause in the last line that a program of Slurm printed, without the prefixes `sbatch: error: `. Returns
-/// `None` if it printed nothing.
+/// Returns the cause in the last line of `said` that is not blank, without prefixes such as `sbatch: error: `. `said`
+/// is the standard error of a program of Slurm. Returns `None` if all lines are blank.
 fn last_cause(program: &str, said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).rfind(|line| !line.is_empty())?;
     let prefixes = [
