@@ -11,7 +11,7 @@ mod samples;
 use std::{
     mem,
     ops::Range,
-    sync::{Arc, Weak, atomic::AtomicU64},
+    sync::{Arc, OnceLock, Weak, atomic::AtomicU64},
     time::{Duration, Instant},
 };
 
@@ -239,11 +239,15 @@ impl Renderer {
         self.advance_for(ADVANCE_TIME)
     }
 
-    /// Starts waves for the time `slice`, or until all samples are assigned. On the CPU it returns when they have
-    /// finished; on a GPU the last ones may still run. Returns `false` when all samples are done.
+    /// Starts waves for the time `slice`, at least one, or until all samples are assigned. On the CPU it returns when
+    /// they have finished; on a GPU the last ones may still run. Returns `false` when all samples are done.
     pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
-        let deadline = Instant::now() + slice;
-        self.advance_until(&|_| Instant::now() >= deadline)
+        // The time counts from the first wave on: on a busy machine, the slice can be over before a thread takes it.
+        let begun = OnceLock::new();
+        self.advance_until(&|_| {
+            let is_first = begun.set(Instant::now()).is_ok();
+            !is_first && begun.wait().elapsed() >= slice
+        })
     }
 
     /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the

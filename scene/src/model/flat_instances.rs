@@ -46,7 +46,7 @@ impl Model {
     /// Replaces the mesh of each instance whose transform scales to 0, or almost 0, along an axis by its own copy in
     /// model coordinates, and its transform by the identity.
     ///
-    /// The copy keeps only triangles and texture coordinates; its shading is flat. Fails if memory does not suffice;
+    /// The copy keeps only triangles, their materials and texture coordinates; its shading is flat. Fails if memory does not suffice;
     /// then some instances may be replaced already.
     pub(crate) fn bake_flat_instances(&mut self) -> Result<(), String> {
         for number in 0..self.instances.len() {
@@ -67,8 +67,8 @@ impl Model {
 }
 
 impl ModelMesh {
-    /// Returns a copy of the mesh with transformed positions. It keeps triangles and texture coordinates only. Fails if
-    /// memory does not suffice.
+    /// Returns a copy of the mesh with transformed positions. It keeps only triangles, their materials and texture
+    /// coordinates. Fails if memory does not suffice.
     fn transformed(&self, place: &DAffine3) -> Result<ModelMesh, String> {
         fn copied<T: Copy>(list: &[T]) -> Result<Vec<T>, String> {
             let mut copy = vec_with_capacity(list.len())?;
@@ -81,6 +81,7 @@ impl ModelMesh {
         Ok(ModelMesh {
             positions,
             triangles: copied(&self.triangles)?,
+            triangle_materials: copied(&self.triangle_materials)?,
             uvs: self.uvs.as_deref().map(copied).transpose()?,
             second_uvs: self.second_uvs.as_deref().map(copied).transpose()?,
             ..ModelMesh::default()

@@ -244,18 +244,22 @@ fn vertex_colors_multiply_a_textured_material() {
     let primitive = model.primitive();
     primitive["attributes"] = attributes;
     primitive.as_object_mut().unwrap().remove("indices");
-    let scene = model.load("textured_colors");
-    assert_eq!(scene.notes, [""; 0]);
-    let mesh = &scene.meshes[0];
-    for (triangle, color) in [red, blue].into_iter().enumerate() {
-        let material = mesh.materials[triangle];
-        let Surface::Principled(seen) = scene.materials[material as usize] else {
-            panic!("{:?}", scene.materials);
-        };
-        assert_eq!(seen.base_color.to_array(), color[..3]);
-        let maps = &scene.maps[&material];
-        assert!(maps.textures.contains_key(&Parameter::Color));
-        assert_eq!(maps.opacity, color[3]);
+    // A mesh that is scaled to 0 along an axis is copied.
+    for depth in [0, 1] {
+        model.json["nodes"][0]["scale"] = json!([1, 1, depth]);
+        let scene = model.load("textured_colors");
+        assert_eq!(scene.notes, [""; 0]);
+        let mesh = &scene.meshes[scene.instances[0].mesh as usize];
+        for (triangle, color) in [red, blue].into_iter().enumerate() {
+            let material = mesh.materials[triangle];
+            let Surface::Principled(seen) = scene.materials[material as usize] else {
+                panic!("{:?}", scene.materials);
+            };
+            assert_eq!(seen.base_color.to_array(), color[..3]);
+            let maps = &scene.maps[&material];
+            assert!(maps.textures.contains_key(&Parameter::Color));
+            assert_eq!(maps.opacity, color[3]);
+        }
     }
     // Colours that differ within triangles are replaced by their mean, and rounded if there are very many.
     let smooth = model.floats("VEC4", &[red, red, blue, blue, blue, blue]);

@@ -100,6 +100,7 @@ pub(super) fn scene_argument<'a>(scene: &'a RenderScene, params: &'a LightParams
         ("maps", list(&scene.maps)),
         ("textures", list(&scene.textures)),
         ("texels", list(&scene.texels)),
+        ("opacity_maps", list(&scene.opacity_maps)),
         ("energy", list(&scene.energy)),
         ("lights", list(&scene.lights)),
         ("light_nodes", list(&scene.light_nodes)),
