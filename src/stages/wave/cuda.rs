@@ -73,8 +73,7 @@ pub struct CudaWave {
     pub stamps: CudaSlice<u64>,
     /// The kernels and buffers that compact the queue.
     pub compactor: Compactor,
-    /// The kernels and buffers that sort hits, loaded before the first wave that sorts. `None` before that, and again
-    /// when neither waves at present nor those of a trial sort.
+    /// The kernels and buffers that sort hits; `None` while neither waves at present nor those of a trial sort.
     pub hit_sorter: Option<HitSorter>,
     /// Whether the wave that began last sorts its hits by kind of material.
     pub sorts_hits: bool,
