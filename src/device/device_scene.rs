@@ -64,8 +64,8 @@ compaction::shared! {
         pub light_params: LightParams,
         /// Size, orientation and selection probability of the environment map.
         pub environment: Environment,
-        /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map); empty if all surfaces are
-        /// opaque. As the last field, it leaves the code of kernels without opacity tests as it is.
+        /// Opacity maps of the primitives, see [`RenderScene::opacity_maps`]. As the last field, it leaves the code of
+        /// kernels without opacity tests as it is.
         pub opacity_maps: In<u32>,
     }
 }

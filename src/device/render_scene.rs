@@ -31,10 +31,11 @@ use crate::{
         material::{
             ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, COAT_NORMALS, COATED_GLASS,
             EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
-            SECOND_UV, THIN,
+            RARE_KINDS, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
+        opacity_map::OPAQUE,
         texture::Texture,
     },
 };
@@ -67,8 +68,8 @@ pub struct RenderScene {
     pub textures: Vec<Texture>,
     /// The texel buffer, in 32-bit words: the table of sRGB values, then the images.
     pub texels: Vec<u32>,
-    /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map); empty if all surfaces are
-    /// opaque.
+    /// Opacity maps of the primitives, see [`opacity_map`](crate::shading::opacity_map). Empty if all surfaces are
+    /// opaque, unless a material has [`RARE_KINDS`] or [`EXTENDED_KINDS`].
     pub opacity_maps: Vec<u32>,
     /// Table of lights to sample, those of the light tree first.
     pub lights: Vec<Light>,
@@ -88,6 +89,8 @@ pub struct RenderScene {
     pub environment_texels: Vec<EnvironmentTexel>,
     /// Search guide of the environment map's sampling tables; empty without a map.
     pub environment_guide: Vec<u32>,
+    /// Whether a surface is not opaque everywhere.
+    alpha_tested: bool,
     /// The geometry, which does not depend on materials and is reused when they change.
     trees: Arc<SceneBvhs>,
 }
@@ -256,9 +259,15 @@ impl RenderScene {
             background: scene.background.radiance().unwrap_or(scene.sky),
             has_background: scene.background.radiance().is_some().into(),
         };
-        let opacity_maps =
+        let mut opacity_maps =
             opacity_maps::build(scene, &trees, &primitives, &materials, &texture_buffers);
+        let alpha_tested = !opacity_maps.is_empty();
+        // The megakernel for such materials tests opacity in every scene.
+        if !alpha_tested && kinds & (RARE_KINDS | EXTENDED_KINDS) != 0 {
+            opacity_maps = vec![OPAQUE; primitives.len()];
+        }
         Ok(RenderScene {
+            alpha_tested,
             nodes: trees.nodes.clone(),
             primitives,
             instances: trees.instances.clone(),
@@ -364,8 +373,7 @@ impl RenderScene {
     /// Returns the data for opacity tests, or `None` if all surfaces are opaque.
     #[inline]
     pub fn stochastic_opacity(&self) -> Option<StochasticOpacity<'_>> {
-        let alpha_tested = !self.opacity_maps.is_empty();
-        alpha_tested.then(|| StochasticOpacity {
+        self.alpha_tested.then(|| StochasticOpacity {
             scene: self.instanced_scene(),
             corners: &self.corners,
             vertices: &self.vertices,
