@@ -253,13 +253,16 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser
             .wait_for_screenshot(|screenshot| difference(screenshot, &blue) > ALIKE)
             .await;
+        // Messages disappear after three seconds, which a busy browser can take between two looks at the page.
+        let record = "window.shown = []; const message = document.getElementById('message');\
+                      new MutationObserver(() => window.shown.push(message.textContent))\
+                      .observe(message, {childList: true, characterData: true, subtree: true})";
+        browser.run(record).await;
         browser.click("[data-action=save-camera]").await;
-        let message = "return document.getElementById('message').textContent";
         browser
-            .until(message, |text| {
-                text.as_str()
-                    .unwrap()
-                    .starts_with("camera, materials and sky saved to ")
+            .until("return window.shown.join('\\n')", |texts| {
+                let mut lines = texts.as_str().unwrap().lines();
+                lines.any(|line| line.starts_with("camera, materials and sky saved to "))
             })
             .await;
         let saved = fs::read_to_string(program.folder.path().join("scene.ron")).unwrap();
