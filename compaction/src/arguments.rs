@@ -133,6 +133,21 @@ pub(crate) fn check_workspace(
     Ok(())
 }
 
+/// Returns the largest number of items below `too_many` for which the memory of a workspace `fits`; 0 if there is none.
+/// Fewer items must not need more memory, so that a binary search finds it.
+pub(crate) fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let mut fitting = 0;
+    while too_many - fitting > 1 {
+        let middle = fitting + (too_many - fitting) / 2;
+        if fits(middle) {
+            fitting = middle;
+        } else {
+            too_many = middle;
+        }
+    }
+    fitting
+}
+
 /// Returns [`Error::Uncountable`] if `items`, the length of the buffer `what`, does not fit in a word `W`.
 pub(crate) fn check_words<W: CountWord>(what: &'static str, items: usize) -> Result<()> {
     to_word::<W>(what, items).map(drop)

@@ -47,6 +47,18 @@ pub struct StochasticOpacity<'a> {
     pub opacity_maps: &'a [u32],
 }
 
+impl StochasticOpacity<'_> {
+    /// Returns the result of the opacity test at a hit if the opacity map knows it for all random numbers.
+    #[inline(always)]
+    fn known_result(&self, hit: &Hit) -> Option<bool> {
+        match known_opacity(self.opacity_maps, hit.primitive, hit.u, hit.v) {
+            OPAQUE => Some(true),
+            TRANSPARENT => Some(false),
+            _ => None,
+        }
+    }
+}
+
 impl OpacityTest for StochasticOpacity<'_> {
     const IS_NEEDED: bool = true;
 
@@ -156,13 +168,10 @@ pub fn passes_opacity(
     found: &InstanceHit,
     key: u32,
 ) -> bool {
-    let hit = &found.hit;
-    match known_opacity(opacity.opacity_maps, hit.primitive, hit.u, hit.v) {
-        OPAQUE => return true,
-        TRANSPARENT => return false,
-        _ => {}
+    if let Some(passes) = opacity.known_result(&found.hit) {
+        return passes;
     }
-    let primitive = &opacity.scene.primitives[hit.primitive as usize];
+    let primitive = &opacity.scene.primitives[found.hit.primitive as usize];
     opacity_random(key, primitive.number, found.instance) < opacity_at(opacity, ray, found)
 }
 

@@ -30,7 +30,7 @@ pub struct In<T>(PhantomData<T>);
 /// ```
 pub struct InOut<T>(PhantomData<T>);
 
-/// One kernel parameter: [`In<T>`] or [`InOut<T>`] for a buffer, a [`Shared`] type passed by value, or a struct of such
+/// A kernel parameter: [`In<T>`] or [`InOut<T>`] for a buffer, a [`Shared`] type passed by value, or a struct of such
 /// parameters that [`shared!`](crate::shared) declares with a lifetime.
 ///
 /// The trait is sealed: only [`shared!`](crate::shared) implements it in other crates.
@@ -76,7 +76,7 @@ pub trait Param: sealed::Sealed + 'static {
     ) -> Self::Raw;
 }
 
-/// One field of a struct of kernel parameters, for the code that [`shared!`](crate::shared) generates.
+/// A field of a struct of kernel parameters, for the code that [`shared!`](crate::shared) generates.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {

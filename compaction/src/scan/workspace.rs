@@ -7,6 +7,7 @@ use cudarc::driver::{CudaContext, CudaStream};
 use super::{Strategy, level_tile_items, look_back_tile_items};
 use crate::{
     Result,
+    arguments::largest_that_fits,
     cuda::{Arena, Buffer, Handover},
     look_back::States,
     monoid::Item,
@@ -220,17 +221,7 @@ impl<T: Item> Workspace<T> {
         if fits(self.capacity) {
             return self.capacity;
         }
-        // Binary search, because the memory needed grows with the items.
-        let (mut fitting, mut too_many) = (0, self.capacity);
-        while too_many - fitting > 1 {
-            let middle = fitting + (too_many - fitting) / 2;
-            if fits(middle) {
-                fitting = middle;
-            } else {
-                too_many = middle;
-            }
-        }
-        fitting
+        largest_that_fits(self.capacity, fits)
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     CountWord, Result,
-    arguments::read_count,
+    arguments::{largest_that_fits, read_count},
     cuda::{Arena, Buffer, Handover},
     look_back::States,
 };
@@ -275,21 +275,6 @@ impl Workspace {
         }
         fits(0).then(|| largest_that_fits(most.min(u32::MAX as usize), fits))
     }
-}
-
-/// Returns the largest number below `too_many` for which `fits` holds. It must hold for 0, and for every number below
-/// one for which it holds.
-fn largest_that_fits(mut too_many: usize, fits: impl Fn(usize) -> bool) -> usize {
-    let mut fitting = 0;
-    while too_many - fitting > 1 {
-        let middle = fitting + (too_many - fitting) / 2;
-        if fits(middle) {
-            fitting = middle;
-        } else {
-            too_many = middle;
-        }
-    }
-    fitting
 }
 
 /// Returns the number of items of the longest launch of a call on `items` items, whichever type it counts by: all items

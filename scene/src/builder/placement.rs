@@ -28,7 +28,7 @@ pub(crate) struct Grid {
 pub(crate) struct Scatter {
     /// Number of instances to place.
     pub(crate) count: u32,
-    /// One corner of the box in metres.
+    /// A corner of the box, in metres.
     pub(crate) from: DVec3,
     /// Corner of the box opposite to `from`, in metres.
     pub(crate) to: DVec3,

@@ -325,7 +325,8 @@ fn a_time_without_animations_or_that_is_not_finite_is_refused() {
     assert!(problem.contains("has no time to choose"), "{problem}");
 }
 
-/// Each case changes the JSON of a file with one animation, and is followed by a part of the expected error.
+/// Checks invalid animations. A case changes the JSON of a file with one animation, and contains a part of the expected
+/// error.
 #[test]
 fn invalid_animations_are_refused_on_one_line() {
     let cases: &[(&str, Value, &str)] = &[

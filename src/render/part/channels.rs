@@ -86,7 +86,7 @@ enum Source<'a> {
     Shown(usize),
     /// The upper (shift 32) or lower (shift 0) half of the film's sum of this colour channel.
     Sum(usize, u32),
-    /// This value of the noise estimates.
+    /// The given value of the noise estimates of the pixels.
     Noise(Noise, &'a PixelStats),
     /// The number of samples of a pixel.
     Samples,

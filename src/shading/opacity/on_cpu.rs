@@ -8,7 +8,6 @@ use crate::{
     path::Ray,
     shading::{
         material_textures::{MAP_OPACITY, apply_cutoff},
-        opacity_map::{OPAQUE, TRANSPARENT, known_opacity},
         texture::{BILINEAR, LINEAR_8, SRGB_8, Texture, channel_8, linear_8, neighbours, wrapped},
     },
 };
@@ -22,13 +21,10 @@ pub(super) fn accepts(
     found: &InstanceHit,
     key: u32,
 ) -> bool {
-    let hit = &found.hit;
-    match known_opacity(opacity.opacity_maps, hit.primitive, hit.u, hit.v) {
-        OPAQUE => return true,
-        TRANSPARENT => return false,
-        _ => {}
+    if let Some(passes) = opacity.known_result(&found.hit) {
+        return passes;
     }
-    let primitive = &opacity.scene.primitives[hit.primitive as usize];
+    let primitive = &opacity.scene.primitives[found.hit.primitive as usize];
     let material = if found.instance == NO_INSTANCE {
         primitive.material
     } else {

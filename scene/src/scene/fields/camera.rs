@@ -36,35 +36,46 @@ const ROTATION: FieldKind = number("°", (-360.0, 360.0), (-180.0, 180.0));
 impl Camera {
     /// Returns the editable fields with their present values: those of the projection and the lens.
     pub fn fields(&self) -> Vec<Field> {
-        let field = |name, label, kind, value| Field {
-            name,
-            label,
-            kind,
-            value: FieldValue::Number(value),
-            is_textured: false,
-        };
         let mut fields = vec![match self.projection {
             Projection::Perspective { fov_degrees } => {
-                field("fov", "field of view", FOV, fov_degrees)
+                Field::of_number("fov", "field of view", FOV, fov_degrees)
             }
-            Projection::Orthographic { width } => field("width", "width of view", LENGTH, width),
+            Projection::Orthographic { width } => {
+                Field::of_number("width", "width of view", LENGTH, width)
+            }
         }];
         let radius = self.lens.map_or(0.0, |lens| lens.radius);
-        fields.push(field("radius", "aperture radius", RADIUS, radius));
+        fields.push(Field::of_number(
+            "radius",
+            "aperture radius",
+            RADIUS,
+            radius,
+        ));
         if let Some(lens) = &self.lens {
             let f_stop = self
                 .focal_length()
                 .map(|length| length / (2.0 * f64::from(radius)));
-            fields.extend(f_stop.map(|stop| field("f_stop", "f-number", F_STOP, stop as f32)));
             fields.extend(
-                self.focus_distance()
-                    .map(|metres| field("focus_distance", "focus distance", LENGTH, metres)),
+                f_stop.map(|stop| Field::of_number("f_stop", "f-number", F_STOP, stop as f32)),
             );
+            fields.extend(self.focus_distance().map(|metres| {
+                Field::of_number("focus_distance", "focus distance", LENGTH, metres)
+            }));
             let blades = (lens.blades as f32).max(ROUND);
-            fields.push(field("blades", "aperture blades", BLADES, blades));
+            fields.push(Field::of_number(
+                "blades",
+                "aperture blades",
+                BLADES,
+                blades,
+            ));
             if lens.blades > 0 {
                 let degrees = lens.rotation_degrees;
-                fields.push(field("rotation", "aperture rotation", ROTATION, degrees));
+                fields.push(Field::of_number(
+                    "rotation",
+                    "aperture rotation",
+                    ROTATION,
+                    degrees,
+                ));
             }
         }
         fields

@@ -138,6 +138,24 @@ pub struct Field {
     pub is_textured: bool,
 }
 
+impl Field {
+    /// Creates a field without a texture.
+    fn new(name: &'static str, label: &'static str, kind: FieldKind, value: FieldValue) -> Field {
+        Field {
+            name,
+            label,
+            kind,
+            value,
+            is_textured: false,
+        }
+    }
+
+    /// Creates a field of a number, without a texture.
+    fn of_number(name: &'static str, label: &'static str, kind: FieldKind, value: f32) -> Field {
+        Field::new(name, label, kind, FieldValue::Number(value))
+    }
+}
+
 /// Largest value of a channel of a [`FieldKind::Light`], in the field's unit: the largest `f32` below 2²⁴.
 pub const MAX_LIGHT: f32 = 16_777_215.0;
 
@@ -191,13 +209,7 @@ impl Slot<'_> {
 impl Entry<'_> {
     /// Returns the field, which has no texture.
     fn field(&self) -> Field {
-        Field {
-            name: self.name,
-            label: self.label,
-            kind: self.kind,
-            value: self.slot.value(),
-            is_textured: false,
-        }
+        Field::new(self.name, self.label, self.kind, self.slot.value())
     }
 
     /// Stores a value, clamped to the range of the field. Does nothing if the value has the wrong type.
@@ -363,20 +375,18 @@ impl Scene {
             Part::Material(index) => self.material_fields(index),
             Part::Light(index) if self.is_sun_of_sky(index) => Vec::new(),
             Part::Light(index) => self.lights.get(index).map_or_else(Vec::new, Light::fields),
-            Part::Sky => vec![Field {
-                name: "sky",
-                label: "sky",
-                kind: RADIANT,
-                value: FieldValue::Color(self.sky),
-                is_textured: false,
-            }],
-            Part::Background => vec![Field {
-                name: "background",
-                label: "background",
-                kind: FieldKind::Background,
-                value: FieldValue::Background(self.background),
-                is_textured: false,
-            }],
+            Part::Sky => vec![Field::new(
+                "sky",
+                "sky",
+                RADIANT,
+                FieldValue::Color(self.sky),
+            )],
+            Part::Background => vec![Field::new(
+                "background",
+                "background",
+                FieldKind::Background,
+                FieldValue::Background(self.background),
+            )],
             Part::Camera => self.camera.fields(),
         }
     }

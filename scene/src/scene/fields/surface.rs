@@ -280,17 +280,10 @@ impl Principled {
 /// `maps` is `None` for an opaque material without textures.
 pub(crate) fn fields_of_material(surface: &Surface, maps: Option<&MaterialTextures>) -> Vec<Field> {
     let (opacity, cutoff) = maps.map_or((1.0, 0.0), |maps| (maps.opacity, maps.cutoff));
-    let field = |name, label, kind, value| Field {
-        name,
-        label,
-        kind,
-        value: FieldValue::Number(value),
-        is_textured: false,
-    };
     let mut fields = surface.fields();
-    fields.push(field("opacity", "opacity", fraction(), opacity));
+    fields.push(Field::of_number("opacity", "opacity", fraction(), opacity));
     if cutoff > 0.0 {
-        fields.push(field("cutoff", "opacity cutoff", CUTOFF, cutoff));
+        fields.push(Field::of_number("cutoff", "opacity cutoff", CUTOFF, cutoff));
     }
     if let Some(maps) = maps {
         for field in &mut fields {
