@@ -208,45 +208,58 @@ impl Triangles {
         self.primitives.push((primitive, index));
     }
 
+    /// Returns the index of the material textures of a triangle, given by its index in `different`.
+    fn texture(&self, index: usize) -> u32 {
+        self.different[index].0
+    }
+
+    /// Returns the indices in `different`, those of equal material textures one after another.
+    fn by_texture(&self) -> Vec<usize> {
+        let mut indices: Vec<usize> = (0..self.different.len()).collect();
+        indices.sort_by_key(|&index| self.texture(index));
+        indices
+    }
+
     /// Appends the maps of all triangles to `words`, and writes the entries of the primitives.
     fn append_maps(&self, buffers: &TextureBuffers, words: &mut Vec<u32>) {
-        let mut used: Vec<u32> = self.different.iter().map(|&(maps, _)| maps).collect();
-        used.sort_unstable();
-        used.dedup();
-        let states: HashMap<u32, TexelStates> = used
-            .par_iter()
-            .filter_map(|&maps| {
-                let states = TexelStates::new(
-                    &buffers.maps[maps as usize],
-                    opacity_texture(buffers, maps),
-                    &buffers.texels,
-                );
-                Some((maps, states?))
-            })
-            .collect();
-        let placed: Vec<Option<(ImageTriangle, &TexelStates)>> = self
+        let placed: Vec<Option<ImageTriangle>> = self
             .different
             .par_iter()
-            .map(|(maps, coordinates)| {
+            .map(|&(maps, coordinates)| {
                 let coordinates = coordinates.map(|corner| corner.map(f32::from_bits));
-                let triangle = ImageTriangle::new(opacity_texture(buffers, *maps), coordinates)?;
-                Some((triangle, states.get(maps)?))
+                ImageTriangle::new(opacity_texture(buffers, maps), coordinates)
             })
             .collect();
-        let level = |placed: &Option<(ImageTriangle, _)>| match placed {
-            Some((triangle, _)) => triangle.level(TEXELS_PER_CELL).min(MAX_LEVEL),
+        let level = |placed: &Option<ImageTriangle>| match placed {
+            Some(triangle) => triangle.level(TEXELS_PER_CELL).min(MAX_LEVEL),
             None => 0,
         };
         let levels: Vec<u32> = placed.iter().map(level).collect();
         let max_level = max_level(&levels, self.primitives.len() as u64);
-        let maps: Vec<(u32, Vec<u32>)> = placed
-            .par_iter()
-            .zip(&levels)
-            .map(|(placed, &level)| match placed {
-                Some((triangle, states)) => map(triangle, states, level.min(max_level)),
-                None => (UNKNOWN, Vec::new()),
-            })
-            .collect();
+        let mut maps = vec![(UNKNOWN, Vec::new()); self.different.len()];
+        // The states of one texture at a time are in memory, because they take as much of it as the image.
+        for triangles in self
+            .by_texture()
+            .chunk_by(|&a, &b| self.texture(a) == self.texture(b))
+        {
+            let of_material = self.texture(triangles[0]);
+            let states = TexelStates::new(
+                &buffers.maps[of_material as usize],
+                opacity_texture(buffers, of_material),
+                &buffers.texels,
+            );
+            let Some(states) = states else { continue };
+            let of_texture: Vec<(u32, Vec<u32>)> = triangles
+                .par_iter()
+                .map(|&index| match &placed[index] {
+                    Some(triangle) => map(triangle, &states, levels[index].min(max_level)),
+                    None => (UNKNOWN, Vec::new()),
+                })
+                .collect();
+            for (&index, map) in triangles.iter().zip(of_texture) {
+                maps[index] = map;
+            }
+        }
         let mut entries = Vec::with_capacity(maps.len());
         for (entry, cells) in maps {
             let first = words.len() as u64;

@@ -30,7 +30,7 @@ pub fn sphere_area(radius: f32) -> f32 {
 
 /// Returns the pdf per area with which a primitive is sampled if `width` of [`PROBABILITY_UNITS`] random numbers choose
 /// it.
-#[inline]
+#[inline(always)]
 pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
     let area = if primitive.kind == TRIANGLE {
         let normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);

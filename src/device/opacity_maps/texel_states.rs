@@ -2,10 +2,15 @@
 
 use std::ops::Range;
 
-use crate::shading::{
-    material_textures::{MAP_OPACITY, MaterialTextures, apply_cutoff},
-    opacity_map::{OPAQUE, TRANSPARENT, UNKNOWN},
-    texture::{MIRRORED_REPEAT, REPEAT, Texel, Texture, texel},
+use rayon::prelude::*;
+
+use crate::{
+    scene::memory,
+    shading::{
+        material_textures::{MAP_OPACITY, MaterialTextures, apply_cutoff},
+        opacity_map::{OPAQUE, TRANSPARENT, UNKNOWN},
+        texture::{MIRRORED_REPEAT, REPEAT, Texel, Texture, texel},
+    },
 };
 
 use super::image_triangle::TexelRange;
@@ -33,7 +38,8 @@ pub(super) struct TexelStates {
 }
 
 impl TexelStates {
-    /// Examines the texels of the opacity texture of a material. Returns `None` if the image is too large.
+    /// Examines the texels of the opacity texture of a material. Returns `None` if the image is too large, or if the
+    /// machine has less memory left than the 4 bytes per texel that the states take.
     pub(super) fn new(
         maps: &MaterialTextures,
         texture: &Texture,
@@ -45,13 +51,22 @@ impl TexelStates {
         }
         let channel = maps.textures[MAP_OPACITY as usize] & 3;
         let stride = width as usize + 1;
-        let mut sums = vec![0; stride * (height as usize + 1)];
-        for y in 0..height as usize {
+        let count = stride * (height as usize + 1);
+        memory::check(4 * count as u64).ok()?;
+        let mut sums = vec![0; count];
+        let rows = sums[stride..].par_chunks_exact_mut(stride);
+        rows.enumerate().for_each(|(y, row)| {
             let mut sum = 0;
-            for x in 0..width as usize {
+            for (x, in_row) in row[1..].iter_mut().enumerate() {
                 let value = texel(texels, texture, x as u32, y as u32);
                 sum += state_value(maps, value, channel);
-                sums[(y + 1) * stride + x + 1] = sums[y * stride + x + 1] + sum;
+                *in_row = sum;
+            }
+        });
+        for first in (stride..count - stride).step_by(stride) {
+            let (above, below) = sums[first..first + 2 * stride].split_at_mut(stride);
+            for (sum, above) in below.iter_mut().zip(above) {
+                *sum += *above;
             }
         }
         Some(TexelStates {

@@ -2,8 +2,9 @@
 
 use super::{Block, F32Array, PATHS, U32Array, Vec3Array};
 use crate::{
-    accel::primitive::{Primitive, TRIANGLE},
+    accel::primitive::{Primitive, SPHERE, TRIANGLE},
     lights::{
+        area_light::{area_pdf_of_width, sample_sphere},
         light::{
             EMITTER, Light, LightSample, Lights, NO_SAMPLE, choose_light, sample_chosen,
             sample_light, sample_triangle,
@@ -76,8 +77,9 @@ struct ChosenLights {
 }
 
 impl Block {
-    /// Samples a point on a light for each path. With a light tree, the paths descend it together, and the points are
-    /// sampled one by one. Without one, if all lights are triangles, everything is done together; otherwise one by one.
+    /// Samples a point on a light for each path. With a light tree, the paths descend it together, points on spheres are
+    /// sampled together, and others one by one. Without one, if all lights are triangles, everything is done together;
+    /// otherwise one by one.
     #[inline(always)]
     pub(super) fn sample_lights(&mut self, lights: &Lights) {
         let light_params = &lights.light_params;
@@ -86,7 +88,8 @@ impl Block {
         };
         if light_params.tree_lights > 0 {
             let chosen = self.choose_from_tree(lights.nodes, light_params.tree_share);
-            for at in 0..self.count {
+            let is_sphere = self.sample_chosen_spheres(lights, &chosen);
+            for at in (0..self.count).filter(|&at| !is_sphere[at]) {
                 let origin = self.ray_origins.get(at);
                 let (u, v) = (self.light_u[at], self.light_v[at]);
                 let sample = if self.light_choices[at] >> 1 >= light_params.tree_share {
@@ -208,6 +211,57 @@ impl Block {
                 active[at] = goes_on;
             }
         }
+    }
+
+    /// Samples a point on the sphere that each path has chosen from the light tree. Returns which paths have chosen a
+    /// sphere; the samples of the others are stale.
+    #[inline(always)]
+    fn sample_chosen_spheres(&mut self, lights: &Lights, chosen: &ChosenLights) -> [bool; PATHS] {
+        let mut is_sphere = [false; PATHS];
+        let mut centers = Vec3Array::ZERO;
+        let mut radii = [0.0; PATHS];
+        for at in 0..self.count {
+            if chosen.lights[at] == NO_LIGHT {
+                continue;
+            }
+            let light = &lights.table[chosen.lights[at] as usize];
+            if light.kind != EMITTER {
+                continue;
+            }
+            let primitive = &lights.primitives[light.index as usize];
+            if primitive.kind != SPHERE {
+                continue;
+            }
+            is_sphere[at] = true;
+            centers.set(at, primitive.a);
+            radii[at] = primitive.b.x;
+            let material = &lights.materials[primitive.material as usize];
+            self.light_radiances.set(at, material.emission);
+            self.light_primitives[at] = light.index;
+        }
+        if is_sphere == [false; PATHS] {
+            return is_sphere;
+        }
+        for at in 0..PATHS {
+            let light = Primitive {
+                a: centers.get(at),
+                b: Vec3::new(radii[at], 0.0, 0.0),
+                c: Vec3::ZERO,
+                kind: SPHERE,
+                material: 0,
+                number: 0,
+            };
+            let sample = sample_sphere(
+                &light,
+                self.light_radiances.get(at),
+                area_pdf_of_width(&light, chosen.widths[at]),
+                self.ray_origins.get(at),
+                unit(self.light_u[at]),
+                unit(self.light_v[at]),
+            );
+            self.set_light_sample(at, &sample);
+        }
+        is_sphere
     }
 
     /// Chooses the same lights as [`choose_light`], from a table of few triangle lights. It selects by bit masks,
