@@ -40,6 +40,14 @@ impl Vec3Array {
         self.z[index] = v.z;
     }
 
+    /// Replaces the vector at this index if all bits of `mask` are set, and leaves it if none is.
+    #[inline(always)]
+    pub(super) fn set_by_mask(&mut self, index: usize, mask: u32, v: Vec3) {
+        self.x[index] = select_by_mask(mask, v.x, self.x[index]);
+        self.y[index] = select_by_mask(mask, v.y, self.y[index]);
+        self.z[index] = select_by_mask(mask, v.z, self.z[index]);
+    }
+
     /// Replaces all [`PATHS`] vectors by this one.
     #[inline(always)]
     pub(super) fn fill(&mut self, v: Vec3) {
@@ -47,6 +55,14 @@ impl Vec3Array {
         self.y = [v.y; PATHS];
         self.z = [v.z; PATHS];
     }
+}
+
+/// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
+/// turns an `if` into slow masked stores.
+#[inline(always)]
+pub(super) fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
+    let (selected, other) = (selected.to_bits(), other.to_bits());
+    f32::from_bits(other ^ ((selected ^ other) & mask))
 }
 
 /// Returns the indices of the entries that are `true` in ascending order, and their number. There are at most [`PATHS`]

@@ -1,5 +1,5 @@
-//! The part of the stage `shade` that shades most paths on the CPU: those that hit diffuse triangles without emission,
-//! in scenes without instances, textures and extended materials.
+//! The part of the stage `shade` that shades most paths on the CPU: those that hit diffuse triangles and spheres without
+//! emission, in scenes without instances, textures and extended materials.
 //!
 //! It shades up to 32 paths at once in loops over arrays, which the compiler vectorises. The loops call the functions
 //! of [`shade_path`](crate::vertex::shading::shade_path) in the same order, so each path gets the same bits.
@@ -8,9 +8,9 @@ mod light_samples;
 
 use glam::Vec3;
 
-use super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of};
+use super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask};
 use crate::{
-    accel::primitive::{Primitive, TRIANGLE, surface_at},
+    accel::primitive::{Primitive, SPHERE, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
     lights::light::{LIGHT_SAMPLES, sample_weight},
     math::{INV_PI, clamped, dot, max_component, offset_point},
@@ -56,12 +56,18 @@ pub(super) struct Block {
     /// Second barycentric coordinate of the hit. `draw_random_numbers` replaces it by the second random number of the
     /// BSDF sample.
     v: F32Array,
-    /// First vertex of the triangle.
+    /// First vertex of the triangle, or centre of the sphere.
     a: Vec3Array,
-    /// Second vertex of the triangle.
+    /// Second vertex of the triangle. Its x is the radius of the sphere.
     b: Vec3Array,
-    /// Third vertex of the triangle.
+    /// Third vertex of the triangle; unused for a sphere.
     c: Vec3Array,
+    /// Paths that hit a sphere: the bit with the number of the entry, counted from the lowest.
+    spheres: u32,
+    /// Origin of the ray that hit, for a sphere.
+    hit_origins: Vec3Array,
+    /// Distance of the hit along the ray in metres, for a sphere.
+    hit_distances: F32Array,
     /// Albedo of the surface.
     albedos: Vec3Array,
 
@@ -133,7 +139,7 @@ impl Block {
     }
 
     /// Adds a path, given by the index of its queue entry and its own index, and returns `true`. Returns `false` if it
-    /// did not hit a diffuse triangle without emission and absorption; then the caller must shade it.
+    /// did not hit a diffuse triangle or sphere without emission and absorption; then the caller must shade it.
     ///
     /// The block must not be full.
     #[inline(always)]
@@ -147,7 +153,7 @@ impl Block {
         let hit = &wave.hits[path];
         let primitive = &scene.primitives[hit.primitive as usize];
         let material = &scene.materials[primitive.material as usize];
-        let is_supported = primitive.kind == TRIANGLE
+        let is_supported = (primitive.kind == TRIANGLE || primitive.kind == SPHERE)
             && material.kind == DIFFUSE
             && material.emission == Vec3::ZERO
             && material.absorption == Vec3::ZERO;
@@ -172,6 +178,11 @@ impl Block {
         self.b.set(at, primitive.b);
         self.c.set(at, primitive.c);
         self.albedos.set(at, material.color);
+        if primitive.kind == SPHERE {
+            self.spheres |= 1 << at;
+            self.hit_origins.set(at, wave.rays[path].origin);
+            self.hit_distances[at] = hit.distance;
+        }
         true
     }
 
@@ -179,6 +190,9 @@ impl Block {
     #[inline(always)]
     pub(super) fn shade(&mut self, wave: &mut CpuWave, scene: &RenderScene, bounce: u32) {
         self.find_surfaces(wave.span.seed);
+        if self.spheres != 0 {
+            self.find_spheres();
+        }
         self.draw_random_numbers(bounce);
         if scene.light_params.light_count > 0 {
             // The clamping of `clamp_indirect`, for light that scatters `bounce` + 1 times.
@@ -195,9 +209,10 @@ impl Block {
         self.add_zero_emission(wave);
         self.store_next_rays(wave);
         self.count = 0;
+        self.spheres = 0;
     }
 
-    /// Computes the keys of the samplers, and the surfaces that the rays hit.
+    /// Computes the keys of the samplers, and the surfaces that the rays hit as if all were triangles.
     #[inline(always)]
     fn find_surfaces(&mut self, seed: u32) {
         for at in 0..PATHS {
@@ -234,6 +249,45 @@ impl Block {
             self.points.set(at, surface.point);
             self.ray_origins
                 .set(at, offset_point(surface.point, normal, surface.error));
+        }
+    }
+
+    /// Replaces the surfaces of the paths that hit spheres.
+    #[inline(always)]
+    fn find_spheres(&mut self) {
+        for at in 0..PATHS {
+            let primitive = Primitive {
+                a: self.a.get(at),
+                b: self.b.get(at),
+                c: Vec3::ZERO,
+                kind: SPHERE,
+                material: 0,
+                number: 0,
+            };
+            let direction = self.ray_directions.get(at);
+            let ray = Ray {
+                origin: self.hit_origins.get(at),
+                pdf: 0.0,
+                direction,
+                from_primitive: 0,
+            };
+            let hit = Hit {
+                distance: self.hit_distances[at],
+                primitive: 0,
+                u: 0.0,
+                v: 0.0,
+            };
+            let surface = surface_at(&primitive, &ray, &hit);
+            let front = -dot(direction, surface.normal) > 0.0;
+            let normal = surface.normal * if front { 1.0 } else { -1.0 };
+            let mask = ((self.spheres >> at) & 1).wrapping_neg();
+            let (is_sphere, scatters) = (mask != 0, front | !self.one_sided[at]);
+            self.side_scatters[at] = (is_sphere & scatters) | (!is_sphere & self.side_scatters[at]);
+            self.normals.set_by_mask(at, mask, normal);
+            self.point_errors[at] = select_by_mask(mask, surface.error, self.point_errors[at]);
+            self.points.set_by_mask(at, mask, surface.point);
+            let origin = offset_point(surface.point, normal, surface.error);
+            self.ray_origins.set_by_mask(at, mask, origin);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Light samples of a block of paths.
 
-use super::{Block, F32Array, PATHS, U32Array, Vec3Array};
+use super::{Block, F32Array, PATHS, U32Array, Vec3Array, select_by_mask};
 use crate::{
     accel::primitive::{Primitive, SPHERE, TRIANGLE},
     lights::{
@@ -315,14 +315,6 @@ impl Block {
         self.light_radiances.set(at, sample.radiance);
         self.is_delta_light[at] = sample.is_delta;
     }
-}
-
-/// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
-/// turns an `if` into slow masked stores.
-#[inline(always)]
-fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
-    let (selected, other) = (selected.to_bits(), other.to_bits());
-    f32::from_bits(other ^ ((selected ^ other) & mask))
 }
 
 /// An emissive triangle, as an entry of the table of lights.
