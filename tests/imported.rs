@@ -2,7 +2,8 @@
 //! both.
 //!
 //! The scenes and references are in `tests/imported/`; `make.py` there writes the references. A pbrt scene describes
-//! the same as the Mitsuba scene of the same name, and is compared with its reference.
+//! the same as the Mitsuba scene of the same name, and is compared with its reference. Experiment 055 in
+//! `docs/experiments/` compares the pbrt scenes with pbrt.
 
 mod common;
 
