@@ -1,6 +1,8 @@
 //! Tests of the overlay's drawing time and of the area that it covers.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use super::{Detail, Figures, Overlay, Units, canvas::Area};
 use crate::session::{
@@ -61,7 +63,14 @@ fn full() -> (Stats, Recent) {
     (stats, recent)
 }
 
-/// Draws the overlay 100 times. Returns the shortest time, and the fraction of pixels that the overlay covers.
+/// Returns the processor time of this thread so far. Unlike the time of a clock, it does not grow while other programs
+/// use the processor.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Draws the overlay 20 times. Returns the shortest processor time, and the fraction of pixels that the overlay covers.
 fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
     let (stats, recent) = full();
     let pixels = (size.0 * size.1) as usize;
@@ -71,9 +80,9 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
         progress: 0.5,
     };
     let (mut shortest, mut part) = (Duration::MAX, 0.0);
-    for _ in 0..100 {
+    for _ in 0..20 {
         let mut rgba = [120, 120, 120, 255].repeat(pixels);
-        let begun = Instant::now();
+        let begun = processor_time();
         let figures = Figures {
             stats: &stats,
             recent: &recent,
@@ -84,7 +93,7 @@ fn draw(size: (u32, u32), scale: f32, detail: Detail) -> (Duration, f64) {
             denoises: false,
         };
         overlay.draw_stats(&mut rgba, size, Area::of(size), &figures);
-        shortest = shortest.min(begun.elapsed());
+        shortest = shortest.min(processor_time() - begun);
         let (pixels, _) = rgba.as_chunks::<4>();
         let drawn = pixels
             .iter()
@@ -100,8 +109,8 @@ fn the_overlay_is_fast_and_covers_little() {
     let (time, full) = draw(size, 1.0, Detail::Full);
     let (_, short) = draw(size, 1.0, Detail::Short);
     println!("{time:?}; {full:.3} and {short:.3} of 1920 × 1080 are covered");
-    // The goal is 1 ms; the limit allows for busy machines.
-    assert!(time < Duration::from_millis(10), "{time:?}");
+    // The goal is 1 ms in a release. Tests are compiled with fewer optimisations, and processors differ.
+    assert!(time < Duration::from_millis(20), "{time:?}");
     assert!(full < 0.12 && short < 0.04, "{full} and {short}");
 }
 
