@@ -41,6 +41,7 @@ def write_scenes(folder, is_grey):
                 subprocess.run(["convert", image, "-colorspace", "Gray", "-type", "TrueColor", image], check=True)
             continue
         text = path.read_text().replace('"zsobol"', '"independent"')
+        text = text.replace('Integrator "path"', 'Integrator "path" "string lightsampler" "power"')
         text = text.replace('Film "rgb"', 'Film "rgb" "bool savefp16" false')
         (folder / path.name).write_text(COLOUR.sub(grey, text) if is_grey else text)
 
