@@ -5,7 +5,7 @@
 PBRT and RAYSIEVE are the programs. Each scene is rendered twice: as it is, and with each colour replaced by the grey of
 the mean of its channels, because pbrt multiplies spectra where Raysieve multiplies RGB. Prints one line for each of
 these: the part of the blocks of 8 x 8 pixels whose difference is less than four standard errors, with a tolerance of
-0.3 % of the block, and the difference of the means of red, green and blue in percent. Needs the packages numpy and
+0.1 % of the block, and the difference of the means of red, green and blue in percent. Needs the packages numpy and
 OpenEXR, and the program `convert` of ImageMagick.
 """
 import re
@@ -21,7 +21,7 @@ import OpenEXR
 BLOCK = 8
 SEEDS = range(1, 5)
 SAMPLES = {"pbrt": 512, "raysieve": 2048}
-TOLERANCE = 0.003
+TOLERANCE = 0.001
 SCENES = Path(__file__).resolve().parents[3] / "tests/imported/pbrt"
 COLOUR = re.compile(r'("rgb \w+"\s*)\[\s*(\S+\s+\S+\s+\S+)\s*\]')
 
