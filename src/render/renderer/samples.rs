@@ -81,7 +81,8 @@ impl Renderer {
     /// Loads the film of a part that contains the first of the samples to render, and continues after them.
     ///
     /// # Errors
-    /// [`Error::Setting`] if the part is of another render. The renderer is then unchanged.
+    /// [`Error::Setting`] if the part is of another render. The renderer is then unchanged. If
+    /// [all GPUs have failed](Renderer::all_gpus_failed), returns an error, and the film of the part is the safe one.
     pub fn resume(&mut self, part: &Part) -> Result<(), Error> {
         self.check_resume(&part.header)
             .map_err(|problem| Error::Setting {
@@ -97,8 +98,9 @@ impl Renderer {
         let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
         failed.for_each(|gpu| self.stats.set_failed(&gpu.name));
         let begun = self.backend.set_film(&part.film, self.done);
-        self.record_counts(begun)?;
-        self.resume_rounds(part)?;
+        let begun = self.record_counts(begun);
+        // Also after an error, because the safe film of failed GPUs has statistics of its pixels too.
+        begun.and(self.resume_rounds(part))?;
         if self.keeps_earlier {
             self.keep_film_copy();
         }

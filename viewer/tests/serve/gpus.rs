@@ -21,7 +21,9 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 }
 
 fn a_page_saves_its_picture_when_all_gpus_fail() {
-    for turned in [false, true] {
+    let region = r#"{"region":[4,4,20,20]}"#;
+    let turn = r#"{"turn":[0.3,0.1]}"#;
+    for message in [None, Some(region), Some(turn)] {
         let mut program = Program::start_on(
             &["--backend", "cuda:all"],
             "127.0.0.1:0",
@@ -39,19 +41,23 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
                 ("EMULATED_ALL_FALL", "1"),
                 (
                     "EMULATED_FAILURES",
-                    if turned { "1:6000" } else { "1:1500" },
+                    if message.is_some() {
+                        "1:6000"
+                    } else {
+                        "1:1500"
+                    },
                 ),
                 ("EMULATED_DELAYS", "0:1000,1:1000,2:1000"),
                 ("CUDA_VISIBLE_DEVICES", "0,1,2"),
             ],
         );
-        if turned {
-            Viewer::join(&program).send(r#"{"turn":[0.3,0.1]}"#);
+        if let Some(message) = message {
+            Viewer::join(&program).send(message);
         }
         let line = program.wait_for_line("scene.unfinished.exr");
         assert!(line.starts_with("raysieve: Emulated GPU (cuda:"), "{line}");
         let (_, hint) = line.trim_end().split_once("; ").unwrap();
-        if turned {
+        if message == Some(turn) {
             assert!(
                 hint.ends_with("the changed view is saved in scene.unfinished.exr"),
                 "{line}"

@@ -4,6 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use compaction::cuda::devices;
 use libtest_mimic::Trial;
+use raysieve::render::part::Part;
 
 use crate::{
     desktop::{Desktop, SCENE, eventually, raysieve},
@@ -28,7 +29,11 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         quitting_during_a_render_is_no_error,
     );
     let emulated = possible.clone().and_then(|()| has_emulated_gpus());
-    add_tests!(trials, if emulated.clone() => a_window_saves_its_picture_when_all_gpus_fail);
+    add_tests!(
+        trials, if emulated.clone() =>
+        a_window_saves_its_picture_when_all_gpus_fail,
+        a_window_saves_the_complete_film_when_all_gpus_fail_during_a_comparison,
+    );
     add_tests!(trials, without_a_display_the_picture_is_written);
 }
 
@@ -89,6 +94,11 @@ fn a_window_saves_its_picture_when_all_gpus_fail() {
         "2048",
     ];
     let mut desktop = Desktop::open_with(&small, &arguments, &failure);
+    until_failed(&mut desktop);
+}
+
+/// Waits until the program ends because all GPUs have failed, and checks that it has saved its film.
+fn until_failed(desktop: &mut Desktop) {
     assert_eq!(desktop.until_ended().code(), Some(1));
     let messages = desktop.errors();
     let last = messages.lines().last().unwrap_or_default();
@@ -98,6 +108,30 @@ fn a_window_saves_its_picture_when_all_gpus_fail() {
             && last.contains(" are saved in scene.unfinished.exr; continue with: "),
         "{messages}"
     );
+}
+
+/// While strategies are compared, the complete film is set aside. It is restored although no GPU works any more.
+fn a_window_saves_the_complete_film_when_all_gpus_fail_during_a_comparison() {
+    let small = SCENE.replace("(480, 360)", "(48, 36)");
+    let failure = [
+        ("EMULATED_ALL_FALL", "1"),
+        ("EMULATED_FAILURES", "1:300"),
+        ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+    ];
+    let arguments = ["--backend", "cuda:all"];
+    let mut desktop = Desktop::open_with(&small, &arguments, &failure);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["c"]);
+    until_failed(&mut desktop);
+    let saved = Part::read(&desktop.folder().join("scene.unfinished.exr")).unwrap();
+    let mut command = raysieve(desktop.folder());
+    let rendered = command
+        .args(["scene.ron", "--backend", "cpu", "-o", "rendered.exr"])
+        .output();
+    assert!(rendered.unwrap().status.success());
+    let rendered = Part::read(&desktop.folder().join("rendered.exr")).unwrap();
+    assert_eq!(saved.header.samples, rendered.header.samples);
+    assert!(saved.film == rendered.film);
 }
 
 fn keys_held_for_another_window_are_ignored() {

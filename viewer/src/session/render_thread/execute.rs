@@ -111,11 +111,13 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let film = (self.stats.spp > 0)
             .then(|| self.renderer.part())
             .transpose()?;
-        self.renderer
-            .set_samples(&Samples::first(samples, width * height))?;
-        if let Some(film) = film
-            && self.renderer.resume(&film).is_err()
-        {
+        let begun = self
+            .renderer
+            .set_samples(&Samples::first(samples, width * height));
+        // Also after an error: if all GPUs have failed, this film is the one to save.
+        let resumed = film.map(|film| self.renderer.resume(&film));
+        begun?;
+        if let Some(Err(_)) = resumed {
             // The film does not begin with the first sample.
             self.recorder.begin_film(false);
         }

@@ -125,13 +125,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Continues the film of the whole picture if a region has been rendered. The region remains wanted.
     ///
     /// # Errors
-    /// If the render fails, for example because all GPUs have failed.
+    /// If the render fails. If all GPUs have failed, the renderer's safe film is then that of the whole picture.
     pub(super) fn end_region(&mut self) -> Result<(), Error> {
         let Some(whole) = self.region.whole.take() else {
             return Ok(());
         };
-        self.renderer.set_region(None)?;
-        self.renderer.resume(&whole.film)?;
+        // Also after an error: if all GPUs have failed, the film of the whole picture is the one to save.
+        let restarted = self.renderer.set_region(None);
+        restarted.and(self.renderer.resume(&whole.film))?;
         self.stats = self.renderer.stats();
         self.recorder.begin_film(true);
         self.recorder.skip(&self.stats);

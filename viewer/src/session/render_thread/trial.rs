@@ -131,13 +131,17 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Ends the measurement, if one is in progress. Selects the strategy that was chosen last, and restores the complete
     /// film.
+    ///
+    /// # Errors
+    /// If the render fails. If all GPUs have failed, the renderer's safe film is then the complete one.
     pub(super) fn end_trial(&mut self) -> Result<(), Error> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
         };
         self.select_strategy(trial.chosen);
-        self.renderer.restart()?;
-        self.renderer.resume(&trial.film)?;
+        // Also after an error: if all GPUs have failed, the complete film is the one to save.
+        let restarted = self.renderer.restart();
+        restarted.and(self.renderer.resume(&trial.film))?;
         self.stats = self.renderer.stats();
         self.recorder.continue_film();
         self.recorder.skip(&self.stats);
