@@ -40,9 +40,9 @@ impl SavedPicture {
         }
     }
 
-    /// Encodes the picture as a PNG, or the debug image with its legend. Statistics in `units` are drawn onto it; `None`
-    /// draws none. If the background is transparent, the PNG has alpha like that of a headless render, unless there are
-    /// statistics. Camera rays are traced for it.
+    /// Encodes the picture as a PNG, or the debug image with its legend. Statistics in `units` are drawn onto it;
+    /// `None` draws none. If the background is transparent, the PNG has alpha like that of a headless render, unless
+    /// there are statistics. Camera rays are traced for it.
     ///
     /// # Errors
     /// If alpha cannot be traced, or [`Error::Write`] with the path of the scene if the PNG cannot be encoded.
