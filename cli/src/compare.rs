@@ -10,7 +10,7 @@ use raysieve::{
     film::picture::{
         Picture,
         comparison::{Compared, ComparisonImage},
-        flip,
+        transparency::is_opaque,
     },
     render::output::Look,
 };
@@ -61,7 +61,7 @@ pub(crate) fn compare(
     map: &Path,
 ) -> Result<(), Error> {
     let difference = other.compare(image, look.exposure_stops, look.tone);
-    write_map(map, other.size(), &difference.errors)?;
+    write_map(map, other.size(), &difference.map())?;
     let name = other.path().display();
     let summary = difference.summary;
     let squared = match difference.relative_squared {
@@ -83,17 +83,19 @@ pub(crate) fn map_path(picture: &Path) -> PathBuf {
     picture.with_extension("flip.png")
 }
 
-/// Writes errors from 0 to 1 as a PNG in false colors.
-fn write_map(path: &Path, (width, height): (u32, u32), errors: &[f32]) -> Result<(), Error> {
-    let rgb: Vec<u8> = errors
-        .iter()
-        .flat_map(|&error| flip::color(error))
-        .collect();
+/// Writes an error map in RGBA as a PNG, without an alpha channel if it is opaque.
+fn write_map(path: &Path, (width, height): (u32, u32), rgba: &[u8]) -> Result<(), Error> {
+    let (pixels, _) = rgba.as_chunks::<4>();
+    let rgb = pixels.iter().flat_map(|&[r, g, b, _]| [r, g, b]);
+    let (color_type, bytes): (_, Vec<u8>) = match is_opaque(rgba) {
+        true => (png::ColorType::Rgb, rgb.collect()),
+        false => (png::ColorType::Rgba, rgba.to_vec()),
+    };
     Ok(atomic_file::write_whole(path, |file| {
         let mut encoder = png::Encoder::new(file, width, height);
-        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_color(color_type);
         let mut writer = encoder.write_header().map_err(io_error)?;
-        writer.write_image_data(&rgb).map_err(io_error)?;
+        writer.write_image_data(&bytes).map_err(io_error)?;
         writer.finish().map_err(io_error)
     })?)
 }

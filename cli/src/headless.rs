@@ -377,7 +377,7 @@ pub(crate) fn write_files(
     if let Some(other) = &outputs.compared {
         let rendered = part.picture();
         compare(
-            Compared::Picture(&rendered),
+            Compared::Picture(&rendered, layers.alpha()),
             other,
             look,
             &map_path(picture),

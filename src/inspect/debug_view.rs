@@ -103,7 +103,7 @@ pub struct DebugImage {
     pub debug_view: DebugView,
     /// Width and height in pixels.
     pub size: (u32, u32),
-    /// Opaque RGBA with eight bits per channel, rows from the top.
+    /// RGBA with eight bits per channel, rows from the top, not premultiplied by alpha. Debug views are opaque.
     pub rgba: Vec<u8>,
     /// Legend that explains the colours.
     pub legend: Legend,

@@ -19,6 +19,7 @@ use crate::{
     film::picture::{
         Picture,
         tone::{self, Tone},
+        transparency::{is_opaque, to_rgba8},
     },
     inspect::{
         aovs::Aovs,
@@ -149,8 +150,7 @@ pub fn write_png(
     write_image(path, &image, stats)
 }
 
-/// Writes a picture as a PNG like [`write_png`], without an overlay. `rows` returns a range of its rows, premultiplied
-/// by `alpha` if that is given.
+/// Writes a picture as a PNG by [`encode_rows`], atomically.
 fn write_rows(
     path: &Path,
     size: (u32, u32),
@@ -160,35 +160,60 @@ fn write_rows(
     look: Look,
 ) -> Result<(), Error> {
     let compression = png::Compression::default();
-    let band = (BAND_PIXELS / size.0).max(1);
     Ok(write_whole(path, |file| {
-        let color_type = match alpha {
-            Some(_) => png::ColorType::Rgba,
-            None => png::ColorType::Rgb,
-        };
-        let light = DebugView::Light;
-        let mut writer = png_writer(file, size, color_type, light, stats, compression)?;
-        let mut stream = writer.stream_writer_with_size(PNG_CHUNK_BYTES)?;
-        for top in (0..size.1).step_by(band as usize) {
-            let end = (top + band).min(size.1);
-            let mut rows = rows(top..end);
-            let alpha = alpha.map(|alpha| {
-                let pixels = top as usize * size.0 as usize..end as usize * size.0 as usize;
-                &alpha[pixels]
-            });
-            rows.divide(alpha.unwrap_or_default());
-            let mut rgba = tone::to_srgb8(&rows, look.exposure_stops, look.tone);
-            match alpha {
-                Some(alpha) => {
-                    set_alpha(&mut rgba, alpha);
-                    stream.write_all(&rgba)?;
-                }
-                None => stream.write_all(&without_alpha(&rgba))?,
-            }
-        }
-        stream.finish()?;
-        Ok(writer.finish()?)
+        encode_rows(file, size, rows, alpha, stats, look, compression)
     })?)
+}
+
+/// Encodes a picture as a PNG like [`write_png`], without an overlay.
+///
+/// `alpha` is the alpha of each pixel, row by row from the top, by which the picture is premultiplied. The PNG then has
+/// an alpha channel, and its colors are not premultiplied. With `None`, it has no alpha channel.
+///
+/// # Errors
+/// If `file` cannot be written, or the picture is empty.
+pub fn encode_picture(
+    file: &mut impl Write,
+    picture: &Picture,
+    alpha: Option<&[f32]>,
+    stats: &Stats,
+    look: Look,
+    compression: png::Compression,
+) -> io::Result<()> {
+    let (size, rows) = ((picture.width, picture.height), |rows| picture.rows(rows));
+    encode_rows(file, size, rows, alpha, stats, look, compression)
+}
+
+/// Encodes a picture by [`encode_picture`]. `rows` returns a range of its rows.
+fn encode_rows(
+    file: &mut impl Write,
+    size: (u32, u32),
+    rows: impl Fn(Range<u32>) -> Picture,
+    alpha: Option<&[f32]>,
+    stats: &Stats,
+    look: Look,
+    compression: png::Compression,
+) -> io::Result<()> {
+    let band = BAND_PIXELS.checked_div(size.0).unwrap_or(1).max(1);
+    let color_type = match alpha {
+        Some(_) => png::ColorType::Rgba,
+        None => png::ColorType::Rgb,
+    };
+    let light = DebugView::Light;
+    let mut writer = png_writer(file, size, color_type, light, stats, compression)?;
+    let mut stream = writer.stream_writer_with_size(PNG_CHUNK_BYTES)?;
+    for top in (0..size.1).step_by(band as usize) {
+        let end = (top + band).min(size.1);
+        let pixels = top as usize * size.0 as usize..end as usize * size.0 as usize;
+        let alpha = alpha.map(|alpha| alpha.get(pixels).unwrap_or_default());
+        let rgba = to_rgba8(&rows(top..end), alpha, look.exposure_stops, look.tone);
+        match alpha {
+            Some(_) => stream.write_all(&rgba)?,
+            None => stream.write_all(&without_alpha(&rgba))?,
+        }
+    }
+    stream.finish()?;
+    Ok(writer.finish()?)
 }
 
 /// Number of pixels that are converted and encoded at a time.
@@ -204,20 +229,27 @@ pub fn write_debug_image(
     stats: &Stats,
     annotate: Annotate<'_>,
 ) -> Result<(), Error> {
-    let mut image = DisplayImage {
-        size: debug_image.size,
-        rgba: debug_image.rgba.clone(),
-        debug_view: debug_image.debug_view,
-    };
+    let mut image = debug_image.to_image();
     annotate(&mut image, stats);
     write_image(path, &image, stats)
+}
+
+impl DebugImage {
+    /// Returns a copy of the debug image without its legend.
+    pub fn to_image(&self) -> DisplayImage {
+        DisplayImage {
+            size: self.size,
+            rgba: self.rgba.clone(),
+            debug_view: self.debug_view,
+        }
+    }
 }
 
 /// An image in 8-bit sRGB, ready to be displayed or written as a PNG.
 pub struct DisplayImage {
     /// Width and height in pixels.
     pub size: (u32, u32),
-    /// Opaque RGBA, rows from the top.
+    /// RGBA, rows from the top, not premultiplied by alpha.
     pub rgba: Vec<u8>,
     /// Debug view that the image displays, or [`DebugView::Light`].
     pub debug_view: DebugView,
@@ -265,17 +297,21 @@ pub fn check_apart(path: &Path, scene: &Scene) -> Result<(), Error> {
     })
 }
 
-/// Encodes an image as a PNG. Text chunks record the program, the debug view if the image is one, and the scene,
-/// samples, seed and film hash from `stats`.
+/// Encodes an image as a PNG, which has an alpha channel unless all pixels are opaque. Text chunks record the program,
+/// the debug view if the image is one, and the scene, samples, seed and film hash from `stats`.
 pub fn encode_png(
     file: &mut impl Write,
     image: &DisplayImage,
     stats: &Stats,
     compression: png::Compression,
 ) -> io::Result<()> {
-    let (size, color_type) = (image.size, png::ColorType::Rgb);
-    let mut writer = png_writer(file, size, color_type, image.debug_view, stats, compression)?;
-    writer.write_image_data(&without_alpha(&image.rgba))?;
+    let (color_type, data) = match is_opaque(&image.rgba) {
+        true => (png::ColorType::Rgb, &without_alpha(&image.rgba)),
+        false => (png::ColorType::Rgba, &image.rgba),
+    };
+    let (size, debug_view) = (image.size, image.debug_view);
+    let mut writer = png_writer(file, size, color_type, debug_view, stats, compression)?;
+    writer.write_image_data(data)?;
     writer.finish()?;
     Ok(())
 }
@@ -287,17 +323,6 @@ fn without_alpha(rgba: &[u8]) -> Vec<u8> {
         .iter()
         .flat_map(|&[red, green, blue, _]| [red, green, blue]);
     rgb.collect()
-}
-
-/// Sets the alpha of pixels in RGBA, linear in 8 bits. Pixels of alpha 0 become black.
-fn set_alpha(rgba: &mut [u8], alpha: &[f32]) {
-    let (pixels, _) = rgba.as_chunks_mut::<4>();
-    for (pixel, &alpha) in pixels.iter_mut().zip(alpha) {
-        pixel[3] = (alpha * 255.0).round() as u8;
-        if pixel[3] == 0 {
-            *pixel = [0; 4];
-        }
-    }
 }
 
 /// Writes the start of a PNG with text chunks, and returns the writer of its pixels.

@@ -17,6 +17,7 @@ mod address;
 pub mod chart;
 mod error;
 pub mod overlay;
+mod saved_picture;
 pub mod session;
 #[cfg(feature = "serve")]
 pub mod serve;

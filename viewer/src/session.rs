@@ -38,6 +38,7 @@ pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
+pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
@@ -50,7 +51,7 @@ use compaction::select::Strategy;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use raysieve::{
-    film::picture::{Picture, comparison::ComparisonImage, tone},
+    film::picture::{Picture, comparison::ComparisonImage, tone, transparency::over_checkerboard},
     inspect::debug_view::{DebugImage, DebugView},
     render::{
         oidn::Oidn,
@@ -60,7 +61,7 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{LoadOptions, SettingOverrides};
+use raysieve_scene::{Camera, LoadOptions, SettingOverrides};
 
 /// The options of an interactive render in the window or on the web page. They set how its picture is displayed at
 /// first, and what applies to scenes that are reloaded or opened later.
@@ -94,6 +95,8 @@ pub struct ViewOptions {
 #[derive(Clone)]
 pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
+    /// Camera with which the picture was rendered.
+    pub(crate) camera: Camera,
     /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
     pub(crate) size: (u32, u32),
     /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
@@ -127,7 +130,7 @@ impl DisplayFrame {
     }
 
     /// Converts the picture to 8-bit sRGB with this look, or returns a copy of the debug image instead if one is given.
-    /// With `alpha`, the picture is over a checkerboard.
+    /// With `alpha`, the picture is over a checkerboard, and so is a debug image where it is transparent.
     pub(crate) fn to_image(
         &self,
         look: Look,
@@ -136,11 +139,11 @@ impl DisplayFrame {
     ) -> DisplayImage {
         let picture = self.displayed_picture(look);
         match debug_image {
-            Some(debug_image) => DisplayImage {
-                size: debug_image.size,
-                rgba: debug_image.rgba.clone(),
-                debug_view: debug_image.debug_view,
-            },
+            Some(debug_image) => {
+                let mut image = debug_image.to_image();
+                over_checkerboard(&mut image.rgba, image.size);
+                image
+            }
             None => DisplayImage {
                 size: (self.picture.width, self.picture.height),
                 rgba: match alpha {
@@ -162,6 +165,7 @@ impl From<Frame> for DisplayFrame {
     fn from(frame: Frame) -> Self {
         let Frame {
             picture,
+            camera,
             size,
             counts,
             preview,
@@ -172,6 +176,7 @@ impl From<Frame> for DisplayFrame {
         } = frame;
         Self {
             picture,
+            camera,
             size,
             counts: counts.map(Arc::new),
             preview,

@@ -103,6 +103,29 @@ fn image_does_not_differ_from_itself() {
     assert_eq!(numbers(&printed, "FLIP"), [0.0, 0.0, 95.0, 0.0]);
     assert_eq!(numbers(&printed, "squared"), [0.0]);
     assert_eq!(names(folder.path()), ["a.exr", "b.exr", "b.flip.png"]);
+
+    // Transparent images do not differ either, and their map has their alpha.
+    let transparent = ["--background", "transparent"];
+    for [name, other] in [["c.exr", "a.exr"], ["d.png", "c.exr"], ["e.exr", "d.png"]] {
+        let output = render(
+            folder.path(),
+            &[&transparent[..], &["-o", name, "--compare", other]].concat(),
+        );
+        assert_done(&output);
+        let is_same = other != "a.exr";
+        let printed = stdout(&output);
+        assert_eq!(numbers(&printed, "FLIP")[3] == 0.0, is_same, "{printed}");
+    }
+    let open = |name: &str| image::open(folder.path().join(name)).expect("an image");
+    let alpha = |image: &image::DynamicImage| -> Vec<u8> {
+        let image = image.as_rgba8().expect("an image with alpha");
+        image.pixels().map(|pixel| pixel.0[3]).collect()
+    };
+    let expected = alpha(&open("d.png"));
+    assert!(expected.contains(&0) && expected.contains(&255));
+    assert_eq!(alpha(&open("d.flip.png")), expected);
+    assert_eq!(alpha(&open("e.flip.png")), expected);
+    assert!(open("c.flip.png").as_rgba8().is_none(), "one is opaque");
 }
 
 fn unusable_image_is_refused_before_the_render() {

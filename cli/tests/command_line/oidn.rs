@@ -1,6 +1,11 @@
 //! Tests of `--denoise oidn`, which runs the program `oidnDenoise` of Open Image Denoise.
 
-use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Output};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Output,
+};
 
 use libtest_mimic::Trial;
 use raysieve::{
@@ -24,6 +29,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         missing_open_image_denoise_is_refused_before_the_render,
         render_is_kept_if_open_image_denoise_fails,
+        denoised_image_keeps_its_alpha,
         denoiser_is_not_mistaken_for_the_scene,
     );
 }
@@ -122,13 +128,11 @@ fn missing_open_image_denoise_is_refused_before_the_render() {
 fn render_is_kept_if_open_image_denoise_fails() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    let broken = at("broken");
-    fs::write(
-        &broken,
-        "#!/bin/sh\necho 'Error: out of memory' >&2\nexit 3\n",
-    )
-    .unwrap();
-    fs::set_permissions(&broken, fs::Permissions::from_mode(0o755)).unwrap();
+    let broken = denoiser(
+        folder.path(),
+        "broken",
+        "echo 'Error: out of memory' >&2; exit 3",
+    );
     let environment = [(VARIABLE, broken.to_str().unwrap())];
     let kept = render(
         folder.path(),
@@ -150,6 +154,43 @@ fn render_is_kept_if_open_image_denoise_fails() {
         fs::read(at("a.png")).unwrap(),
         fs::read(at("plain.png")).unwrap()
     );
+}
+
+/// Writes a shell script with this name to the folder, to take the place of Open Image Denoise. Returns its path.
+fn denoiser(folder: &Path, name: &str, script: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn denoised_image_keeps_its_alpha() {
+    let folder = folder();
+    let copier = denoiser(folder.path(), "copier", "cp color.pfm denoised.pfm");
+    let environment = [(VARIABLE, copier.to_str().unwrap())];
+    let spheres = scene("spheres.ron");
+    let denoised: [(&str, &[&str]); 4] = [
+        ("a.png", &["--denoise", "oidn"]),
+        ("a.exr", &["--denoise", "oidn", "--layers", "denoised"]),
+        ("plain.png", &[]),
+        ("plain.exr", &[]),
+    ];
+    for (picture, more) in denoised {
+        let rendered = raysieve(folder.path())
+            .envs(environment)
+            .arg(&spheres)
+            .args(["--backend", "cpu", "--size", "48x32", "--spp", "2"])
+            .args(["--background", "transparent", "-o", picture])
+            .args(more)
+            .output()
+            .unwrap();
+        assert_done(&rendered);
+    }
+    let open = |name: &str| image::open(folder.path().join(name)).unwrap();
+    assert!(open("a.png").as_rgba8().is_some());
+    assert!(open("a.png") == open("plain.png"));
+    let alpha = |name: &str| crate::denoise::channel(&folder.path().join(name), "A");
+    assert_eq!(alpha("a.exr"), alpha("plain.exr"));
 }
 
 fn denoiser_is_not_mistaken_for_the_scene() {

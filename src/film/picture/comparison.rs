@@ -8,7 +8,8 @@ use super::{
     Picture,
     flip::{self, ErrorSummary},
     relative_squared_error,
-    tone::{self, Tone},
+    tone::Tone,
+    transparency::{over_checkerboard, to_rgba8},
 };
 use crate::{
     Error,
@@ -28,9 +29,13 @@ pub struct ComparisonImage {
 /// The pixels of an image.
 #[derive(Clone, Debug, PartialEq)]
 enum Content {
-    /// Linear light, which exposure and tone curve apply to.
-    Light(Picture),
-    /// 8-bit sRGB as displayed, in RGBA with opaque alpha.
+    /// Linear light, which exposure and tone curve apply to. `alpha` is the alpha of each pixel, by which the light is
+    /// premultiplied; `None` if the image is opaque.
+    Light {
+        picture: Picture,
+        alpha: Option<Vec<f32>>,
+    },
+    /// 8-bit sRGB as displayed, in RGBA that is not premultiplied.
     Display(Vec<u8>),
 }
 
@@ -48,21 +53,21 @@ impl ComparisonImage {
         let content = match image.texels {
             Texels::Floats(texels) => {
                 let light = texels.iter().map(|&[r, g, b, _]| Vec3::new(r, g, b));
-                Content::Light(Picture {
-                    width: size.0,
-                    height: size.1,
-                    pixels: light.collect(),
-                })
+                let is_opaque = texels.iter().all(|texel| texel[3] == 1.0);
+                let alpha = texels.iter().map(|texel| texel[3].clamp(0.0, 1.0));
+                Content::Light {
+                    picture: Picture {
+                        width: size.0,
+                        height: size.1,
+                        pixels: light.collect(),
+                    },
+                    alpha: (!is_opaque).then(|| alpha.collect()),
+                }
             }
-            Texels::Bytes(texels) => {
-                let rgba = texels.iter().flat_map(|&[r, g, b, _]| [r, g, b, 255]);
-                Content::Display(rgba.collect())
-            }
+            Texels::Bytes(texels) => Content::Display(texels.into_flattened()),
             Texels::Words(texels) => {
                 let byte = |word: u16| ((u32::from(word) + 128) / 257) as u8;
-                let rgba = texels
-                    .iter()
-                    .flat_map(|&[r, g, b, _]| [byte(r), byte(g), byte(b), 255]);
+                let rgba = texels.iter().flat_map(|texel| texel.map(byte));
                 Content::Display(rgba.collect())
             }
         };
@@ -86,35 +91,50 @@ impl ComparisonImage {
     /// Returns the image in linear light; `None` if it contains colors as displayed.
     pub fn light(&self) -> Option<&Picture> {
         match &self.content {
-            Content::Light(picture) => Some(picture),
+            Content::Light { picture, .. } => Some(picture),
             Content::Display(_) => None,
         }
     }
 
-    /// Returns the image as opaque RGBA in 8-bit sRGB. Exposure in stops and tone curve apply to linear light only.
-    pub fn to_srgb8(&self, exposure_stops: f32, curve: Tone) -> Vec<u8> {
+    /// Returns the image as opaque RGBA in 8-bit sRGB, over a checkerboard if it is transparent. Exposure in stops and
+    /// tone curve apply to linear light only.
+    pub fn to_display(&self, exposure_stops: f32, curve: Tone) -> Vec<u8> {
+        let mut rgba = self.to_rgba8(exposure_stops, curve);
+        over_checkerboard(&mut rgba, self.size);
+        rgba
+    }
+
+    /// Returns the image in RGBA like [`to_display`](Self::to_display), but with its alpha and not premultiplied.
+    fn to_rgba8(&self, exposure_stops: f32, curve: Tone) -> Vec<u8> {
         match &self.content {
-            Content::Light(picture) => tone::to_srgb8(picture, exposure_stops, curve),
+            Content::Light { picture, alpha } => {
+                to_rgba8(picture, alpha.as_deref(), exposure_stops, curve)
+            }
             Content::Display(rgba) => rgba.clone(),
         }
     }
 
-    /// Compares an image of the same size with this one, after converting linear light to 8-bit sRGB with this exposure
-    /// in stops and this tone curve.
+    /// Compares an image of the same size with this one, as displays show both: after converting linear light to 8-bit
+    /// sRGB with this exposure in stops and this tone curve, and over a checkerboard where they are transparent.
     pub fn compare(&self, image: Compared<'_>, exposure_stops: f32, curve: Tone) -> Difference {
-        let expected = self.to_srgb8(exposure_stops, curve);
-        let (shown, light) = match image {
-            Compared::Picture(picture) => (
-                tone::to_srgb8(picture, exposure_stops, curve),
+        let mut expected = self.to_rgba8(exposure_stops, curve);
+        let (mut shown, light) = match image {
+            Compared::Picture(picture, alpha) => (
+                to_rgba8(picture, alpha, exposure_stops, curve),
                 Some(picture),
             ),
-            Compared::Image(image) => (image.to_srgb8(exposure_stops, curve), image.light()),
+            Compared::Image(image) => (image.to_rgba8(exposure_stops, curve), image.light()),
         };
+        let pairs = expected.iter().zip(&shown).skip(3).step_by(4);
+        let alpha: Vec<u8> = pairs.map(|(&one, &other)| one.max(other)).collect();
+        over_checkerboard(&mut expected, self.size);
+        over_checkerboard(&mut shown, self.size);
         let errors = flip::errors(&expected, &shown, self.size.0 as usize);
         let squared = light.zip(self.light());
         Difference {
             summary: ErrorSummary::of(&errors),
             errors,
+            alpha,
             relative_squared: squared.map(|(light, own)| relative_squared_error(light, own)),
         }
     }
@@ -123,8 +143,8 @@ impl ComparisonImage {
 /// An image that is compared with a [`ComparisonImage`].
 #[derive(Clone, Copy, Debug)]
 pub enum Compared<'a> {
-    /// A rendered picture.
-    Picture(&'a Picture),
+    /// A rendered picture, and the alpha of each pixel, by which it is premultiplied; `None` for an opaque picture.
+    Picture(&'a Picture, Option<&'a [f32]>),
     /// An image from a file.
     Image(&'a ComparisonImage),
 }
@@ -134,8 +154,26 @@ pub enum Compared<'a> {
 pub struct Difference {
     /// Error FLIP of each pixel, 0 to 1, rows from the top.
     pub errors: Vec<f32>,
+    /// Alpha of each pixel, 0 to 255: the larger one of both images.
+    alpha: Vec<u8>,
     /// Figures of `errors`.
     pub summary: ErrorSummary,
     /// Result of [`relative_squared_error`]; `None` if one of the images is not in linear light.
     pub relative_squared: Option<f64>,
+}
+
+impl Difference {
+    /// Returns the errors in false colors as RGBA that is not premultiplied. Pixels that are transparent in both images
+    /// are transparent.
+    pub fn map(&self) -> Vec<u8> {
+        let pixels = self.errors.iter().zip(&self.alpha);
+        let pixels = pixels.flat_map(|(&error, &alpha)| {
+            let [red, green, blue] = match alpha {
+                0 => [0; 3],
+                _ => flip::color(error),
+            };
+            [red, green, blue, alpha]
+        });
+        pixels.collect()
+    }
 }

@@ -1,11 +1,12 @@
-//! A picture in linear light, computed from a film, its conversion to sRGB (`tone`), and its comparison with another
-//! image (`comparison`, `flip`).
+//! A picture in linear light, computed from a film, its conversion to sRGB (`tone`), with alpha (`transparency`), and
+//! its comparison with another image (`comparison`, `flip`).
 //!
 //! Imports only `scene` and `error`.
 
 pub mod comparison;
 pub mod flip;
 pub mod tone;
+pub mod transparency;
 
 use std::ops::Range;
 
@@ -33,16 +34,6 @@ impl Picture {
             width: self.width,
             height: rows.end - rows.start,
             pixels: self.pixels[place(rows.start)..place(rows.end)].to_vec(),
-        }
-    }
-
-    /// Divides the pixels by the alpha by which they are premultiplied. Pixels of alpha 0, and those beyond the end of
-    /// `alpha`, are unchanged.
-    pub(crate) fn divide(&mut self, alpha: &[f32]) {
-        for (pixel, &alpha) in self.pixels.iter_mut().zip(alpha) {
-            if alpha > 0.0 {
-                *pixel /= alpha;
-            }
         }
     }
 

@@ -59,8 +59,9 @@ impl Overlay {
             ]);
         }
         let across = shown.len() as i32 * (width + GAP) - GAP;
-        let top = canvas.height() - margin - self.box_height(&canvas, lines.len());
-        let panel = self.text_panel(&canvas, Area::of(size), top, across.max(1), lines.len());
+        let sides = (canvas.width(), canvas.height());
+        let top = canvas.height() - margin - self.box_height(sides, lines.len());
+        let panel = self.text_panel(sides, Area::of(size), top, across.max(1), lines.len());
         self.draw_lines(&mut canvas, panel, &lines);
         KeyPage { page, pages, panel }
     }
@@ -76,27 +77,55 @@ impl Overlay {
         messages: &[(&str, bool)],
         taken: &[Area],
     ) -> Option<Area> {
-        let mut canvas = Canvas::new(rgba, size.0, size.1);
-        let margin = self.margin(&canvas);
-        let lines = self.message_lines(margin, region, messages);
-        let longest = lines.iter().map(length).max()?;
-        let top = region.y + region.height - margin - self.box_height(&canvas, lines.len());
-        let panel = self.text_panel(&canvas, region, top, longest, lines.len());
-        let panel = panel.above(taken, margin);
-        self.draw_lines(&mut canvas, panel, &lines);
+        let (panel, lines) = self.message_panel(size, region, messages, taken)?;
+        self.draw_lines(&mut Canvas::new(rgba, size.0, size.1), panel, &lines);
         Some(panel)
     }
 
-    /// Returns whether a panel with these messages fits into a region of a picture of this size.
+    /// Returns whether [`draw_messages`](Self::draw_messages) has room for these messages in a region of a picture of
+    /// this size, with a margin around them and without overlapping the `taken` areas.
     pub(crate) fn fits_messages(
         &self,
         size: (u32, u32),
         region: Area,
         messages: &[(&str, bool)],
+        taken: &[Area],
     ) -> bool {
         let margin = self.margin_in((size.0 as i32, size.1 as i32));
-        let lines = self.message_lines(margin, region, messages).len() as i32;
-        lines * self.type_face.line_height + 4 * margin <= region.height
+        let panel = self.message_panel(size, region, messages, taken);
+        panel.is_some_and(|(panel, _)| {
+            panel.y >= region.y + margin && !taken.iter().any(|area| area.meets(&panel))
+        })
+    }
+
+    /// Returns the height in pixels of a region in which [`draw_messages`](Self::draw_messages) has room for these
+    /// messages. The region has the width of `region`, and the picture this size.
+    pub(crate) fn messages_height(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        messages: &[(&str, bool)],
+    ) -> i32 {
+        let margin = self.margin_in((size.0 as i32, size.1 as i32));
+        let panel = self.message_panel(size, region, messages, &[]);
+        panel.map_or(0, |(panel, _)| panel.height + 2 * margin)
+    }
+
+    /// Returns the area and the lines of a panel of messages; see [`draw_messages`](Self::draw_messages).
+    fn message_panel(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        messages: &[(&str, bool)],
+        taken: &[Area],
+    ) -> Option<(Area, Vec<Line>)> {
+        let size = (size.0 as i32, size.1 as i32);
+        let margin = self.margin_in(size);
+        let lines = self.message_lines(margin, region, messages);
+        let longest = lines.iter().map(length).max()?;
+        let top = region.y + region.height - margin - self.box_height(size, lines.len());
+        let panel = self.text_panel(size, region, top, longest, lines.len());
+        Some((panel.above(taken, margin), lines))
     }
 
     /// Wraps messages for a panel in a region. Each message has a flag that marks it as an error.
@@ -111,28 +140,29 @@ impl Overlay {
         lines.collect()
     }
 
-    pub(super) fn box_height(&self, canvas: &Canvas<'_>, lines: usize) -> i32 {
-        lines as i32 * self.type_face.line_height + 2 * self.margin(canvas)
+    /// Returns the height in pixels of a panel with this number of lines on a picture of this size.
+    pub(super) fn box_height(&self, size: (i32, i32), lines: usize) -> i32 {
+        lines as i32 * self.type_face.line_height + 2 * self.margin_in(size)
     }
 
     /// Returns the area of a panel, horizontally centred in a region, for `lines` lines of `cells` characters, or of
-    /// fewer if the region is narrower. Its upper edge is at `top` in pixels.
+    /// fewer if the region is narrower. Its upper edge is at `top` in pixels. The picture has this `size`.
     fn text_panel(
         &self,
-        canvas: &Canvas<'_>,
+        size: (i32, i32),
         region: Area,
         top: i32,
         cells: i32,
         lines: usize,
     ) -> Area {
-        let margin = self.margin(canvas);
+        let margin = self.margin_in(size);
         let cells = cells.min((region.width - 4 * margin) / self.type_face.cell_width);
         let width = cells * self.type_face.cell_width + 2 * margin;
         Area {
             x: region.x + (region.width - width) / 2,
             y: top,
             width,
-            height: self.box_height(canvas, lines),
+            height: self.box_height(size, lines),
         }
     }
 

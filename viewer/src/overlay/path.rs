@@ -69,7 +69,8 @@ impl Overlay {
         let longest = lines.iter().map(length).max().unwrap_or(0);
         let cells = longest.min((region.width - 4 * margin) / self.type_face.cell_width);
         let width = cells * self.type_face.cell_width + 2 * margin;
-        let height = self.box_height(canvas, lines.len());
+        let size = (canvas.width(), canvas.height());
+        let height = self.box_height(size, lines.len());
         let panel = Area {
             x: region.x + region.width - width - margin,
             y: region.y + region.height - height - margin,

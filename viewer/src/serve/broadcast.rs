@@ -20,7 +20,8 @@ use super::{
     notifier::Notifier,
 };
 use crate::{
-    overlay::{self, pixels::describe},
+    overlay::pixels::describe,
+    saved_picture::SavedPicture,
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
         RequestedFilm, SceneToSave, Session, State, Viewpoint, lock,
@@ -180,23 +181,13 @@ impl Broadcaster {
         subscribe(&self.paths)
     }
 
-    /// Returns the newest picture for saving, without denoising, and its statistics; `None` before the first picture.
-    /// In a debug view, returns the debug image with its legend instead once that image is ready.
-    pub(super) fn displayed_picture(&self) -> Option<(DisplayImage, Stats)> {
+    /// Returns the newest picture for saving; `None` before the first. In a debug view, returns the debug image instead
+    /// once that image is ready.
+    pub(super) fn displayed_picture(&self) -> Option<SavedPicture> {
         let frame = self.frame()?;
         let session = lock(&self.session);
-        // The saved picture is never denoised.
-        let look = Look {
-            denoise: false,
-            ..session.look()
-        };
         let debug_image = session.debug_image(&frame);
-        drop(session);
-        let mut image = frame.to_image(look, debug_image.as_deref(), None);
-        if let Some(debug_image) = debug_image {
-            overlay::draw_legend(&mut image, &debug_image.legend);
-        }
-        Some((image, frame.stats))
+        Some(SavedPicture::new(&session, frame, debug_image))
     }
 
     /// Returns the newest frame; `None` before the first.
@@ -223,7 +214,7 @@ impl Broadcaster {
         drop(session);
         Some(DisplayImage {
             size: image.size(),
-            rgba: image.to_srgb8(look.exposure_stops, look.tone),
+            rgba: image.to_display(look.exposure_stops, look.tone),
             debug_view: DebugView::Light,
         })
     }

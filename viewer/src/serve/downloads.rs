@@ -12,12 +12,13 @@ use raysieve::render::stats::Stats;
 
 use super::{broadcast::Broadcaster, encode, pages::refusal};
 
-/// Returns the current picture, or the debug image with its legend, as a PNG file to download; never denoised. The
-/// status is 404 before the first picture, and 500 if encoding fails.
+/// Returns the current picture, or the debug image with its legend, as a PNG file to download. The status is 404 before
+/// the first picture, and 500 if the file cannot be made.
 pub(super) async fn picture(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(broadcaster, "png", "image/png", |broadcaster| {
-        let displayed = broadcaster.displayed_picture();
-        displayed.map(|(displayed_picture, stats)| encode::png(&displayed_picture, &stats))
+        let picture = broadcaster.displayed_picture()?;
+        let png = picture.png(None, png::Compression::Fast);
+        Some(png.map_err(|error| error.line()))
     })
     .await
 }

@@ -472,12 +472,12 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The first hints, which a window displays until the first input: how to move, what the figures are, and where the
-/// help is. They fit into a window of 320 pixels.
+/// The first hints, which a window displays until the first input: how to move, what the figures are, and where help
+/// and editor are. They fit into a window of 320 pixels.
 pub(crate) const HINTS: [&str; 3] = [
     "drag orbits, wheel zooms, Shift+drag pans",
     "figures: rays per bounce, time per stage",
-    "? lists the keys, h moves the figures",
+    "? lists keys, l edits, h moves figures",
 ];
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.

@@ -4,11 +4,17 @@
 use std::{io, sync::Arc, time::Instant};
 
 use super::{
-    inspection_scene::InspectionScene, newest_request::NewestRequestThread,
-    render_thread::RenderEvent, tone_mapping_pool,
+    inspection_scene::SceneView, newest_request::NewestRequestThread, render_thread::RenderEvent,
+    tone_mapping_pool,
 };
-use raysieve::{film::picture::Picture, inspect::debug_view::DebugImage, render::output::Look};
-use raysieve_scene::Camera;
+use raysieve::{
+    film::picture::Picture,
+    inspect::{
+        aovs::{Aov, Aovs},
+        debug_view::DebugImage,
+    },
+    render::output::Look,
+};
 
 /// An image that is computed from the picture and displayed instead of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +37,21 @@ pub(super) struct DerivedImageThread {
 #[derive(Clone)]
 pub(super) struct DerivedImageRequest {
     pub(super) picture: Arc<Picture>,
-    /// The displayed scene, and the camera for the size of the picture.
-    pub(super) inspection_scene: Arc<InspectionScene>,
-    pub(super) camera: Camera,
+    /// The displayed scene with camera and size of the picture.
+    pub(super) view: SceneView,
     pub(super) look: Look,
     /// Number of samples of every pixel.
     pub(super) samples: u32,
     /// Number of paths and render time of the picture, which distinguish it from others.
     pub(super) progress: (u64, f64),
+}
+
+/// Values of the surfaces that are seen first, kept until the view changes.
+pub(super) struct AovCache {
+    /// The values that are traced, besides the alpha of a transparent background.
+    wanted: &'static [Aov],
+    /// The view and its values; `None` before the first view.
+    last: Option<(SceneView, Aovs)>,
 }
 
 /// Minimum pause after the computation of an image, as a multiple of its duration, so that the render on the CPU goes on.
@@ -87,5 +100,28 @@ impl DerivedImageThread {
     /// Returns the newest image, perhaps of an earlier picture; `None` before the first.
     pub(super) fn image(&self) -> Option<Arc<DebugImage>> {
         self.thread.result()
+    }
+}
+
+impl AovCache {
+    /// Creates a view that traces `wanted`, and the alpha of a transparent background.
+    pub(super) fn new(wanted: &'static [Aov]) -> Self {
+        Self { wanted, last: None }
+    }
+
+    /// Returns the values of a view. Traces them only if it is another view than the last.
+    ///
+    /// # Errors
+    /// A message on one line if they cannot be traced.
+    pub(super) fn of(&mut self, view: &SceneView) -> Result<&Aovs, String> {
+        let last = self.last.take().filter(|(last, _)| last.is_same(view));
+        let traced = match last {
+            Some(traced) => traced,
+            None => {
+                let aovs = view.trace(self.wanted).map_err(|error| error.line())?;
+                (view.clone(), aovs)
+            }
+        };
+        Ok(&self.last.insert(traced).1)
     }
 }

@@ -6,25 +6,33 @@ use raysieve::{
         comparison::{Compared, ComparisonImage},
         flip,
     },
-    inspect::debug_view::{DebugImage, DebugView, Legend},
+    inspect::{
+        aovs::Aovs,
+        debug_view::{DebugImage, DebugView, Legend},
+    },
 };
 
 /// Number of colors of the legend's bar.
 const BAR_STEPS: u16 = 33;
 
-/// Computes the error map of a picture, with its legend. The picture has the size of `image`.
-pub(super) fn error_map(image: &ComparisonImage, request: &DerivedImageRequest) -> DebugImage {
+/// Computes the error map of a picture, with its legend. The picture has the size of `image`. `traced` has the alpha of
+/// its view if that is transparent.
+pub(super) fn error_map(
+    image: &ComparisonImage,
+    request: &DerivedImageRequest,
+    traced: &Aovs,
+) -> DebugImage {
     let DerivedImageRequest {
         picture,
         look,
         samples,
         ..
     } = request;
-    let difference = image.compare(Compared::Picture(picture), look.exposure_stops, look.tone);
-    let rgba = difference.errors.iter().flat_map(|&error| {
-        let [red, green, blue] = flip::color(error);
-        [red, green, blue, 255]
-    });
+    let difference = image.compare(
+        Compared::Picture(picture, traced.alpha()),
+        look.exposure_stops,
+        look.tone,
+    );
     let name = image.path().file_name().unwrap_or_default();
     let bar = (0..BAR_STEPS).map(|step| flip::color(f32::from(step) / f32::from(BAR_STEPS - 1)));
     let ticks = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")];
@@ -32,7 +40,7 @@ pub(super) fn error_map(image: &ComparisonImage, request: &DerivedImageRequest) 
     DebugImage {
         debug_view: DebugView::Light,
         size: (picture.width, picture.height),
-        rgba: rgba.collect(),
+        rgba: difference.map(),
         legend: Legend {
             title: format!("FLIP, difference from {}", name.to_string_lossy()),
             bar: bar.collect(),

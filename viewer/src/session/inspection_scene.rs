@@ -1,11 +1,16 @@
-//! A scene for path inspection and debug views, which is prepared for tracing rays on the CPU when first needed.
+//! A scene for path inspection and debug views, which is prepared for tracing rays on the CPU when first needed, and a
+//! view of it.
 
 use std::sync::{Arc, Mutex};
 
 use super::lock;
 use crate::Error;
-use raysieve::{accel::trees::SceneBvhs, device::render_scene::RenderScene};
-use raysieve_scene::Scene;
+use raysieve::{
+    accel::trees::SceneBvhs,
+    device::render_scene::RenderScene,
+    inspect::aovs::{Aov, Aovs},
+};
+use raysieve_scene::{Camera, Scene};
 
 /// A scene and, once needed, its prepared form for tracing rays on the CPU.
 pub(super) struct InspectionScene {
@@ -15,6 +20,15 @@ pub(super) struct InspectionScene {
     trees: Option<Arc<SceneBvhs>>,
     /// The prepared scene; `None` until it is needed.
     render_scene: Mutex<Option<Arc<RenderScene>>>,
+}
+
+/// A view of a scene, whose first surfaces can be traced.
+#[derive(Clone)]
+pub(crate) struct SceneView {
+    pub(super) inspection_scene: Arc<InspectionScene>,
+    pub(super) camera: Camera,
+    /// Width and height of the picture in pixels.
+    pub(super) size: (u32, u32),
 }
 
 impl InspectionScene {
@@ -46,5 +60,35 @@ impl InspectionScene {
         });
         *render_scene = Some(made.clone());
         Ok(made)
+    }
+}
+
+impl SceneView {
+    /// Returns whether both views are the same: of the same shared scene, with an equal camera and an equal size.
+    pub(super) fn is_same(&self, other: &SceneView) -> bool {
+        Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
+            && self.camera == other.camera
+            && self.size == other.size
+    }
+
+    /// Traces these values of the first surfaces, and alpha if the background is transparent.
+    ///
+    /// # Errors
+    /// If the scene cannot be prepared, or memory is lacking.
+    pub(super) fn trace(&self, wanted: &[Aov]) -> Result<Aovs, Error> {
+        let scene = Scene {
+            camera: self.camera,
+            size: self.size,
+            ..Scene::clone(&self.inspection_scene.scene)
+        };
+        Ok(Aovs::trace(&scene, self.inspection_scene.trees(), wanted)?)
+    }
+
+    /// Traces the alpha of each pixel, 0..=1, row by row from the top; empty if the background is not transparent.
+    ///
+    /// # Errors
+    /// If the scene cannot be prepared, or memory is lacking.
+    pub(crate) fn alpha(&self) -> Result<Vec<f32>, Error> {
+        Ok(self.trace(&[])?.alpha().unwrap_or_default().to_vec())
     }
 }

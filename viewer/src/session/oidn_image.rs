@@ -1,35 +1,20 @@
 //! The picture denoised by Open Image Denoise.
 
-use std::sync::Arc;
-
-use super::{derived_image::DerivedImageRequest, inspection_scene::InspectionScene};
+use super::derived_image::{AovCache, DerivedImageRequest};
 use raysieve::{
-    film::picture::tone,
-    inspect::{
-        aovs::Aovs,
-        debug_view::{DebugImage, DebugView, Legend},
-    },
+    film::picture::transparency::to_rgba8,
+    inspect::debug_view::{DebugImage, DebugView, Legend},
     render::oidn::{GUIDES, Oidn},
     stages::Preview,
 };
-use raysieve_scene::{Camera, Scene};
 
 /// Denoises pictures, and keeps what the next picture may need again.
 pub(super) struct OidnImages {
     oidn: Oidn,
-    /// Guides of the last view; `None` before the first.
-    guides: Option<Guides>,
+    /// Albedo, normal and alpha of the view.
+    guides: AovCache,
     /// The last denoised picture, and the progress of the picture.
     denoised: Option<((u64, f64), Preview)>,
-}
-
-/// Albedo and normal of a view.
-struct Guides {
-    inspection_scene: Arc<InspectionScene>,
-    camera: Camera,
-    /// Width and height in pixels.
-    size: (u32, u32),
-    aovs: Aovs,
 }
 
 impl OidnImages {
@@ -37,7 +22,7 @@ impl OidnImages {
     pub(super) fn new(oidn: Oidn) -> Self {
         Self {
             oidn,
-            guides: None,
+            guides: AovCache::new(&GUIDES),
             denoised: None,
         }
     }
@@ -48,12 +33,16 @@ impl OidnImages {
     /// # Errors
     /// A message on one line if the first hits cannot be traced, or if the program of Open Image Denoise fails.
     pub(super) fn image(&mut self, request: &DerivedImageRequest) -> Result<DebugImage, String> {
+        let guides = self.guides.of(&request.view)?;
         let denoised = match self.denoised.take() {
             Some((progress, denoised)) if progress == request.progress => denoised,
-            _ => self.denoise(request)?,
+            _ => {
+                let denoised = self.oidn.denoise(&request.picture, guides);
+                denoised.map_err(|error| error.line())?
+            }
         };
-        let look = request.look;
-        let rgba = tone::to_srgb8(&denoised.picture, look.exposure_stops, look.tone);
+        let (picture, look) = (&denoised.picture, request.look);
+        let rgba = to_rgba8(picture, guides.alpha(), look.exposure_stops, look.tone);
         let image = DebugImage {
             debug_view: DebugView::Light,
             size: (request.picture.width, request.picture.height),
@@ -71,37 +60,5 @@ impl OidnImages {
         };
         self.denoised = Some((request.progress, denoised));
         Ok(image)
-    }
-
-    /// Denoises the picture. Traces albedo and normal only if the view has changed.
-    fn denoise(&mut self, request: &DerivedImageRequest) -> Result<Preview, String> {
-        let size = (request.picture.width, request.picture.height);
-        let is_current = |guides: &Guides| {
-            Arc::ptr_eq(&guides.inspection_scene, &request.inspection_scene)
-                && guides.camera == request.camera
-                && guides.size == size
-        };
-        let current = self.guides.take().filter(is_current);
-        let guides = match current {
-            Some(guides) => guides,
-            None => {
-                let scene = Scene {
-                    camera: request.camera,
-                    size,
-                    ..Scene::clone(&request.inspection_scene.scene)
-                };
-                let trees = request.inspection_scene.trees();
-                let aovs = Aovs::trace(&scene, trees, &GUIDES).map_err(|error| error.line())?;
-                Guides {
-                    inspection_scene: request.inspection_scene.clone(),
-                    camera: request.camera,
-                    size,
-                    aovs,
-                }
-            }
-        };
-        let guides = self.guides.insert(guides);
-        let denoised = self.oidn.denoise(&request.picture, &guides.aovs);
-        denoised.map_err(|error| error.line())
     }
 }

@@ -33,7 +33,7 @@ use raysieve::{
     stages::Preview,
     stages::wave::Pace,
 };
-use raysieve_scene::catch_panics::panic_text;
+use raysieve_scene::{Camera, catch_panics::panic_text};
 
 /// An event that a background thread of the session sends to the window or page.
 pub(crate) enum RenderEvent {
@@ -73,6 +73,8 @@ pub(crate) enum State {
 /// A rendered picture with its statistics.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
+    /// Camera with which the picture was rendered.
+    pub(crate) camera: Camera,
     /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
     pub(crate) size: (u32, u32),
     /// Sample count of each pixel, row by row from the top; `None` unless the samples debug view is displayed.
@@ -370,6 +372,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
         let frame = Frame {
             picture,
+            camera: self.renderer.camera(),
             size: self.size(),
             counts,
             preview,

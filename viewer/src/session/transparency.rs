@@ -1,5 +1,4 @@
-//! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha,
-//! or black.
+//! Displays a picture with a transparent background over a checkerboard. Only displays do so: saved files have alpha.
 
 use std::{
     io,
@@ -7,11 +6,10 @@ use std::{
     time::Duration,
 };
 
-use glam::Vec3;
 use rayon::prelude::*;
 
 use super::{
-    inspection_scene::InspectionScene,
+    inspection_scene::SceneView,
     lock,
     newest_request::{NewestRequestThread, Work},
     render_thread::RenderEvent,
@@ -19,31 +17,23 @@ use super::{
 };
 use crate::Error;
 use raysieve::{
-    film::picture::{Picture, tone},
-    inspect::aovs::Aovs,
+    film::picture::{
+        Picture,
+        transparency::{over_checkerboard, to_rgba8},
+    },
     render::output::Look,
 };
-use raysieve_scene::{Camera, Scene};
 
 /// Handle of the thread that traces alpha, which is started when first needed. Dropping it ends the thread.
 pub(super) struct AlphaThread {
     /// The thread; `None` until it is needed.
-    thread: Option<NewestRequestThread<AlphaRequest, Arc<AlphaMask>>>,
+    thread: Option<NewestRequestThread<SceneView, Arc<AlphaMask>>>,
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
-}
-
-/// A view whose alpha is traced.
-#[derive(Clone)]
-pub(super) struct AlphaRequest {
-    pub(super) inspection_scene: Arc<InspectionScene>,
-    pub(super) camera: Camera,
-    /// Width and height of the picture in pixels.
-    pub(super) size: (u32, u32),
 }
 
 /// The alpha of a view, perhaps in a lower resolution than the picture.
 pub(super) struct AlphaMask {
-    request: AlphaRequest,
+    request: SceneView,
     /// Width and height in pixels.
     size: (u32, u32),
     /// Alpha of each pixel of the mask, 0..=1, row by row from the top: the share of its camera rays that hit
@@ -68,21 +58,6 @@ const FINE_PIXELS: f64 = 1_048_576.0;
 /// Time for which a view is still before its fine mask is traced, which a movement cannot interrupt.
 const STILL: Duration = Duration::from_millis(300);
 
-/// Number of squares of the checkerboard along the shorter side of the picture.
-const SQUARES: u32 = 48;
-
-/// The two sRGB grays of the checkerboard.
-const GRAYS: [u8; 2] = [102, 153];
-
-impl AlphaRequest {
-    /// Returns whether both requests are for the same view: the same shared scene, an equal camera and an equal size.
-    fn is_same(&self, other: &AlphaRequest) -> bool {
-        Arc::ptr_eq(&self.inspection_scene, &other.inspection_scene)
-            && self.camera == other.camera
-            && self.size == other.size
-    }
-}
-
 impl AlphaThread {
     /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
     /// each new mask, and `RenderEvent::Problem` if tracing fails.
@@ -98,7 +73,7 @@ impl AlphaThread {
     ///
     /// # Errors
     /// The error of the operating system if the thread cannot be started.
-    pub(super) fn request(&mut self, request: Option<AlphaRequest>) -> io::Result<()> {
+    pub(super) fn request(&mut self, request: Option<SceneView>) -> io::Result<()> {
         let Some(request) = request else {
             self.thread = None;
             return Ok(());
@@ -129,7 +104,7 @@ impl AlphaThread {
 /// The error of the operating system if a thread cannot be started.
 fn start(
     on_event: Arc<Mutex<dyn Fn(RenderEvent) + Send>>,
-) -> io::Result<NewestRequestThread<AlphaRequest, Arc<AlphaMask>>> {
+) -> io::Result<NewestRequestThread<SceneView, Arc<AlphaMask>>> {
     let pool = tone_mapping_pool().map_err(io::Error::other)?;
     NewestRequestThread::start("alpha", move |request, work| {
         if let Err(error) = pool.install(|| trace(request, work, &on_event)) {
@@ -141,8 +116,8 @@ fn start(
 
 /// Traces the alpha of a view, first coarse and then fine.
 fn trace(
-    request: &AlphaRequest,
-    work: &Work<AlphaRequest, Arc<AlphaMask>>,
+    request: &SceneView,
+    work: &Work<SceneView, Arc<AlphaMask>>,
     on_event: &Mutex<dyn Fn(RenderEvent) + Send>,
 ) -> Result<(), Error> {
     let (width, height) = request.size;
@@ -150,16 +125,15 @@ fn trace(
     for limit in [COARSE_PIXELS, FINE_PIXELS] {
         let scale = (limit / pixels).sqrt().min(1.0);
         let scaled = |length: u32| ((f64::from(length) * scale).round() as u32).max(1);
-        let scene = Scene {
-            camera: request.camera,
-            size: (scaled(width), scaled(height)),
-            ..Scene::clone(&request.inspection_scene.scene)
-        };
-        let traced = Aovs::trace(&scene, request.inspection_scene.trees(), &[])?;
+        let size = (scaled(width), scaled(height));
         let mask = AlphaMask {
             request: request.clone(),
-            size: scene.size,
-            alpha: traced.alpha().unwrap_or_default().to_vec(),
+            size,
+            alpha: SceneView {
+                size,
+                ..request.clone()
+            }
+            .alpha()?,
         };
         if work.put_if(Arc::new(mask), |_| true) {
             lock(on_event)(RenderEvent::DebugImage);
@@ -197,38 +171,14 @@ impl Alpha {
             let at = (down * u64::from(mask_width) + across) as usize;
             let alpha = self.mask.alpha.get(at).copied().unwrap_or(1.0);
             // Where an earlier view had no surface, light comes from one that has moved there.
-            match self.is_old && picture.pixels[place] != Vec3::ZERO {
+            match self.is_old && picture.pixels[place].max_element() > 0.0 {
                 true => 1.0,
                 false => alpha,
             }
         });
         let alphas: Vec<f32> = alphas.collect();
-        let divided = picture.pixels.par_iter().zip(&alphas);
-        let divided = divided.map(|(&pixel, &alpha)| match alpha {
-            0.0 => pixel,
-            alpha => pixel / alpha,
-        });
-        let divided = Picture {
-            width,
-            height,
-            pixels: divided.collect(),
-        };
-        let mut rgba = tone::to_srgb8(&divided, look.exposure_stops, look.tone);
-        let side = u64::from(width.min(height)).max(1);
-        let square = |place: u64| place * u64::from(SQUARES) / side;
-        let rows = rgba.par_chunks_exact_mut(4 * width.max(1) as usize);
-        let rows = rows.zip(alphas.par_chunks_exact(width.max(1) as usize));
-        rows.enumerate().for_each(|(row, (pixels, alphas))| {
-            let (pixels, _) = pixels.as_chunks_mut::<4>();
-            for (column, (pixel, &alpha)) in pixels.iter_mut().zip(alphas).enumerate() {
-                let squares = square(column as u64) + square(row as u64);
-                let gray = f32::from(GRAYS[(squares % 2) as usize]);
-                for channel in &mut pixel[..3] {
-                    let mixed = gray + (f32::from(*channel) - gray) * alpha;
-                    *channel = mixed.round() as u8;
-                }
-            }
-        });
+        let mut rgba = to_rgba8(picture, Some(&alphas), look.exposure_stops, look.tone);
+        over_checkerboard(&mut rgba, (width, height));
         rgba
     }
 }

@@ -6,28 +6,16 @@ use std::{
     fs::{self, OpenOptions},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
-use crate::{
-    Error,
-    overlay::{Detail, Figures, Overlay, Units, canvas::Area, scale_for},
-    session::{DisplayFrame, State},
-};
-use raysieve::{
-    inspect::debug_view::DebugImage,
-    render::output::{self, Look},
-};
+use crate::{Error, overlay::Units, saved_picture::SavedPicture};
 use raysieve_scene::atomic_file::folder_of;
 
 /// The picture or debug image that the window displays, and how it is saved.
 pub(super) struct Displayed {
     /// Path of the scene file, after which pictures are named.
     pub(super) scene: PathBuf,
-    pub(super) frame: DisplayFrame,
-    /// Debug image that is displayed instead of the picture; `None` for the picture.
-    pub(super) debug_image: Option<Arc<DebugImage>>,
-    pub(super) look: Look,
+    pub(super) picture: SavedPicture,
     /// Units of the statistics that are drawn onto the picture; `None` draws none.
     pub(super) units: Option<Units>,
 }
@@ -38,75 +26,20 @@ impl Displayed {
     /// folder or the user's folder of pictures or home folder. Returns the message about the saved picture.
     ///
     /// # Errors
-    /// [`Error::Write`] if the picture cannot be encoded, or if none of the folders can be written. No file remains
+    /// If the picture cannot be encoded, or [`Error::Write`] if none of the folders can be written. No file remains
     /// then.
     pub(super) fn save(&self) -> Result<String, Error> {
         write(&self.scene, &self.png()?)
     }
 
-    /// Returns the picture, or the debug image with its legend, as a PNG without denoising. Statistics are drawn onto
-    /// it if there are units, but no other panel.
+    /// Encodes the picture, or the debug image with its legend, as a PNG. Statistics are drawn onto it if there are
+    /// units, but no other panel.
     ///
     /// # Errors
-    /// [`Error::Write`] if the picture cannot be encoded.
+    /// See [`SavedPicture::png`].
     pub(super) fn png(&self) -> Result<Vec<u8>, Error> {
-        png(
-            &self.scene,
-            &self.frame,
-            self.debug_image.as_deref(),
-            self.look,
-            self.units,
-        )
+        self.picture.png(self.units, png::Compression::default())
     }
-}
-
-/// Encodes the debug image with its legend, or without one the picture of `frame`, as a PNG for [`Displayed::png`].
-/// Draws the statistics in `units`; `None` draws none. An error names the path `scene`.
-fn png(
-    scene: &Path,
-    frame: &DisplayFrame,
-    debug_image: Option<&DebugImage>,
-    look: Look,
-    units: Option<Units>,
-) -> Result<Vec<u8>, Error> {
-    let DisplayFrame { stats, recent, .. } = frame;
-    // Saved pictures are never denoised.
-    let look = Look {
-        denoise: false,
-        ..look
-    };
-    let mut image = frame.to_image(look, debug_image, None);
-    let size = image.size;
-    let mut overlay = Overlay::new(scale_for(size.0, size.1));
-    if let Some(units) = units {
-        let figures = Figures {
-            stats,
-            recent,
-            size,
-            state: State::Done,
-            detail: Detail::Full,
-            units,
-            denoises: false,
-        };
-        overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
-    }
-    if let Some(debug_image) = debug_image {
-        overlay.draw_legend(
-            &mut image.rgba,
-            size,
-            Area::of(size),
-            &debug_image.legend,
-            &[],
-        );
-    }
-    let mut png = Vec::new();
-    output::encode_png(&mut png, &image, stats, png::Compression::default()).map_err(|error| {
-        Error::Write {
-            path: scene.to_owned(),
-            problem: format!("cannot encode the picture: {error}"),
-        }
-    })?;
-    Ok(png)
 }
 
 /// Writes the bytes of a PNG to the first folder that can be written. Returns the message about it.

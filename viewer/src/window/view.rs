@@ -8,7 +8,7 @@ use std::{
 use rayon::ThreadPool;
 
 use super::{
-    layout::{Layout, Placement},
+    layout::{Layout, Placement, Regions},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -98,6 +98,8 @@ pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 const MESSAGE_TIME: Duration = Duration::from_secs(3);
 /// Minimum display time of a problem.
 const PROBLEM_TIME: Duration = Duration::from_secs(10);
+/// Width and height of the area around the pointer that the description of its pixel leaves free, at text scale 1.
+const POINTER_SIZE: f32 = 32.0;
 /// Display time of a message per character, if that exceeds `MESSAGE_TIME`.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
@@ -402,6 +404,7 @@ impl View {
                 figures: None,
             };
         };
+        let pixel_lines = self.pixel_lines();
         let stats = frame.stats_in(look, self.debug_image.is_some());
         let mut figures = Figures {
             stats: &stats,
@@ -458,7 +461,13 @@ impl View {
         };
         if let Some((region, detail)) = layout.figures {
             figures.detail = detail;
-            regions.figures = self.overlay.draw_stats(rgba, size, region, &figures);
+            let mut free = region;
+            if region.meets(&layout.picture) {
+                // The description of a pixel must have room below figures that cover the picture.
+                let lines = as_messages(&pixel_lines);
+                free.height -= self.overlay.messages_height(size, region, &lines);
+            }
+            regions.figures = self.overlay.draw_stats(rgba, size, free, &figures);
             if detail == Detail::Full {
                 regions.side = region;
             }
@@ -466,9 +475,9 @@ impl View {
         regions
     }
 
-    /// Draws the path, the legend, the hints, the description of a pixel, and the list of keys. Returns the areas of
-    /// their panels, which messages must avoid. The list of keys is drawn over the others; then only its area is
-    /// returned.
+    /// Draws the path, the legend, the hints, the list of keys, and the description of a pixel. Returns the areas of
+    /// their panels, which messages must avoid. The list of keys is drawn over path, legend and hints, whose areas are
+    /// then not returned.
     fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
         let Regions { picture, side, .. } = regions;
         let mut taken = Vec::new();
@@ -485,76 +494,69 @@ impl View {
         if self.has_hints {
             let hints = session::HINTS.map(|hint| (hint, false));
             let free = regions.without_figures();
-            let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints);
+            let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints, &taken);
             if let Some(region) = free.into_iter().find(fits) {
-                taken.extend(
-                    self.overlay
-                        .draw_messages(rgba, size, region, &hints, &taken),
-                );
+                let panel = self
+                    .overlay
+                    .draw_messages(rgba, size, region, &hints, &taken);
+                taken.extend(panel);
             }
         }
-        if let Some(lines) = self.pixel_lines() {
-            let lines: Vec<_> = lines.iter().map(|line| (line.as_str(), false)).collect();
-            taken.extend(self.overlay.draw_messages(rgba, size, side, &lines, &taken));
-        }
+        let mut uncovered = taken.clone();
         if let Some(page) = self.keys {
             let keys: Vec<_> = session::controls().collect();
             let drawn = self.overlay.draw_keys(rgba, size, &keys, page);
             (self.keys, self.key_pages) = (Some(drawn.page), drawn.pages);
+            uncovered.push(drawn.panel);
             taken = vec![drawn.panel];
         }
+        taken.extend(self.draw_pixel_lines(rgba, size, regions, uncovered));
         taken
     }
-}
 
-impl View {
-    /// Returns the description of the pixel under the pointer; `None` if none is to be described.
-    fn pixel_lines(&self) -> Option<Vec<String>> {
-        let (pixel, frame) = (self.pixel?, self.frame.as_ref()?);
-        pixels::describe(frame, pixel, self.pixel_info.as_ref())
+    /// Draws the description of the pixel under the pointer, if it is to be described, where it covers neither the
+    /// figures nor the `uncovered` areas nor the pixel. Draws nothing if there is no such place. Returns the area of
+    /// its panel.
+    fn draw_pixel_lines(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        regions: Regions,
+        mut uncovered: Vec<Area>,
+    ) -> Option<Area> {
+        let lines = self.pixel_lines();
+        let lines = as_messages(&lines);
+        if let (Some((column, row)), Some(fitted)) = (self.pixel, &self.shown) {
+            let [x, y] = fitted.place([column as f32 + 0.5, row as f32 + 0.5]);
+            let side = (POINTER_SIZE * self.overlay.scale()) as i32;
+            uncovered.push(Area {
+                x: x as i32 - side / 2,
+                y: y as i32 - side / 2,
+                width: side,
+                height: side,
+            });
+        }
+        let overlay = &mut self.overlay;
+        let fits = |region: &Area| overlay.fits_messages(size, *region, &lines, &uncovered);
+        let region = regions.without_figures().into_iter().find(fits)?;
+        overlay.draw_messages(rgba, size, region, &lines, &uncovered)
+    }
+
+    /// Returns the two lines that describe the pixel under the pointer; none if it is not to be described.
+    fn pixel_lines(&self) -> Vec<String> {
+        let described = self.pixel.zip(self.frame.as_ref());
+        let lines = described
+            .and_then(|(pixel, frame)| pixels::describe(frame, pixel, self.pixel_info.as_ref()));
+        let mut lines = lines.unwrap_or_default();
+        // An empty line keeps the height of the panel while the second line is awaited.
+        for line in lines.iter_mut().filter(|line| line.is_empty()) {
+            line.push(' ');
+        }
+        lines
     }
 }
 
-/// Regions of the window in which panels are drawn, in physical pixels.
-#[derive(Clone, Copy)]
-struct Regions {
-    /// Region of the picture.
-    picture: Area,
-    /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
-    side: Area,
-    /// Area that the drawn statistics cover; `None` if none are drawn.
-    figures: Option<Area>,
-}
-
-impl Regions {
-    /// Returns the parts of the regions without figures: below them, beside them, and the picture if it has none.
-    fn without_figures(self) -> Vec<Area> {
-        let Regions { picture, side, .. } = self;
-        let Some(figures) = self.figures else {
-            return vec![picture];
-        };
-        let (right, bottom) = (figures.x + figures.width, figures.y + figures.height);
-        let mut free = Vec::new();
-        if figures.meets(&side) {
-            let height = side.y + side.height - bottom;
-            let below = Area {
-                y: bottom,
-                height,
-                ..side
-            };
-            let width = side.x + side.width - right;
-            free.extend([
-                below,
-                Area {
-                    x: right,
-                    width,
-                    ..side
-                },
-            ]);
-        }
-        if !figures.meets(&picture) {
-            free.push(picture);
-        }
-        free
-    }
+/// Returns lines as messages that are not marked as errors.
+fn as_messages(lines: &[String]) -> Vec<(&str, bool)> {
+    lines.iter().map(|line| (line.as_str(), false)).collect()
 }

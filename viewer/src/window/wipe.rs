@@ -78,7 +78,7 @@ impl Wipe {
             look,
             rgba: fit(DisplayImage {
                 size: self.image.size(),
-                rgba: self.image.to_srgb8(look.exposure_stops, look.tone),
+                rgba: self.image.to_display(look.exposure_stops, look.tone),
                 debug_view: DebugView::Light,
             }),
         });

@@ -1,14 +1,16 @@
 //! Tests of a region, downloads and the comparison with another image, by the protocol and in the browser.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
 
-use image::RgbImage;
+use image::{Rgb, RgbImage, Rgba, RgbaImage};
 use libtest_mimic::Trial;
 use raysieve::render::part::PartHeader;
+use serde_json::json;
 
 use crate::{
     browser::has_browser,
     chromium::{DESK, browse},
+    denoiser::{PROGRAM_VARIABLE, black_denoiser},
     program::{add_tests, assert_done, run},
     server::{Program, SCENE, scene_folder},
     viewer::Viewer,
@@ -19,7 +21,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         a_region_is_rendered_alone_and_then_the_film_continues,
         film_and_scene_can_be_downloaded,
-        picture_can_be_denoised_by_open_image_denoise,
+        denoised_pictures_and_error_maps_stay_transparent,
     );
     add_tests!(trials, if has_browser() => the_page_compares_saves_and_magnifies);
 }
@@ -117,23 +119,24 @@ fn film_and_scene_can_be_downloaded() {
     }
 }
 
-/// A program in the place of Open Image Denoise, whose images are black.
-const BLACK_DENOISER: &str = r#"#!/bin/sh
-head -n 3 color.pfm > denoised.pfm
-rest=$(($(stat -c %s color.pfm) - $(stat -c %s denoised.pfm)))
-head -c $rest /dev/zero >> denoised.pfm
-"#;
-
-fn picture_can_be_denoised_by_open_image_denoise() {
+fn denoised_pictures_and_error_maps_stay_transparent() {
     let folder = scene_folder();
-    let denoiser = folder.path().join("denoiser");
-    fs::write(&denoiser, BLACK_DENOISER).unwrap();
-    fs::set_permissions(&denoiser, fs::Permissions::from_mode(0o755)).unwrap();
+    let transparent = ["scene.ron", "--background", "transparent"];
+    for other in [
+        ["--spp", "64", "-o", "other.exr"],
+        ["--spp", "4", "-o", "a.png"],
+    ] {
+        assert_done(&run(folder.path(), [&transparent[..], &other].concat()));
+    }
+    let compared = folder.path().join("other.exr");
     let program = Program::start_on(
         &["--backend", "cpu", "--threads", "1"],
         "127.0.0.1:0",
-        &["--denoise", "oidn"],
-        &[("RAYSIEVE_OIDN", denoiser.to_str().unwrap())],
+        &["--denoise", "oidn", "--compare", compared.to_str().unwrap()],
+        &[(
+            PROGRAM_VARIABLE,
+            black_denoiser(folder.path()).to_str().unwrap(),
+        )],
     );
     let mut viewer = Viewer::join(&program);
     let is_black = |picture: &RgbImage| picture.as_raw().iter().all(|&value| value == 0);
@@ -144,6 +147,52 @@ fn picture_can_be_denoised_by_open_image_denoise() {
     viewer.wait_for_still(is_black);
     viewer.send(r#"{"act":"oidn"}"#);
     viewer.wait_for_still(|picture| *picture == home);
+
+    viewer.send(r#"{"edit":["background","background_kind",2,false]}"#);
+    let rendered = image::open(folder.path().join("a.png"))
+        .unwrap()
+        .into_rgba8();
+    let picture = viewer.wait_for_still(|picture| {
+        let mut pixels = picture.pixels().zip(home.pixels()).zip(rendered.pixels());
+        pixels.all(|((pixel, home), rendered)| match rendered.0[3] {
+            0 => [[102; 3], [153; 3]].contains(&pixel.0),
+            255 => pixel == home,
+            _ => true,
+        })
+    });
+    let saved = || {
+        let saved = program.get("/picture.png", &[]);
+        image::load_from_memory(&saved.body).unwrap().into_rgba8()
+    };
+    assert!(saved() == rendered, "the picture of a headless render");
+    for act in ["oidn", "error-map"] {
+        viewer.send(&json!({ "act": act }).to_string());
+        // Only the background is as in the picture.
+        let is_alike =
+            |(pixel, (picture, rendered)): (&Rgb<u8>, (&Rgb<u8>, &Rgba<u8>))| match rendered.0[3] {
+                0 => pixel == picture,
+                255 => pixel != picture,
+                _ => true,
+            };
+        viewer.wait_for_still(|shown| {
+            let both = picture.pixels().zip(rendered.pixels());
+            shown
+                .pixels()
+                .zip(both)
+                .filter(|&pixels| is_alike(pixels))
+                .count()
+                > 160 * 120 - 100
+        });
+        // The legend covers the lower left corner.
+        let (saved, upper) = (saved(), 0..160 * 40);
+        let alphas = |image: &RgbaImage| {
+            let pixels = image.pixels().take(upper.len());
+            pixels.map(|pixel| pixel.0[3]).collect::<Vec<_>>()
+        };
+        assert!(alphas(&saved) == alphas(&rendered), "alpha of {act}");
+        viewer.send(&json!({ "act": act }).to_string());
+        viewer.wait_for_still(|shown| *shown == picture);
+    }
 }
 
 /// Returns the values of a region of the picture, as the program tells them to a page.

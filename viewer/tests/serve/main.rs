@@ -8,6 +8,8 @@ mod compare;
 mod ending;
 mod gpus;
 mod live;
+#[path = "../common/denoiser.rs"]
+mod denoiser;
 #[path = "../../../tests/common/program.rs"]
 mod program;
 #[path = "../common/scene.rs"]

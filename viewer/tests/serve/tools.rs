@@ -180,10 +180,19 @@ fn a_transparent_background_is_shown_over_a_checkerboard() {
     viewer.send(r#"{"edit":["background","background_kind",2,false]}"#);
     let shown =
         viewer.wait_for_still(|picture| [102, 153].iter().all(|&gray| count(picture, gray) > 500));
-    // Only the display has a checkerboard.
+    // Only the display has a checkerboard: the file is that of a headless render.
     let saved = program.get("/picture.png", &[]);
-    let saved = image::load_from_memory(&saved.body).unwrap().into_rgb8();
-    assert!(count(&saved, 0) > 1000 && count(&saved, 153) < 100);
+    let saved = image::load_from_memory(&saved.body).unwrap();
+    assert!(saved.as_rgba8().is_some_and(|saved| {
+        let clear = saved.pixels().filter(|pixel| pixel.0 == [0; 4]);
+        clear.count() > 1000
+    }));
+    let scene = program.get("/scene.ron", &[]);
+    fs::write(program.folder.path().join("edited.ron"), scene.text()).unwrap();
+    let headless = ["edited.ron", "--backend", "cpu", "-o", "edited.png"];
+    assert_done(&run(program.folder.path(), headless));
+    let rendered = image::open(program.folder.path().join("edited.png")).unwrap();
+    assert!(saved == rendered);
     viewer.send(r#"{"edit":["background","background_kind",1,false]}"#);
     viewer.wait_for_property("strength", &json!(0.5));
     viewer.wait_for_still(|picture| *picture != shown && count(picture, 188) > 1000);

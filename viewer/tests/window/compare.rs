@@ -2,11 +2,12 @@
 
 use std::fs;
 
-use image::RgbImage;
+use image::{GrayImage, RgbImage};
 use libtest_mimic::Trial;
 
 use crate::{
-    desktop::{Desktop, SCENE, differing_pixels, raysieve},
+    denoiser::{PROGRAM_VARIABLE, black_denoiser},
+    desktop::{BARE, Desktop, SCENE, differing_pixels, raysieve},
     program::add_tests,
 };
 
@@ -14,6 +15,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     add_tests!(
         trials, if possible.clone() =>
         another_image_is_shown_beside_the_picture_and_as_error_map,
+        a_transparent_background_is_shown_and_saved_as_such,
         a_region_is_rendered_alone,
     );
 }
@@ -64,6 +66,76 @@ fn another_image_is_shown_beside_the_picture_and_as_error_map() {
     assert!(differing_pixels(&map, &bare) > 50_000, "the map is saved");
     desktop.press(&["X"]);
     desktop.until_same(&bare, "the picture alone");
+}
+
+fn a_transparent_background_is_shown_and_saved_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = SCENE.replacen("objects", "background: Transparent,\n    objects", 1);
+    fs::write(folder.path().join("scene.ron"), &scene).unwrap();
+    let mut command = raysieve(folder.path());
+    let rendered = command.args(["scene.ron", "-o", "other.png"]).output();
+    assert!(rendered.unwrap().status.success());
+    let other = folder.path().join("other.png");
+    let denoiser = black_denoiser(folder.path());
+    let desktop = Desktop::open_all(
+        &scene,
+        &["--compare", other.to_str().unwrap()],
+        &[(PROGRAM_VARIABLE, denoiser.to_str().unwrap())],
+        BARE,
+    );
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["Escape", "x"]);
+    let other = image::open(other).unwrap();
+    let other = other.as_rgba8().expect("a picture with alpha");
+    let alpha: Vec<u8> = other.pixels().map(|pixel| pixel.0[3]).collect();
+    let alpha = GrayImage::from_raw(480, 360, alpha).unwrap();
+    desktop.until_shown("a checkerboard in the background", |shot| {
+        let background = shot.pixels().zip(alpha.pixels());
+        let mut background = background.filter(|(_, alpha)| alpha.0 == [0]);
+        background.all(|(pixel, _)| [[102; 3], [153; 3]].contains(&pixel.0))
+    });
+    let bare = desktop.still();
+    desktop.save();
+    let saved = |name: &str| image::open(desktop.folder().join(name)).unwrap();
+    assert!(saved("scene-001.png").as_rgba8() == Some(other));
+
+    // Without a line, labels and a legend.
+    desktop.press(&["Escape", "x"]);
+    desktop.until_shown("the same image right of a line", |shot| {
+        differing_pixels(shot, &bare) > 300
+            && columns(shot, 0, 230) == columns(&bare, 0, 230)
+            && columns(shot, 250, 480) == columns(&bare, 250, 480)
+    });
+    desktop.press(&["x"]);
+    desktop.until_same(&bare, "the picture alone");
+    for (key, what) in [("X", "no error"), ("N", "black denoised objects")] {
+        desktop.press(&[key]);
+        desktop.until_shown(what, |shot| {
+            let upper = columns(shot, 0, 480);
+            let both = columns(&bare, 0, 480);
+            let alpha = image::imageops::crop_imm(&alpha, 0, 60, 480, 200).to_image();
+            let mut pixels = upper.pixels().zip(both.pixels()).zip(alpha.pixels());
+            pixels.all(|((pixel, bare), alpha)| match alpha.0 {
+                [0] => pixel == bare,
+                [255] => pixel.0.iter().all(|&value| value < 8),
+                _ => true,
+            })
+        });
+        desktop.save();
+        let name = if key == "X" {
+            "scene-002.png"
+        } else {
+            "scene-003.png"
+        };
+        let saved = saved(name);
+        let saved = saved.as_rgba8().expect("a picture with alpha").pixels();
+        let mut upper = saved.zip(alpha.pixels()).take(480 * 260);
+        assert!(
+            upper.all(|(saved, alpha)| saved.0[3] == alpha.0[0]),
+            "{what}"
+        );
+        desktop.press(&["Escape", key]);
+    }
 }
 
 fn a_region_is_rendered_alone() {

@@ -17,6 +17,9 @@ use crate::{drop::drop_uris, program::program, scene::scene_of_size};
 /// The text of the scene file.
 pub(crate) const SCENE: &str = scene_of_size!("(480, 360)");
 
+/// Settings for a window of 480 × 360 pixels without figures.
+pub(crate) const BARE: &str = "(statistics: off, size: Some((480, 360)))";
+
 /// Required programs, each with the Debian package that contains it.
 const TOOLS: [(&str, &str); 5] = [
     ("Xvfb", "xvfb"),
@@ -149,8 +152,7 @@ impl Desktop {
 
     /// Opens a window of 480 × 360 pixels with this scene, without figures and hints.
     pub(crate) fn open_bare(scene: &str, arguments: &[&str]) -> Self {
-        let settings = "(statistics: off, size: Some((480, 360)))";
-        let desktop = Self::open_all(scene, arguments, &[], settings);
+        let desktop = Self::open_all(scene, arguments, &[], BARE);
         desktop.press(&["Escape"]);
         desktop
     }

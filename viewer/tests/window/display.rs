@@ -19,6 +19,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         strategies_are_compared_after_the_last_sample,
         the_table_has_one_unit,
         pixels_can_be_magnified_and_described,
+        a_description_covers_neither_figures_nor_keys,
         text_has_the_size_that_keys_select,
         keys_change_what_is_shown,
         a_denoised_preview_is_marked_and_not_saved,
@@ -188,6 +189,39 @@ fn pixels_can_be_magnified_and_described() {
     });
     desktop.press(&["i"]);
     desktop.until_same(&bare, "the picture alone");
+}
+
+fn a_description_covers_neither_figures_nor_keys() {
+    let desktop = Desktop::rendered();
+    desktop.point_at(150, 340);
+    desktop.press(&["Escape"]);
+    let plain = desktop.still();
+    desktop.press(&["question"]);
+    desktop.until_shown("the list of keys", |shot| {
+        differing_pixels(shot, &plain) > 30_000
+    });
+    let keys = desktop.still();
+    desktop.press(&["Escape", "i"]);
+    desktop.until_shown("what is in the pixel", |shot| {
+        differing_pixels(shot, &plain) > 2_000
+    });
+    let described = desktop.still();
+    let border = image::Rgb([24, 26, 30]);
+    for (x, y, pixel) in plain.enumerate_pixels() {
+        let is_same = described.get_pixel(x, y) == pixel;
+        assert!(x < 480 || is_same || *pixel == border, "{x}, {y}");
+    }
+    let pointed = |shot: &RgbImage| image::imageops::crop_imm(shot, 144, 334, 12, 12).to_image();
+    assert!(pointed(&described) == pointed(&plain));
+    desktop.press(&["question"]);
+    desktop.until_shown("the list of keys again", |shot| {
+        differing_pixels(shot, &described) > 30_000
+    });
+    let both = desktop.still();
+    for (x, y, pixel) in keys.enumerate_pixels() {
+        let is_covered = plain.get_pixel(x, y) != pixel;
+        assert!(!is_covered || both.get_pixel(x, y) == pixel, "{x}, {y}");
+    }
 }
 
 fn text_has_the_size_that_keys_select() {

@@ -90,6 +90,7 @@ fn properties_are_edited_in_a_small_window() {
     let desktop = Desktop::open_bare(&scene, &[]);
     desktop.until_title("scene.ron – 4 samples");
     let home = desktop.save();
+    desktop.until_shown("where it is saved", |shot| *shot != home);
     desktop.until_same(&home, "the picture alone");
     desktop.press(&["l"]);
     desktop.until_shown("the panel over the picture", |shot| {

@@ -115,13 +115,13 @@ fn a_window_saves_the_complete_film_when_all_gpus_fail_during_a_comparison() {
     let small = SCENE.replace("(480, 360)", "(48, 36)");
     let failure = [
         ("EMULATED_ALL_FALL", "1"),
-        ("EMULATED_FAILURES", "1:300"),
+        ("EMULATED_FAILURES", "1:400"),
         ("CUDA_VISIBLE_DEVICES", "0,1,2"),
     ];
     let arguments = ["--backend", "cuda:all"];
     let mut desktop = Desktop::open_with(&small, &arguments, &failure);
     desktop.until_title("scene.ron – 4 samples");
-    desktop.press(&["c"]);
+    desktop.press(&["c", "c"]);
     until_failed(&mut desktop);
     let saved = Part::read(&desktop.folder().join("scene.unfinished.exr")).unwrap();
     let mut command = raysieve(desktop.folder());

@@ -8,6 +8,8 @@ mod display;
 mod drop;
 mod editing;
 mod lifecycle;
+#[path = "../common/denoiser.rs"]
+mod denoiser;
 #[path = "../../../tests/common/program.rs"]
 mod program;
 mod saving;

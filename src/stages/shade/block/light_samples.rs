@@ -216,6 +216,10 @@ impl Block {
     /// Samples a point on the sphere that each path has chosen from the light tree. Returns which paths have chosen a
     /// sphere; the samples of the others are stale.
     #[inline(always)]
+    #[expect(
+        clippy::needless_range_loop,
+        reason = "all arrays are walked side by side, as the lanes of vectors"
+    )]
     fn sample_chosen_spheres(&mut self, lights: &Lights, chosen: &ChosenLights) -> [bool; PATHS] {
         let mut is_sphere = [false; PATHS];
         let mut centers = Vec3Array::ZERO;

@@ -8,11 +8,12 @@ use crate::session::{
     DisplayFrame,
     commands::Command,
     debug_views::DebugViewRequest,
-    derived_image::{DerivedImage, DerivedImageRequest, DerivedImageThread},
+    derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
     difference::error_map,
+    inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
-    transparency::{Alpha, AlphaRequest},
+    transparency::Alpha,
 };
 use raysieve::{
     film::picture::comparison::ComparisonImage,
@@ -46,7 +47,10 @@ impl Session {
                 size.1
             ));
         }
-        let compute = move |request: &DerivedImageRequest| Ok(error_map(&image, request));
+        let mut traced = AovCache::new(&[]);
+        let compute = move |request: &DerivedImageRequest| {
+            Ok(error_map(&image, request, traced.of(&request.view)?))
+        };
         let shown = "error map: how visible the difference is (FLIP)";
         Some(self.show_derived_image(DerivedImage::ErrorMap, compute, shown))
     }
@@ -111,8 +115,7 @@ impl Session {
         if size == Some((frame.picture.width, frame.picture.height)) {
             thread.request(DerivedImageRequest {
                 picture: frame.picture.clone(),
-                inspection_scene: self.inspection_scene.clone(),
-                camera: self.orbit.camera(self.size),
+                view: self.view_of(frame),
                 look: self.look,
                 samples: frame.stats.spp,
                 progress: (frame.stats.paths, frame.stats.seconds),
@@ -157,11 +160,26 @@ impl Session {
         self.alpha.alpha()
     }
 
+    /// Returns the view of a frame of the displayed scene if its background is transparent, to trace its alpha.
+    pub(crate) fn transparent_view(&self, frame: &DisplayFrame) -> Option<SceneView> {
+        let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
+        is_transparent.then(|| self.view_of(frame))
+    }
+
+    /// Returns the view of a frame of the displayed scene.
+    fn view_of(&self, frame: &DisplayFrame) -> SceneView {
+        SceneView {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: frame.camera,
+            size: (frame.picture.width, frame.picture.height),
+        }
+    }
+
     /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug
     /// images for a debug view, and sample counts in the frames for the samples view. Ends other such requests.
     pub(super) fn request_debug_view(&mut self) {
         let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        let alpha = is_transparent.then(|| AlphaRequest {
+        let alpha = is_transparent.then(|| SceneView {
             inspection_scene: self.inspection_scene.clone(),
             camera: self.orbit.camera(self.size),
             size: self.size,

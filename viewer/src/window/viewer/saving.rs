@@ -5,6 +5,7 @@ use std::thread::{self, JoinHandle, ThreadId};
 use super::Viewer;
 use crate::{
     Error,
+    saved_picture::SavedPicture,
     window::{
         Wake,
         layout::Placement,
@@ -23,9 +24,11 @@ impl Viewer {
     fn displayed(&self) -> Option<Displayed> {
         Some(Displayed {
             scene: self.session.scene().path.clone(),
-            frame: self.view.frame().cloned()?,
-            debug_image: self.view.debug_image().cloned(),
-            look: self.session.look(),
+            picture: SavedPicture::new(
+                &self.session,
+                self.view.frame().cloned()?,
+                self.view.debug_image().cloned(),
+            ),
             units: (self.view.placement() == Placement::Overlay).then_some(self.view.units()),
         })
     }

@@ -1,0 +1,98 @@
+//! The picture as window and page save it: as a PNG in its own size, with alpha, and never denoised by `--denoise`.
+
+use std::sync::Arc;
+
+use crate::{
+    Error,
+    overlay::{Detail, Figures, Overlay, Units, canvas::Area, scale_for},
+    session::{DisplayFrame, SceneView, Session, State},
+};
+use raysieve::{
+    inspect::debug_view::DebugImage,
+    render::output::{self, Look},
+};
+
+/// The displayed picture or debug image, to save it.
+pub(crate) struct SavedPicture {
+    frame: DisplayFrame,
+    /// Debug image that is saved instead of the picture; `None` for the picture.
+    debug_image: Option<Arc<DebugImage>>,
+    look: Look,
+    /// The view of the frame if its background is transparent, to trace alpha; otherwise `None`.
+    transparent_view: Option<SceneView>,
+}
+
+impl SavedPicture {
+    /// Creates a copy of a frame of the session, or of the debug image that is displayed instead of it.
+    pub(crate) fn new(
+        session: &Session,
+        frame: DisplayFrame,
+        debug_image: Option<Arc<DebugImage>>,
+    ) -> Self {
+        Self {
+            look: Look {
+                denoise: false,
+                ..session.look()
+            },
+            transparent_view: session.transparent_view(&frame),
+            debug_image,
+            frame,
+        }
+    }
+
+    /// Encodes the picture as a PNG, or the debug image with its legend. Statistics in `units` are drawn onto it;
+    /// `None` draws none. If the background is transparent, the PNG has alpha like that of a headless render, unless
+    /// there are statistics. Camera rays are traced for it.
+    ///
+    /// # Errors
+    /// If alpha cannot be traced, or [`Error::Write`] with the path of the scene if the PNG cannot be encoded.
+    pub(crate) fn png(
+        &self,
+        units: Option<Units>,
+        compression: png::Compression,
+    ) -> Result<Vec<u8>, Error> {
+        let DisplayFrame { picture, stats, .. } = &self.frame;
+        let mut png = Vec::new();
+        let encoded = if units.is_none() && self.debug_image.is_none() {
+            let view = self.transparent_view.as_ref();
+            let alpha = view.map(SceneView::alpha).transpose()?;
+            let alpha = alpha.as_deref();
+            output::encode_picture(&mut png, picture, alpha, stats, self.look, compression)
+        } else {
+            output::encode_png(&mut png, &self.annotated(units), stats, compression)
+        };
+        encoded.map_err(|error| Error::Write {
+            path: stats.scene.clone().into(),
+            problem: format!("cannot encode the picture: {error}"),
+        })?;
+        Ok(png)
+    }
+
+    /// Returns the picture with the statistics in `units`, if there are any, or the debug image with its legend too.
+    fn annotated(&self, units: Option<Units>) -> output::DisplayImage {
+        let DisplayFrame { stats, recent, .. } = &self.frame;
+        let mut image = match self.debug_image.as_deref() {
+            Some(debug_image) => debug_image.to_image(),
+            None => self.frame.to_image(self.look, None, None),
+        };
+        let size = image.size;
+        let mut overlay = Overlay::new(scale_for(size.0, size.1));
+        if let Some(units) = units {
+            let figures = Figures {
+                stats,
+                recent,
+                size,
+                state: State::Done,
+                detail: Detail::Full,
+                units,
+                denoises: false,
+            };
+            overlay.draw_stats(&mut image.rgba, size, Area::of(size), &figures);
+        }
+        if let Some(debug_image) = &self.debug_image {
+            let legend = &debug_image.legend;
+            overlay.draw_legend(&mut image.rgba, size, Area::of(size), legend, &[]);
+        }
+        image
+    }
+}
