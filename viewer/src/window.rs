@@ -214,15 +214,17 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::KeyboardInput {
                 event:
                     KeyEvent {
+                        physical_key,
                         state: ElementState::Pressed,
                         ..
                     },
                 is_synthetic: true,
                 ..
-            } => {}
+            } => viewer.ignore_until_released(physical_key),
             WindowEvent::KeyboardInput {
                 event:
                     KeyEvent {
+                        physical_key,
                         logical_key,
                         state,
                         repeat,
@@ -231,6 +233,9 @@ impl ApplicationHandler<Wake> for App<'_> {
                 ..
             } => {
                 let pressed = state == ElementState::Pressed;
+                if viewer.is_ignored(physical_key, pressed) {
+                    return;
+                }
                 if pressed && viewer.type_key(&logical_key) {
                     return;
                 }
@@ -243,7 +248,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     return;
                 }
                 let action = chord.and_then(|chord| viewer.action(&chord));
-                // A held key may have been meant for another window, so that its repetition must not quit.
+                // Whoever holds a key does not mean to quit.
                 match action.filter(|action| !(repeat && action.may_quit())) {
                     None => viewer.dismiss_hints(),
                     Some(action) if viewer.act(action) => {}

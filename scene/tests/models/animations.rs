@@ -493,7 +493,7 @@ fn objects_of_a_scene_have_times_of_their_own() {
     assert!(problem.contains("cannot be shown at a time"), "{problem}");
 }
 
-/// Without a camera in the file, a loader shows all frames from one place, with everything in view.
+/// Checks the camera of an animation in a file without a camera: one place for all frames, with everything in view.
 #[test]
 fn a_staged_loader_keeps_the_camera_for_all_frames() {
     let path = moving("LINEAR", &[0.0, 1.0], &[[0.0; 3], [9.0, 0.0, 0.0]]).write("staged");

@@ -18,7 +18,7 @@ use glam::Vec3;
 use winit::{
     dpi::{PhysicalPosition, PhysicalSize},
     event_loop::{ActiveEventLoop, EventLoopProxy},
-    keyboard::ModifiersState,
+    keyboard::{ModifiersState, PhysicalKey},
 };
 
 use self::{
@@ -63,6 +63,8 @@ pub(super) struct Viewer {
     pressed: Option<PhysicalPosition<f64>>,
     /// Modifier keys that are held.
     modifiers: ModifiersState,
+    /// Keys that were already held when the window got the keyboard focus, until they are released.
+    ignored_keys: Vec<PhysicalKey>,
     /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
     /// Whether the pixel under the pointer is described.
@@ -140,6 +142,7 @@ impl Viewer {
             dragging: None,
             pressed: None,
             modifiers: ModifiersState::empty(),
+            ignored_keys: Vec::new(),
             held_directions: Vec::new(),
             asks_pixel: false,
             asked: None,
@@ -274,8 +277,22 @@ impl Viewer {
         }
     }
 
+    /// Ignores a key that is held, and its repetitions, until it is released.
+    pub(super) fn ignore_until_released(&mut self, key: PhysicalKey) {
+        self.ignored_keys.push(key);
+    }
+
+    /// Returns whether a key that was pressed or repeated is ignored. A key that was released no longer is.
+    pub(super) fn is_ignored(&mut self, key: PhysicalKey, pressed: bool) -> bool {
+        if !pressed {
+            self.ignored_keys.retain(|ignored| *ignored != key);
+        }
+        self.ignored_keys.contains(&key)
+    }
+
     /// Handles the loss of the keyboard focus, which counts as the release of all keys.
     pub(super) fn release_all(&mut self) {
+        self.ignored_keys.clear();
         self.held_directions.clear();
     }
 
