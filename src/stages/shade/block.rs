@@ -10,7 +10,7 @@ use glam::Vec3;
 
 use super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask};
 use crate::{
-    accel::primitive::{Primitive, SPHERE, TRIANGLE, surface_at},
+    accel::primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
     lights::light::{LIGHT_SAMPLES, sample_weight},
     math::{INV_PI, clamped, dot, max_component, offset_point},
@@ -241,9 +241,8 @@ impl Block {
                 v: self.v[at],
             };
             let surface = surface_at(&primitive, &ray, &hit);
-            let front = -dot(direction, surface.normal) > 0.0;
-            let normal = surface.normal * if front { 1.0 } else { -1.0 };
-            self.side_scatters[at] = front | !self.one_sided[at];
+            let (normal, scatters) = side_hit(&surface, direction, self.one_sided[at]);
+            self.side_scatters[at] = scatters;
             self.normals.set(at, normal);
             self.point_errors[at] = surface.error;
             self.points.set(at, surface.point);
@@ -278,10 +277,9 @@ impl Block {
                 v: 0.0,
             };
             let surface = surface_at(&primitive, &ray, &hit);
-            let front = -dot(direction, surface.normal) > 0.0;
-            let normal = surface.normal * if front { 1.0 } else { -1.0 };
+            let (normal, scatters) = side_hit(&surface, direction, self.one_sided[at]);
             let mask = ((self.spheres >> at) & 1).wrapping_neg();
-            let (is_sphere, scatters) = (mask != 0, front | !self.one_sided[at]);
+            let is_sphere = mask != 0;
             self.side_scatters[at] = (is_sphere & scatters) | (!is_sphere & self.side_scatters[at]);
             self.normals.set_by_mask(at, mask, normal);
             self.point_errors[at] = select_by_mask(mask, surface.error, self.point_errors[at]);
@@ -438,4 +436,13 @@ impl Block {
             wave.flags[self.queue_indices[at]] = 1;
         }
     }
+}
+
+/// Returns the normal on the side of a surface that a ray hit, and whether that side scatters light. `direction` is that
+/// of the ray.
+#[inline(always)]
+fn side_hit(surface: &Surface, direction: Vec3, one_sided: bool) -> (Vec3, bool) {
+    let front = -dot(direction, surface.normal) > 0.0;
+    let normal = surface.normal * if front { 1.0 } else { -1.0 };
+    (normal, front | !one_sided)
 }
