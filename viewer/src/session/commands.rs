@@ -18,13 +18,14 @@ use raysieve_scene::Camera;
 
 /// A command to the render thread.
 pub(super) enum Command {
-    /// Sets the camera and the picture's width and height in pixels, and restarts the render. The thread may render a
-    /// smaller preview first.
-    View { camera: Camera, size: (u32, u32) },
-    /// Replaces the renderer. The number is the new renderer's target in samples per pixel, for display only: the
-    /// renderer itself decides when the render is complete. A `View` command must follow, because it sets camera and
-    /// size, and starts the render.
-    Renderer(Box<Renderer>, u32),
+    /// Sets the camera and the picture's width and height in pixels, and restarts the render, perhaps with another
+    /// renderer. The thread may render a smaller preview first.
+    View {
+        camera: Camera,
+        size: (u32, u32),
+        /// Renderer that replaces the current one; `None` if that continues.
+        renderer: Option<NewRenderer>,
+    },
     /// Continues with this compaction strategy. If it is not available, a message follows and the previous one stays.
     /// After a complete render, measures strategies that lack intervals for a comparison, and then restores the film.
     Strategy(Strategy),
@@ -47,12 +48,21 @@ pub(super) enum Command {
     Film(FilmRequest),
 }
 
+/// A renderer that replaces the current one.
+pub(super) struct NewRenderer {
+    pub(super) renderer: Box<Renderer>,
+    /// The renderer's target in samples per pixel, for display only: the renderer itself decides when the render is
+    /// complete.
+    pub(super) samples: u32,
+}
+
 /// The pending commands, merged: a later command replaces an earlier one of its kind. A field that is `None` or `false`
 /// stands for no command.
 #[derive(Default)]
 pub(super) struct PendingCommands {
     pub(super) view: Option<(Camera, (u32, u32))>,
-    pub(super) renderer: Option<(Box<Renderer>, u32)>,
+    /// The renderer of the last `View` command that had one.
+    pub(super) renderer: Option<NewRenderer>,
     pub(super) strategy: Option<Strategy>,
     pub(super) paused: Option<bool>,
     pub(super) counts: Option<bool>,
@@ -77,8 +87,14 @@ impl PendingCommands {
     fn add(&mut self, command: Command) {
         self.any = true;
         match command {
-            Command::View { camera, size } => self.view = Some((camera, size)),
-            Command::Renderer(renderer, samples) => self.renderer = Some((renderer, samples)),
+            Command::View {
+                camera,
+                size,
+                renderer,
+            } => {
+                self.view = Some((camera, size));
+                self.renderer = renderer.or(self.renderer.take());
+            }
             Command::Strategy(strategy) => self.strategy = Some(strategy),
             Command::Pause(paused) => self.paused = Some(paused),
             Command::Counts(counts) => self.counts = Some(counts),

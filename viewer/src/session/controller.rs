@@ -22,7 +22,7 @@ pub(crate) use self::{display::NOTHING_TO_COMPARE, history::Continuity, saving::
 use self::{history::History, scenes::file_camera};
 use super::{
     ViewOptions,
-    commands::Command,
+    commands::{Command, NewRenderer},
     controls::Change,
     debug_views::DebugViewThread,
     derived_image::DerivedImageThread,
@@ -451,9 +451,16 @@ impl Session {
 
     /// Restarts the render and the debug view with the current camera and size.
     fn render_view(&mut self) {
+        self.render_view_with(None);
+    }
+
+    /// Restarts the render and the debug view with the current camera and size, and with another renderer if there is
+    /// one.
+    fn render_view_with(&mut self, renderer: Option<NewRenderer>) {
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
             size: self.size,
+            renderer,
         });
         self.request_debug_view();
     }

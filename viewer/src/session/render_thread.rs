@@ -462,8 +462,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     }
 
     /// Returns for display whether the render is running, paused, comparing strategies or complete, with its progress.
+    /// While a smaller preview is rendered, even a paused render runs, and its own progress is 0.
     fn state(&self) -> State {
-        let (samples, progress) = (self.samples, self.renderer.progress());
+        let samples = self.samples;
+        if self.preview_of.is_some() {
+            let progress = 0.0;
+            return State::Rendering { samples, progress };
+        }
+        let progress = self.renderer.progress();
         match (self.done, self.paused) {
             (true, _) if self.trial.is_some() => State::Comparing,
             (true, _) => State::Done,

@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         pictures_follow_the_pointer_and_home_restores_the_view,
         a_still_picture_is_sent_losslessly,
+        a_smaller_preview_is_not_a_complete_render,
         a_denoised_preview_is_marked_and_not_saved,
         status_statistics_equal_stats_json,
         every_control_is_accepted,
@@ -108,6 +109,21 @@ fn a_still_picture_is_sent_losslessly() {
         saved == written,
         "the saved picture must equal the one that a render writes"
     );
+}
+
+/// A picture that takes longer than a frame is preceded by a smaller one after each movement of the camera. With one
+/// sample per pixel, that one is complete at once, and the render is not.
+fn a_smaller_preview_is_not_a_complete_render() {
+    let (width, height) = (1200, 900);
+    let program = Program::start(&["--size", "1200x900", "--spp", "1"]);
+    let mut viewer = Viewer::join(&program);
+    let paths = |status: &Value| status["stats"]["paths"].as_u64().unwrap();
+    viewer.wait_for_status(|status| status["state"] == "done");
+    viewer.send(r#"{"turn":[0.3,0]}"#);
+    let moved = viewer.wait_for_status(|status| status["state"] != "done");
+    assert!(paths(&moved) < width * height, "{moved}");
+    let done = viewer.wait_for_status(|status| status["state"] == "done");
+    assert_eq!(paths(&done), width * height);
 }
 
 fn a_denoised_preview_is_marked_and_not_saved() {

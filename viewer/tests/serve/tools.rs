@@ -131,9 +131,9 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     let blurred = viewer.wait_for_still(|picture| *picture != bright);
     viewer.wait_for_property("radius", &json!(0.2));
     viewer.send(r#"{"edit":["camera","fov",60,false]}"#);
-    viewer.wait_for_still(|picture| *picture != blurred);
+    let wide = viewer.wait_for_still(|picture| *picture != blurred);
     viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.2,0.75],false]}"#);
-    viewer.wait_for_status(|status| status["state"] == "done");
+    viewer.wait_for_still(|picture| *picture != wide);
     viewer.send(r#"{"act":"print-camera"}"#);
     let message = viewer.wait_for_message("camera: (");
     for text in [

@@ -4,7 +4,7 @@ use std::{mem, path::PathBuf, sync::Arc};
 
 use super::{History, Session, SessionEvent};
 use crate::session::{
-    commands::Command,
+    commands::NewRenderer,
     inspection_scene::InspectionScene,
     loader::{LoadReason, Loaded},
     orbit::Orbit,
@@ -87,12 +87,12 @@ impl Session {
             reason,
         } = loaded;
         let replaced = renderer.is_some();
-        if let Some((renderer, trees)) = renderer {
+        let renderer = renderer.map(|(renderer, trees)| {
             self.set_inspection_scene(scene.clone(), trees);
-            self.set_renderer(renderer, &scene);
-        }
+            self.prepared(renderer, &scene)
+        });
         if reason == LoadReason::Edited {
-            self.render_view();
+            self.render_view_with(renderer);
             return None;
         }
         let opened = reason == LoadReason::Opened;
@@ -125,7 +125,7 @@ impl Session {
             self.size = scene.size;
         }
         if replaced || seen != self.orbit.camera(self.size) {
-            self.render_view();
+            self.render_view_with(renderer);
         } else {
             self.request_debug_view();
         }
@@ -146,12 +146,15 @@ impl Session {
         self.inspection.set_scene(self.inspection_scene.clone());
     }
 
-    /// Sends a renderer to the render thread, with the selected compaction strategy. A `View` command must follow.
-    fn set_renderer(&mut self, mut renderer: Box<Renderer>, scene: &Scene) {
+    /// Prepares a renderer of the scene for the render thread: sets the selected compaction strategy.
+    fn prepared(&mut self, mut renderer: Box<Renderer>, scene: &Scene) -> NewRenderer {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
         self.samples = scene.spp;
-        self.render.send(Command::Renderer(renderer, scene.spp));
+        NewRenderer {
+            renderer,
+            samples: scene.spp,
+        }
     }
 
     /// Returns the current scene. The last edits that it contains are displayed once a renderer for them is

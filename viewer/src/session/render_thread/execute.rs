@@ -22,15 +22,15 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if commands.view.is_some() || commands.restart || commands.samples.is_some() {
             self.end_trial()?;
         }
-        if commands.view.is_some() || commands.renderer.is_some() || commands.restart {
+        if commands.view.is_some() || commands.restart {
             self.leave_region()?;
             self.noise = NoiseHistory::default();
         } else if commands.samples.is_some() {
             self.end_region()?;
         }
-        if let Some((renderer, samples)) = commands.renderer {
-            self.renderer = renderer;
-            self.samples = samples;
+        if let Some(new) = commands.renderer {
+            self.renderer = new.renderer;
+            self.samples = new.samples;
             self.stats = self.renderer.stats();
             self.recorder = Recorder::default();
         }
