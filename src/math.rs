@@ -23,6 +23,21 @@ pub fn max_f32(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
+/// Returns `value as u32` for any value below 2²⁵; 0 for larger ones and for NaN.
+///
+/// The compiler does not vectorise loops with a conversion that saturates. This one only shifts the mantissa.
+#[inline(always)]
+pub fn truncated(value: f32) -> u32 {
+    let bits = value.to_bits();
+    // The value is this 24-bit mantissa times 2 to the power of `exponent` − 150. Negative values have an exponent of
+    // 256 and more.
+    let mantissa = (bits & 0x007f_ffff) | 0x0080_0000;
+    let exponent = bits >> 23;
+    (mantissa << 1)
+        .checked_shr(151_u32.wrapping_sub(exponent))
+        .unwrap_or(0)
+}
+
 /// Returns the largest integer that is not above the value, or NaN for NaN. (`f32::floor` may call a library.)
 #[inline(always)]
 pub fn round_down(value: f32) -> f32 {
@@ -31,7 +46,8 @@ pub fn round_down(value: f32) -> f32 {
     if !small {
         return value;
     }
-    let toward_zero = value as i32 as f32;
+    let magnitude = truncated(value.abs()) as f32;
+    let toward_zero = if value < 0.0 { -magnitude } else { magnitude };
     if toward_zero > value {
         toward_zero - 1.0
     } else {
@@ -108,7 +124,7 @@ pub fn cos_small(x: f32) -> f32 {
 #[inline(always)]
 pub fn sin_cos_turns(turns: f32) -> (f32, f32) {
     let quarters = 4.0 * min_f32(max_f32(turns, 0.0), 1.0);
-    let nearest = (quarters + 0.5) as u32;
+    let nearest = truncated(quarters + 0.5);
     let angle = (quarters - nearest as f32) * (0.5 * PI);
     let (sine, cosine) = (sin_small(angle), cos_small(angle));
     // Selects instead of a `match`, which would keep loops from being vectorised.
@@ -171,7 +187,7 @@ pub fn half_power(x: f32) -> f32 {
         return 0.0;
     }
     let power = max_f32(x, 0.0);
-    let nearest = (power + 0.5) as u32;
+    let nearest = truncated(power + 0.5);
     let t = nearest as f32 - power;
     let near_1 = 1.0
         + t * (std::f32::consts::LN_2

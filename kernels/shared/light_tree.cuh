@@ -2,12 +2,14 @@
 #include "math.cuh"
 
 struct alignas(16) LightNode {
-    Vec3 low;
+    Vec3 center;
+    f32 radius2;
     f32 intensity;
-    Vec3 high;
-    f32 spread;
-    Vec3 axis;
     u32 link;
+    f32 spread;
+    f32 sin_spread;
+    Vec3 axis;
+    u32 _pad0;
 };
 
 struct ChosenLight {
@@ -16,23 +18,20 @@ struct ChosenLight {
 };
 
 inline f32 importance(const LightNode &node, Vec3 point) {
-    Vec3 diagonal = node.high - node.low;
-    f32 radius2 = dot(diagonal, diagonal) * 0.25f;
-    Vec3 to_point = point - (node.low + node.high) * 0.5f;
+    Vec3 to_point = point - node.center;
     f32 distance2 = dot(to_point, to_point);
-    f32 strength = min_f32(node.intensity / max_f32(distance2, radius2), 1e30f);
-    bool everywhere = node.spread <= -1.0f || distance2 <= radius2;
+    f32 strength = min_f32(node.intensity / max_f32(distance2, node.radius2), 1e30f);
+    bool everywhere = node.spread <= -1.0f || distance2 <= node.radius2;
     if (everywhere) return strength;
     f32 cosine = dot(node.axis, to_point) / sqrtf(distance2);
     f32 cos_left = 1.0f;
     f32 sin_left = 0.0f;
     if (cosine < node.spread) {
         f32 sine = sqrtf(max_f32(0.0f, 1.0f - cosine * cosine));
-        f32 spread = sqrtf(max_f32(0.0f, 1.0f - node.spread * node.spread));
-        cos_left = cosine * node.spread + sine * spread;
-        sin_left = sine * node.spread - cosine * spread;
+        cos_left = cosine * node.spread + sine * node.sin_spread;
+        sin_left = sine * node.spread - cosine * node.sin_spread;
     }
-    f32 sin2_width = radius2 / distance2;
+    f32 sin2_width = node.radius2 / distance2;
     f32 cos_width = sqrtf(1.0f - sin2_width);
     if (cos_left < cos_width) {
         cos_left = cos_left * cos_width + sin_left * sqrtf(sin2_width);

@@ -56,6 +56,46 @@ pub(crate) fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Transposes rows of 8 floats: stores number `i` of each row in `columns[i]`.
+///
+/// `N` must be a multiple of [`MAX_LANES`].
+#[inline(always)]
+pub(crate) fn transpose<const N: usize>(
+    columns: &mut [[f32; N]; 8],
+    row: impl Fn(usize) -> [f32; 8],
+) {
+    match SimdLevel::best() {
+        Some(SimdLevel::Sixteen(simd)) => transpose_by(simd, columns, row),
+        Some(SimdLevel::Eight(simd)) => transpose_by(simd, columns, row),
+        None => {
+            for index in 0..N {
+                for (column, number) in columns.iter_mut().zip(row(index)) {
+                    column[index] = number;
+                }
+            }
+        }
+    }
+}
+
+/// Transposes rows of 8 floats with vectors of this kind; see [`transpose`].
+#[inline(always)]
+fn transpose_by<S: Lanes, const N: usize>(
+    simd: S,
+    columns: &mut [[f32; N]; 8],
+    row: impl Fn(usize) -> [f32; 8],
+) {
+    for first in (0..N).step_by(S::F32_LANES) {
+        let vectors = simd.columns(
+            #[inline(always)]
+            |lane| row(first + lane),
+        );
+        for (column, vector) in columns.iter_mut().zip(&vectors) {
+            let lanes: &[f32] = bytemuck::cast_slice(std::slice::from_ref(vector));
+            column[first..first + S::F32_LANES].copy_from_slice(lanes);
+        }
+    }
+}
+
 /// Maximum number of lanes of a vector.
 pub(crate) const MAX_LANES: usize = 16;
 

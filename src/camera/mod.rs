@@ -89,7 +89,7 @@ pub fn filter_offset(camera: &Camera, number: f32) -> f32 {
 
 /// Samples a position on the film for a pixel, in pixels from the film's upper left corner. `u` and `v` are uniform in
 /// [0, 1).
-#[inline]
+#[inline(always)]
 pub fn film_point(camera: &Camera, column: u32, row: u32, u: f32, v: f32) -> (f32, f32) {
     if camera.filter_radius == 0.0 {
         return (column as f32 + u, row as f32 + v);
@@ -101,7 +101,7 @@ pub fn film_point(camera: &Camera, column: u32, row: u32, u: f32, v: f32) -> (f3
 }
 
 /// Samples a point of the aperture uniformly by area. Returns its offsets to the right and upwards in lens radii.
-#[inline]
+#[inline(always)]
 pub fn aperture_point(camera: &Camera, u: f32, v: f32) -> (f32, f32) {
     if camera.blades == 0 {
         return square_to_disk(u, v);
@@ -129,7 +129,7 @@ pub fn aperture_point(camera: &Camera, u: f32, v: f32) -> (f32, f32) {
 ///
 /// `u` and `v` are uniform in [0, 1) and choose the point on the lens; a pinhole ignores them. An orthographic camera
 /// has its pinhole or lens centre at the film position's own point in space, and looks along `forward` from there.
-#[inline]
+#[inline(always)]
 pub fn camera_ray(camera: &Camera, x: f32, y: f32, u: f32, v: f32) -> (Vec3, Vec3) {
     let right = camera.right * (2.0 * x / camera.width - 1.0);
     let up = camera.up * (1.0 - 2.0 * y / camera.height);

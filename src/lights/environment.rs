@@ -12,7 +12,9 @@ use compaction::{
 };
 use glam::Vec3;
 
-use crate::math::{INV_PI, arctan2, luminance, max_f32, min_f32, normalize, sin_cos_turns};
+use crate::math::{
+    INV_PI, arctan2, luminance, max_f32, min_f32, normalize, sin_cos_turns, truncated,
+};
 
 shared! {
     /// Size, orientation and selection probability of the environment map.
@@ -69,7 +71,7 @@ pub struct EnvironmentSample {
 #[inline(always)]
 pub fn texel_of(coordinate: f32, count: u32) -> u32 {
     let last = (count - 1) as f32;
-    min_f32(max_f32(coordinate, 0.0), last) as u32
+    truncated(min_f32(max_f32(coordinate, 0.0), last))
 }
 
 /// Returns the number of bits by which a random target is shifted to get its bucket in the search guide of a cumulative

@@ -9,7 +9,7 @@
 use compaction::shared;
 use glam::{DVec3, Vec3};
 
-use crate::math::{dot, max_f32, min_f32};
+use crate::math::{dot, max_f32, min_f32, truncated};
 
 /// Number of random numbers that are distributed among the lights; the unit of probability is its reciprocal.
 pub const PROBABILITY_UNITS: u32 = 1 << 31;
@@ -26,19 +26,23 @@ shared! {
     /// A node of the light tree: one light, or two child nodes.
     #[repr(align(16))]
     pub struct LightNode {
-        /// Minimum corner of the bounding box, world space, metres.
-        pub low: Vec3,
+        /// Centre of the bounding box, world space, metres.
+        pub center: Vec3,
+        /// Square of half the diagonal of the bounding box, in square metres.
+        pub radius2: f32,
         /// Sum of the lights' intensities (luminance); luminance times area for a surface.
         pub intensity: f32,
-        /// Maximum corner of the bounding box, world space, metres.
-        pub high: Vec3,
-        /// Cosine of the half-angle of the cone around `axis` that contains all directions that the lights face; −1 if
-        /// they face all directions.
-        pub spread: f32,
-        /// Axis of the cone of emission directions, of length 1.
-        pub axis: Vec3,
         /// Index of the first of two adjacent children, or [`LEAF`] plus the light's index in the table.
         pub link: u32,
+        /// Cosine of the half-angle of the cone around `axis` that contains all directions that the lights face; −1 if
+        /// they face all directions. Then the following fields are not read.
+        pub spread: f32,
+        /// Sine of that half-angle, in 0..=1.
+        pub sin_spread: f32,
+        /// Axis of the cone of emission directions, of length 1.
+        pub axis: Vec3,
+        /// Padding, 0.
+        pub _pad0: u32,
     }
 }
 
@@ -58,12 +62,10 @@ pub struct ChosenLight {
 /// the point.
 #[inline]
 pub fn importance(node: &LightNode, point: Vec3) -> f32 {
-    let diagonal = node.high - node.low;
-    let radius2 = dot(diagonal, diagonal) * 0.25;
-    let to_point = point - (node.low + node.high) * 0.5;
+    let to_point = point - node.center;
     let distance2 = dot(to_point, to_point);
-    let strength = min_f32(node.intensity / max_f32(distance2, radius2), 1e30);
-    let everywhere = node.spread <= -1.0 || distance2 <= radius2;
+    let strength = min_f32(node.intensity / max_f32(distance2, node.radius2), 1e30);
+    let everywhere = node.spread <= -1.0 || distance2 <= node.radius2;
     if everywhere {
         return strength;
     }
@@ -73,11 +75,10 @@ pub fn importance(node: &LightNode, point: Vec3) -> f32 {
     let mut sin_left = 0.0;
     if cosine < node.spread {
         let sine = max_f32(0.0, 1.0 - cosine * cosine).sqrt();
-        let spread = max_f32(0.0, 1.0 - node.spread * node.spread).sqrt();
-        cos_left = cosine * node.spread + sine * spread;
-        sin_left = sine * node.spread - cosine * spread;
+        cos_left = cosine * node.spread + sine * node.sin_spread;
+        sin_left = sine * node.spread - cosine * node.sin_spread;
     }
-    let sin2_width = radius2 / distance2;
+    let sin2_width = node.radius2 / distance2;
     let cos_width = (1.0 - sin2_width).sqrt();
     if cos_left < cos_width {
         cos_left = cos_left * cos_width + sin_left * sin2_width.sqrt();
@@ -93,7 +94,7 @@ pub fn importance(node: &LightNode, point: Vec3) -> f32 {
 /// The split is in steps of 2⁻²⁴ of `width`; a node of positive importance gets at least one step.
 #[inline]
 pub fn first_width(first: f32, second: f32, width: u32) -> u32 {
-    let mut chance = (first / (first + second) * 16_777_216.0) as u32;
+    let mut chance = truncated(first / (first + second) * 16_777_216.0);
     if first > 0.0 && chance == 0 {
         chance = 1;
     }
@@ -218,19 +219,23 @@ impl LightBounds {
 
     /// Rounds the bounds to a node of the tree.
     fn node(&self, link: u32) -> LightNode {
-        // Rounded so that the cone contains all directions.
-        let spread = (libm::cos(self.angle) as f32).next_down().max(-1.0);
+        let (low, high) = (self.low.as_vec3(), self.high.as_vec3());
+        let diagonal = high - low;
+        let spread = if self.angle >= std::f64::consts::PI {
+            -1.0
+        } else {
+            // Rounded so that the cone contains all directions.
+            (libm::cos(self.angle) as f32).next_down().max(-1.0)
+        };
         LightNode {
-            low: self.low.as_vec3(),
+            center: (low + high) * 0.5,
+            radius2: dot(diagonal, diagonal) * 0.25,
             intensity: self.intensity as f32,
-            high: self.high.as_vec3(),
-            spread: if self.angle >= std::f64::consts::PI {
-                -1.0
-            } else {
-                spread
-            },
-            axis: self.axis.as_vec3(),
             link,
+            spread,
+            sin_spread: max_f32(0.0, 1.0 - spread * spread).sqrt(),
+            axis: self.axis.as_vec3(),
+            _pad0: 0,
         }
     }
 }

@@ -15,7 +15,7 @@ use glam::{DVec2, DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::{
-    math::{max_f32, min_f32},
+    math::{max_f32, min_f32, truncated},
     shading::material::{
         BLEND, COMPENSATED, CORRELATED, EXTENDED, LAYERED, Material, ROUGH_CONDUCTOR,
         ROUGH_DIELECTRIC, THIN,
@@ -72,7 +72,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
 #[inline(always)]
 pub fn table_place(root: f32, count: u32) -> (u32, f32) {
     let place = min_f32(max_f32(root, 0.0), 1.0) * (count - 1) as f32;
-    let lower = place as u32;
+    let lower = truncated(place);
     let lower = if lower > count - 2 { count - 2 } else { lower };
     (lower, place - lower as f32)
 }

@@ -5,7 +5,9 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{dot, half_power, local_to_world, max_f32, min_f32, normalize, square_to_disk},
+    math::{
+        dot, half_power, local_to_world, max_f32, min_f32, normalize, square_to_disk, truncated,
+    },
     scene,
     shading::microfacet::{MIN_ALPHA, fresnel_conductor},
 };
@@ -300,7 +302,7 @@ pub fn choose_channel(material: &Material, throughput: Vec3, choice: f32) -> (Ve
     let blue: u32 = u32::from(throughput.z > 0.0);
     let count = red + green + blue;
     let place = choice * count as f32;
-    let chosen = place as u32;
+    let chosen = truncated(place);
     let rest = if count > 1 {
         place - chosen as f32
     } else {

@@ -8,7 +8,7 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    math::{max_f32, min_f32, round_down},
+    math::{max_f32, min_f32, round_down, truncated},
     scene::color::srgb_value,
 };
 
@@ -147,7 +147,7 @@ pub fn wrapped(coordinate: f32, wrap: u32) -> f32 {
 #[inline(always)]
 pub fn nearest_texel(inside: f32, size: u32) -> u32 {
     let last = size - 1;
-    let at = (inside * size as f32) as u32;
+    let at = truncated(inside * size as f32);
     if at > last { last } else { at }
 }
 
@@ -164,7 +164,7 @@ pub fn neighbours(inside: f32, size: u32, wrap: u32) -> Neighbours {
             share: place + 1.0,
         };
     }
-    let at = place as u32;
+    let at = truncated(place);
     let first = if at > last { last } else { at };
     Neighbours {
         first,

@@ -6,7 +6,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 use raysieve::math::{
     cos_small, dot, half_power, local_to_world, log_base_2, normalize, power_of_2, sin_cos_turns,
-    sin_small, square_to_disk,
+    sin_small, square_to_disk, truncated,
 };
 
 use crate::common::Random;
@@ -167,6 +167,22 @@ fn frames_are_orthonormal_about_any_normal() {
             "{normal}"
         );
         assert!((x.cross(y) - z).length() < 4e-6, "{normal}: left-handed");
+    }
+}
+
+#[test]
+fn truncation_is_the_conversion_of_rust() {
+    // All numbers up to 2²⁵ with 12 of the bits of their mantissas, those beside them, and what does not fit.
+    let steps = (0..=(151 << 23)).step_by(1 << 11);
+    let near = |bits: u32| [bits.wrapping_sub(1), bits, bits + 1];
+    for value in steps.flat_map(near).map(f32::from_bits) {
+        if value < 33_554_432.0 {
+            assert_eq!(truncated(value), value as u32, "{value}");
+            assert_eq!(truncated(-value), 0, "{value}");
+        }
+    }
+    for value in [f32::NAN, 33_554_432.0, f32::INFINITY, -f32::INFINITY] {
+        assert_eq!(truncated(value), 0, "{value}");
     }
 }
 

@@ -176,7 +176,7 @@ words_of! {
     EnvironmentRow { cumulative: u32, density: f32, top: f32, bottom: f32 }
     EnvironmentTexel { radiance: Vec3, cumulative: u32 }
     EnvironmentSample { radiance: Vec3, pdf: f32 }
-    LightNode { low: Vec3, intensity: f32, high: Vec3, spread: f32, axis: Vec3, link: u32 }
+    LightNode { center: Vec3, radius2: f32, intensity: f32, link: u32, spread: f32, sin_spread: f32, axis: Vec3, _pad0: u32 }
     ChosenLight { light: u32, width: u32 }
     Light { index: u32, kind: u32, cumulative: f32, trail: u32 }
     Lamp {

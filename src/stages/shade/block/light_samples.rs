@@ -2,7 +2,10 @@
 
 use super::{Block, F32Array, PATHS, U32Array, Vec3Array, select_by_mask};
 use crate::{
-    accel::primitive::{Primitive, SPHERE, TRIANGLE},
+    accel::{
+        primitive::{Primitive, SPHERE, TRIANGLE},
+        vectors::transpose,
+    },
     lights::{
         area_light::{area_pdf_of_width, sample_sphere},
         light::{
@@ -23,47 +26,62 @@ const FEW_LIGHTS: usize = 8;
 
 /// A node of the light tree for each path of a block.
 struct NodeArray {
-    low: Vec3Array,
-    intensities: F32Array,
-    high: Vec3Array,
-    spreads: F32Array,
+    /// The words of the nodes before their axes, in the order of [`LightNode`].
+    words: [F32Array; 8],
+    /// Axes of the cones of emission directions; stale unless [`Self::read_axes`] was called.
     axes: Vec3Array,
-    links: U32Array,
 }
 
 impl NodeArray {
     /// Nodes at the origin that emit nothing.
     const EMPTY: NodeArray = NodeArray {
-        low: Vec3Array::ZERO,
-        intensities: [0.0; PATHS],
-        high: Vec3Array::ZERO,
-        spreads: [0.0; PATHS],
+        words: [[0.0; PATHS]; 8],
         axes: Vec3Array::ZERO,
-        links: [0; PATHS],
     };
 
-    /// Returns the node at this index.
+    /// Reads the nodes with these indices, without their axes.
     #[inline(always)]
-    fn get(&self, index: usize) -> LightNode {
-        LightNode {
-            low: self.low.get(index),
-            intensity: self.intensities[index],
-            high: self.high.get(index),
-            spread: self.spreads[index],
-            axis: self.axes.get(index),
-            link: self.links[index],
+    fn read(&mut self, nodes: &[LightNode], indices: &U32Array) {
+        transpose(
+            &mut self.words,
+            #[inline(always)]
+            |at| {
+                let words: &[f32; 12] = bytemuck::cast_ref(&nodes[indices[at] as usize]);
+                let [first @ .., _, _, _, _] = *words;
+                first
+            },
+        );
+    }
+
+    /// Reads the axes of the nodes with these indices, which must be those of the nodes.
+    #[inline(always)]
+    fn read_axes(&mut self, nodes: &[LightNode], indices: &U32Array) {
+        for (at, &index) in indices.iter().enumerate() {
+            self.axes.set(at, nodes[index as usize].axis);
         }
     }
 
-    /// Replaces the node at this index.
+    /// Returns the node of the path at this index.
     #[inline(always)]
-    fn set(&mut self, index: usize, node: &LightNode) {
-        self.low.set(index, node.low);
-        self.intensities[index] = node.intensity;
-        self.high.set(index, node.high);
-        self.spreads[index] = node.spread;
-        self.axes.set(index, node.axis);
-        self.links[index] = node.link;
+    fn get(&self, at: usize) -> LightNode {
+        let mut words = [0.0; 12];
+        for (word, array) in words.iter_mut().zip(&self.words) {
+            *word = array[at];
+        }
+        LightNode {
+            axis: self.axes.get(at),
+            ..bytemuck::cast(words)
+        }
+    }
+
+    /// Returns whether any of the nodes does not emit in all directions.
+    #[inline(always)]
+    fn has_cones(&self) -> bool {
+        let mut has_cones = 0;
+        for at in 0..PATHS {
+            has_cones |= u32::from(self.get(at).spread > -1.0);
+        }
+        has_cones != 0
     }
 }
 
@@ -160,56 +178,87 @@ impl Block {
     /// the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`.
     #[inline(always)]
     fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
-        let mut chosen = ChosenLights {
-            lights: [NO_LIGHT; PATHS],
-            widths: [share; PATHS],
-        };
-        let mut places = self.light_choices.map(|choice| choice >> 1);
-        let mut links = [nodes[0].link; PATHS];
-        let mut active = [false; PATHS];
-        for at in 0..self.count {
-            active[at] = places[at] < share;
+        let mut widths = [share; PATHS];
+        let mut places = [0; PATHS];
+        for (place, &choice) in places.iter_mut().zip(&self.light_choices) {
+            *place = choice >> 1;
+        }
+        // A path stops at a leaf, or at `NO_LIGHT`, which is larger than all leaves.
+        let mut links = [NO_LIGHT; PATHS];
+        for (link, &place) in links.iter_mut().zip(&places).take(self.count) {
+            if place < share {
+                *link = nodes[0].link;
+            }
         }
         let [mut first, mut second] = [const { NodeArray::EMPTY }; 2];
+        let [mut firsts, mut seconds] = [[0.0; PATHS]; 2];
+        let [mut first_indices, mut second_indices] = [[0; PATHS]; 2];
         loop {
-            let mut is_done = true;
+            let mut goes_on = 0;
             for at in 0..PATHS {
-                if active[at] && links[at] >= LEAF {
-                    chosen.lights[at] = links[at] - LEAF;
-                    active[at] = false;
-                }
-                if active[at] {
-                    first.set(at, &nodes[links[at] as usize]);
-                    second.set(at, &nodes[links[at] as usize + 1]);
-                    is_done = false;
-                }
+                // Paths that have stopped read the root and its first child.
+                let index = if links[at] < LEAF { links[at] } else { 0 };
+                first_indices[at] = index;
+                second_indices[at] = index + 1;
+                goes_on |= index;
             }
-            if is_done {
-                return chosen;
+            if goes_on == 0 {
+                break;
             }
-            for at in 0..PATHS {
-                let point = self.ray_origins.get(at);
-                let (of_first, of_second) = (
-                    importance(&first.get(at), point),
-                    importance(&second.get(at), point),
-                );
-                let is_lit = of_first + of_second > 0.0;
-                let before = first_width(of_first, of_second, chosen.widths[at]);
-                let takes_first = places[at] < before;
-                let after = chosen.widths[at].wrapping_sub(before);
-                let width = if takes_first { before } else { after };
-                let place = places[at].wrapping_sub(if takes_first { 0 } else { before });
-                let link = if takes_first {
-                    first.links[at]
-                } else {
-                    second.links[at]
+            first.read(nodes, &first_indices);
+            second.read(nodes, &second_indices);
+            if first.has_cones() || second.has_cones() {
+                first.read_axes(nodes, &first_indices);
+                second.read_axes(nodes, &second_indices);
+                for at in 0..PATHS {
+                    let point = self.ray_origins.get(at);
+                    firsts[at] = importance(&first.get(at), point);
+                    seconds[at] = importance(&second.get(at), point);
+                }
+            } else {
+                // The same, but the compiler knows that the cosines are not needed.
+                let everywhere = |node| LightNode {
+                    spread: -1.0,
+                    ..node
                 };
-                let goes_on = active[at] & is_lit;
-                chosen.widths[at] = if goes_on { width } else { chosen.widths[at] };
-                places[at] = if goes_on { place } else { places[at] };
-                links[at] = if goes_on { link } else { links[at] };
-                active[at] = goes_on;
+                for at in 0..PATHS {
+                    let point = self.ray_origins.get(at);
+                    firsts[at] = importance(&everywhere(first.get(at)), point);
+                    seconds[at] = importance(&everywhere(second.get(at)), point);
+                }
             }
+            for at in 0..PATHS {
+                let is_lit = firsts[at] + seconds[at] > 0.0;
+                let before = first_width(firsts[at], seconds[at], widths[at]);
+                let after = widths[at].wrapping_sub(before);
+                let takes_first = places[at] < before;
+                let (width, skipped) = if takes_first {
+                    (before, 0)
+                } else {
+                    (after, before)
+                };
+                let child = if takes_first {
+                    first.get(at).link
+                } else {
+                    second.get(at).link
+                };
+                let link = if is_lit { child } else { NO_LIGHT };
+                let goes_on = links[at] < LEAF;
+                widths[at] = if goes_on { width } else { widths[at] };
+                places[at] = places[at].wrapping_sub(skipped);
+                links[at] = if goes_on { link } else { links[at] };
+            }
+        }
+        for link in &mut links {
+            *link = if *link == NO_LIGHT {
+                NO_LIGHT
+            } else {
+                *link - LEAF
+            };
+        }
+        ChosenLights {
+            lights: links,
+            widths,
         }
     }
 
