@@ -15,7 +15,8 @@ use crate::{
     lights::{
         area_light::area_pdf_of_width,
         environment::{
-            Environment, EnvironmentRow, EnvironmentTexel, environment_at, sample_environment,
+            Environment, EnvironmentRow, EnvironmentSample, EnvironmentTexel, environment_at,
+            sample_environment,
         },
         light_tree::{
             LEAF, LightNode, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree, light_probability,
@@ -316,10 +317,27 @@ pub fn far_light_contribution(
 /// delta distribution. `scattered` tells whether the path has had a non-specular scattering event.
 #[inline]
 pub fn sky_light(lights: &Lights, direction: Vec3, ray_pdf: f32, scattered: bool) -> Vec3 {
+    let seen = if lights.environment.width > 0 {
+        environment_at(&lights.environment, lights.rows, lights.texels, direction)
+    } else {
+        EnvironmentSample::default()
+    };
+    sky_light_with(lights, &seen, direction, ray_pdf, scattered)
+}
+
+/// Returns the same as [`sky_light`] for the values `seen` of the environment map in the direction. They are not read
+/// if there is no map.
+#[inline(always)]
+pub(crate) fn sky_light_with(
+    lights: &Lights,
+    seen: &EnvironmentSample,
+    direction: Vec3,
+    ray_pdf: f32,
+    scattered: bool,
+) -> Vec3 {
     let strategies = lights.light_params.strategies;
     let mut light = lights.light_params.sky;
     if lights.environment.width > 0 {
-        let seen = environment_at(&lights.environment, lights.rows, lights.texels, direction);
         let pdf = seen.pdf * lights.environment.chance;
         light += far_light_contribution(strategies, seen.radiance, pdf, ray_pdf, scattered);
     }

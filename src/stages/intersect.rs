@@ -13,6 +13,8 @@ use compaction::cuda::{In, InOut, Source};
 
 use super::{
     Stage,
+    arrays::PATHS,
+    map_lookups::MapLookups,
     wave::{CpuWave, CudaWave, Wave, clock, counts},
 };
 use crate::{
@@ -20,6 +22,7 @@ use crate::{
     accel::{
         bvh::wide::{InstancedRay, SimdInstancedScene},
         instance::{NO_INSTANCE, OpacityTest, Opaque},
+        vectors::vectorized,
     },
     device::{
         device_scene::DeviceScene,
@@ -27,13 +30,14 @@ use crate::{
         kernels::{BLOCK_THREADS, stage_for},
         path_buffers::PathBuffers,
     },
+    lights::light::Lights,
     path::{NO_PATH, NO_PRIMITIVE},
     sampler::sampler,
     shading::{
         material::ALL_KINDS,
         opacity::{PATH_RAY, opacity_hash},
     },
-    vertex::rays::{escaped_light, nearest_hit},
+    vertex::rays::{escaped_light, escaped_light_with, nearest_hit},
 };
 
 /// Intersects the live rays of a bounce with the scene. On CUDA it only enqueues the work.
@@ -83,17 +87,66 @@ fn on_cpu(wave: &mut CpuWave, bounce: u32) {
     }
 
     let lights = scene.lights();
+    let sees_background = bounce == 0 && lights.light_params.has_background == 1;
+    let sees_map = lights.environment.width > 0 && !sees_background;
+    let mut escaped = EscapedPaths::default();
     for entry in entries {
         let path = wave.queue[entry] as usize;
         let is_live = wave.queue[entry] != NO_PATH;
         let has_hit = is_live && wave.hits[path].primitive != NO_PRIMITIVE;
         wave.flags[entry] = u8::from(has_hit);
-        if is_live && !has_hit {
+        if is_live && !has_hit && sees_map {
+            escaped.paths[escaped.count] = path;
+            escaped.count += 1;
+            if escaped.count == PATHS {
+                escaped.add_light(wave, &lights, bounce);
+            }
+        } else if is_live && !has_hit {
             let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
             let radiance = &mut wave.radiances[path];
             let scattered = radiance.scattered == 1;
             radiance.rgb += escaped_light(&lights, ray, throughput, scattered, bounce);
         }
+    }
+    escaped.add_light(wave, &lights, bounce);
+}
+
+/// Paths whose rays have left a scene with an environment map.
+#[derive(Default)]
+struct EscapedPaths {
+    /// Number of paths.
+    count: usize,
+    /// Indices of the paths in the wave. Those from `count` on are unspecified.
+    paths: [usize; PATHS],
+    lookups: MapLookups,
+}
+
+impl EscapedPaths {
+    /// Adds the light from the sky to the radiances of the paths, with the bits of [`escaped_light`], and removes the
+    /// paths.
+    fn add_light(&mut self, wave: &mut CpuWave, lights: &Lights, bounce: u32) {
+        if self.count == 0 {
+            return;
+        }
+        vectorized(
+            #[inline(always)]
+            || {
+                let paths = &self.paths[..self.count];
+                for (at, &path) in paths.iter().enumerate() {
+                    self.lookups.directions.set(at, wave.rays[path].direction);
+                }
+                self.lookups.look_up(lights, self.count);
+                for (at, &path) in paths.iter().enumerate() {
+                    let (ray, throughput) = (&wave.rays[path], wave.throughputs[path].rgb);
+                    let radiance = &mut wave.radiances[path];
+                    let scattered = radiance.scattered == 1;
+                    let seen = self.lookups.get(at);
+                    radiance.rgb +=
+                        escaped_light_with(lights, &seen, ray, throughput, scattered, bounce);
+                }
+            },
+        );
+        self.count = 0;
     }
 }
 

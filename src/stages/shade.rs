@@ -5,7 +5,6 @@
 //! queue entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
 //! Method: see [`vertex::shading`](crate::vertex::shading).
 
-mod arrays;
 mod block;
 mod material_block;
 mod material_queues;

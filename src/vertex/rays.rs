@@ -10,7 +10,10 @@ use crate::{
         instance::{InstanceHit, NO_INSTANCE},
     },
     device::render_scene::RenderScene,
-    lights::light::{LightParams, Lights, sky_light},
+    lights::{
+        environment::EnvironmentSample,
+        light::{LightParams, Lights, sky_light, sky_light_with},
+    },
     math::clamped,
     path::{Ray, ShadowRay},
     sampler::Sampler,
@@ -72,6 +75,21 @@ pub fn escaped_light(
         return throughput * lights.light_params.background;
     }
     let light = throughput * sky_light(lights, ray.direction, ray.pdf, scattered);
+    clamp_indirect(&lights.light_params, light, bounce)
+}
+
+/// Returns the same as [`escaped_light`] for the values `seen` of the environment map in the ray's direction, unless the
+/// path sees the background of the scene.
+#[inline(always)]
+pub(crate) fn escaped_light_with(
+    lights: &Lights,
+    seen: &EnvironmentSample,
+    ray: &Ray,
+    throughput: Vec3,
+    scattered: bool,
+    bounce: u32,
+) -> Vec3 {
+    let light = throughput * sky_light_with(lights, seen, ray.direction, ray.pdf, scattered);
     clamp_indirect(&lights.light_params, light, bounce)
 }
 

@@ -8,7 +8,7 @@ mod light_samples;
 
 use glam::Vec3;
 
-use super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask};
+use crate::stages::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask};
 use crate::{
     accel::primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
     device::render_scene::RenderScene,

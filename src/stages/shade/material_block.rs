@@ -29,7 +29,7 @@ use surfaces::Surfaces;
 use glam::Vec3;
 
 use super::{
-    arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
+    super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
     material_queues::MaterialQueue,
 };
 use crate::{

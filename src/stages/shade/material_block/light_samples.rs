@@ -3,7 +3,10 @@
 use std::hint::black_box;
 
 use super::{
-    super::arrays::{F32Array, PATHS, U32Array, Vec3Array},
+    super::super::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array},
+        map_lookups::MapLookups,
+    },
     MaterialBlock,
 };
 use crate::{
@@ -15,8 +18,8 @@ use crate::{
     lights::{
         area_light::sample_sphere,
         environment::{
-            IntervalPlace, MapPlace, MapTexels, choose_column, choose_row, column_target,
-            direction_in, interpolated_radiance, map_place, read_texels,
+            EnvironmentSample, IntervalPlace, choose_column, choose_row, column_target,
+            direction_in,
         },
         light::{
             EMITTER, ENVIRONMENT, LIGHT_SAMPLES, LightSample, Lights, NO_SAMPLE, choose_for,
@@ -125,29 +128,8 @@ struct EnvironmentSamples {
     down: IntervalPlaceArray,
     /// Positions between the left and the right edges of the texels.
     along: IntervalPlaceArray,
-    /// Sampled directions, of length 1.
-    directions: Vec3Array,
-
-    // The places of the directions in the map: see `MapPlace`.
-    place_column: U32Array,
-    place_line: U32Array,
-    place_left: U32Array,
-    place_right: U32Array,
-    place_upper: U32Array,
-    place_lower: U32Array,
-    right_share: F32Array,
-    lower_share: F32Array,
-
-    // The values that were read there: see `MapTexels`.
-    shares: U32Array,
-    densities: F32Array,
-    corners: [Vec3Array; 4],
-
-    // The values of the map.
-    /// Probability densities per steradian of sampling the directions if the map is chosen.
-    pdfs: F32Array,
-    /// Radiances from the directions.
-    radiances: Vec3Array,
+    /// Sampled directions, and the values of the map there.
+    lookups: MapLookups,
 }
 
 impl EnvironmentSamples {
@@ -184,57 +166,9 @@ impl EnvironmentSamples {
             let edges = (self.tops[at], self.bottoms[at]);
             let (along, down) = (self.along.get(at), self.down.get(at));
             let direction = direction_in(environment, edges, self.columns[at], along, down);
-            self.directions.set(at, direction);
+            self.lookups.directions.set(at, direction);
         }
-        for at in 0..PATHS {
-            let place = map_place(environment, self.directions.get(at));
-            self.place_column[at] = place.column;
-            self.place_line[at] = place.line;
-            self.place_left[at] = place.left;
-            self.place_right[at] = place.right;
-            self.place_upper[at] = place.upper;
-            self.place_lower[at] = place.lower;
-            self.right_share[at] = place.right_share;
-            self.lower_share[at] = place.lower_share;
-        }
-        for at in 0..count {
-            let read = read_texels(environment, rows, texels, &self.place(at));
-            self.shares[at] = read.share;
-            self.densities[at] = read.density;
-            for (array, radiance) in self.corners.iter_mut().zip(read.corners) {
-                array.set(at, radiance);
-            }
-        }
-        for at in 0..PATHS {
-            let read = MapTexels {
-                share: self.shares[at],
-                density: self.densities[at],
-                corners: [
-                    self.corners[0].get(at),
-                    self.corners[1].get(at),
-                    self.corners[2].get(at),
-                    self.corners[3].get(at),
-                ],
-            };
-            let value = interpolated_radiance(&self.place(at), &read);
-            self.pdfs[at] = value.pdf;
-            self.radiances.set(at, value.radiance);
-        }
-    }
-
-    /// Returns the place at this index.
-    #[inline(always)]
-    fn place(&self, at: usize) -> MapPlace {
-        MapPlace {
-            column: self.place_column[at],
-            line: self.place_line[at],
-            left: self.place_left[at],
-            right: self.place_right[at],
-            upper: self.place_upper[at],
-            lower: self.place_lower[at],
-            right_share: self.right_share[at],
-            lower_share: self.lower_share[at],
-        }
+        self.lookups.look_up(lights, count);
     }
 }
 
@@ -273,16 +207,16 @@ impl MaterialBlock {
         self.lights.environment.sample(lights, count);
         for (index, &at) in of_environment[..count].iter().enumerate() {
             let samples = &self.lights.environment;
-            let pdf = samples.pdfs[index];
+            let EnvironmentSample { radiance, pdf } = samples.lookups.get(index);
             // Rounding may have moved the direction into a texel that is never sampled.
             let sample = if pdf == 0.0 {
                 NO_SAMPLE
             } else {
                 LightSample {
-                    direction: samples.directions.get(index),
+                    direction: samples.lookups.directions.get(index),
                     distance: f32::MAX,
                     pdf: pdf * lights.environment.chance,
-                    radiance: samples.radiances.get(index),
+                    radiance,
                     to_primitive: NO_PRIMITIVE,
                     is_delta: 0,
                 }

@@ -1,7 +1,7 @@
 //! The material of a block of paths, with its textures applied at each path's surface.
 
 use super::{
-    super::arrays::{F32Array, PATHS, U32Array, Vec3Array},
+    super::super::arrays::{F32Array, PATHS, U32Array, Vec3Array},
     surfaces::Surfaces,
 };
 use crate::{

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use super::{
-    super::arrays::{F32Array, PATHS, Vec3Array},
+    super::super::arrays::{F32Array, PATHS, Vec3Array},
     MaterialBlock,
 };
 use crate::{

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use glam::Vec3;
 
-use super::super::arrays::{F32Array, PATHS, U32Array, Vec3Array};
+use crate::stages::arrays::{F32Array, PATHS, U32Array, Vec3Array};
 use crate::{
     accel::{
         instance::{
