@@ -1,8 +1,8 @@
-//! Arrays with one entry for each path of a group that is shaded together. The compiler vectorises loops over them.
+//! Arrays with one entry for each path of a group that is processed together. The compiler vectorises loops over them.
 
 use glam::Vec3;
 
-/// Maximum number of paths that are shaded together.
+/// Maximum number of paths that are processed together.
 pub(super) const PATHS: usize = 32;
 
 /// A number for each path of a group. Entries beyond the paths of the group hold any values.
