@@ -249,7 +249,7 @@ impl Session {
             Change::Undo => self.undo(),
             Change::Redo => self.redo(),
             Change::PrintCamera => Some(self.scene_text()),
-            Change::SaveCamera => Some(self.save_to_scene()),
+            Change::SaveCamera => self.save_to_scene(),
             Change::NextPart => Some(self.choose_part(true)),
             Change::PreviousPart => Some(self.choose_part(false)),
             Change::NextProperty => Some(self.choose_component()),

@@ -13,6 +13,7 @@ use crate::session::{
     inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
+    render_thread::RenderEvent,
     transparency::Alpha,
 };
 use raysieve::{
@@ -55,15 +56,19 @@ impl Session {
         Some(self.show_derived_image(DerivedImage::ErrorMap, compute, shown))
     }
 
-    /// Displays the picture denoised by Open Image Denoise, or the picture again; always returns a message.
+    /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if the
+    /// program is missing, which is reported as a problem.
     pub(super) fn switch_oidn(&mut self) -> Option<String> {
         if self.ends_derived_image(DerivedImage::Denoised) {
             return Some("picture without denoising".to_owned());
         }
-        Some(match Oidn::find() {
-            Ok(oidn) => self.show_oidn(oidn),
-            Err(error) => error.line(),
-        })
+        match Oidn::find() {
+            Ok(oidn) => Some(self.show_oidn(oidn)),
+            Err(error) => {
+                lock(&self.on_event)(RenderEvent::Problem(error.line()));
+                None
+            }
+        }
     }
 
     /// Displays the picture denoised by Open Image Denoise, and returns a message about it.
