@@ -227,6 +227,9 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
                  for (const kind of ['input', 'change']) input.dispatchEvent(new Event(kind, {{bubbles: true}}))"
             )
         };
+        // The picture stays visible next to its values.
+        let top = "scrollTo(0, 400); return document.getElementById('picture').getBoundingClientRect().top";
+        assert_eq!(browser.run(top).await, 0, "the picture is scrolled away");
         browser.run(&set("albedo", "color", "#0000ff")).await;
         let blue = browser
             .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
