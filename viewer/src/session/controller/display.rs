@@ -120,7 +120,7 @@ impl Session {
         if size == Some((frame.picture.width, frame.picture.height)) {
             thread.request(DerivedImageRequest {
                 picture: frame.picture.clone(),
-                view: self.view_of(frame),
+                view: frame.view(),
                 look: self.look,
                 samples: frame.stats.spp,
                 progress: (frame.stats.paths, frame.stats.seconds),
@@ -163,21 +163,6 @@ impl Session {
     /// earlier view, which [`Alpha`] allows for. `None` before the first, and for other backgrounds.
     pub(crate) fn alpha(&self) -> Option<Alpha> {
         self.alpha.alpha()
-    }
-
-    /// Returns the view of a frame of the displayed scene if its background is transparent, to trace its alpha.
-    pub(crate) fn transparent_view(&self, frame: &DisplayFrame) -> Option<SceneView> {
-        let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        is_transparent.then(|| self.view_of(frame))
-    }
-
-    /// Returns the view of a frame of the displayed scene.
-    fn view_of(&self, frame: &DisplayFrame) -> SceneView {
-        SceneView {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: frame.camera,
-            size: (frame.picture.width, frame.picture.height),
-        }
     }
 
     /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug
