@@ -40,7 +40,7 @@ enum Content {
 }
 
 impl ComparisonImage {
-    /// Reads an image: linear light from an `.exr` or `.hdr` file, and colors as displayed from another one. Linear light
+    /// Reads an image: linear light from an `.exr` or `.hdr` file, and colors as displayed from another one. Light
     /// whose alpha is 0 in all pixels is opaque.
     ///
     /// # Errors

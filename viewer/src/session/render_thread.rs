@@ -107,9 +107,9 @@ pub(crate) struct RenderThread {
 }
 
 impl RenderThread {
-    /// Starts the thread, which publishes at most one frame per `interval` on average. `inspection_scene` is the scene of
-    /// the renderer, and `samples` is its target in samples per pixel, for display only. `denoises` tells whether frames
-    /// contain a denoised picture.
+    /// Starts the thread, which publishes at most one frame per `interval` on average. `inspection_scene` is the scene
+    /// of the renderer. `samples` is the renderer's target in samples per pixel, for display only. `denoises` tells
+    /// whether frames contain a denoised picture.
     ///
     /// Events are passed to `on_event` on the render thread. If the thread cannot be started, returns the renderer and
     /// the error of the operating system.

@@ -525,8 +525,8 @@ impl View {
         taken
     }
 
-    /// Draws the panel of properties in a region, which it has for itself if `is_alone`. Returns the panel's area; `None`
-    /// if there is no room.
+    /// Draws the panel of properties in a region, which it has for itself if `is_alone`. Returns the panel's area, or
+    /// `None` if there is no room.
     fn draw_properties(
         &mut self,
         rgba: &mut [u8],
