@@ -176,8 +176,8 @@ pub(crate) struct Arguments {
     look: LookArguments,
 
     /// Show a denoised preview in the window, on the page and in the PNG, whose metadata say so. An .exr contains it as
-    /// a layer with --layers denoised. `--denoise oidn` denoises the page, the PNG or the layer by Intel's Open Image
-    /// Denoise instead, if it is installed; implies --headless without --serve [default: no denoising]
+    /// a layer with --layers denoised. `--denoise oidn` uses Intel's Open Image Denoise instead, if it is installed
+    /// [default: no denoising]
     #[arg(long, value_name = "DENOISER", num_args = 0..=1, require_equals = true, default_missing_value = "own",
         help_heading = "Output")]
     denoise: Option<Denoiser>,
@@ -352,7 +352,6 @@ impl Arguments {
             && self.output.is_none()
             && self.checkpoint.is_none()
             && self.crop.is_none()
-            && !self.uses_oidn()
             && self.tev.is_none()
             && !self.frames.is_sequence()
     }

@@ -164,13 +164,24 @@ fn unfinished_beside(target: &Path) -> io::Result<tempfile::NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     loop {
-        let unfinished = builder.tempfile_in(folder_of(target))?;
+        let unfinished = builder
+            .tempfile_in(folder_of(target))
+            .map_err(without_temporary_path)?;
         // The lock keeps other processes from removing the file as a leftover; one may have done so before it was
         // locked.
         let locked = unfinished.as_file().try_lock();
         if !matches!(locked, Err(fs::TryLockError::WouldBlock)) && !is_removed(&unfinished)? {
             return Ok(unfinished);
         }
+    }
+}
+
+/// Returns an error of the crate `tempfile` without the path of the temporary file, which means nothing to users.
+fn without_temporary_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((cause, _)) => io::Error::new(error.kind(), cause),
+        None => error,
     }
 }
 

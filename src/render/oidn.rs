@@ -34,7 +34,7 @@ const PRINT_PACKAGE: &str = "import importlib.util as u; s = u.find_spec('pyoidn
      print(s.submodule_search_locations[0] if s else '')";
 /// The remedy for a missing program.
 const REMEDY: &str = "download Open Image Denoise from https://www.openimagedenoise.org and add its folder bin to PATH, \
-     or run `pip install pyoidn`; plain --denoise needs neither";
+     or run `pip install pyoidn`; plain --denoise (key n) needs neither";
 
 /// The program `oidnDenoise` on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,7 +34,7 @@ impl SavedPicture {
                 denoise: false,
                 ..session.look()
             },
-            transparent_view: session.transparent_view(&frame),
+            transparent_view: frame.transparent_view(),
             debug_image,
             frame,
         }

@@ -38,6 +38,7 @@ pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
+use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
@@ -61,7 +62,7 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{Camera, LoadOptions, SettingOverrides};
+use raysieve_scene::{Background, Camera, LoadOptions, SettingOverrides};
 
 /// The options of an interactive render in the window or on the web page. They set how its picture is displayed at
 /// first, and what applies to scenes that are reloaded or opened later.
@@ -95,6 +96,8 @@ pub struct ViewOptions {
 #[derive(Clone)]
 pub(crate) struct DisplayFrame {
     pub(crate) picture: Arc<Picture>,
+    /// Scene with which the picture was rendered, except for its camera and size.
+    inspection_scene: Arc<InspectionScene>,
     /// Camera with which the picture was rendered.
     pub(crate) camera: Camera,
     /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
@@ -155,6 +158,21 @@ impl DisplayFrame {
         }
     }
 
+    /// Returns the view that the picture shows.
+    fn view(&self) -> SceneView {
+        SceneView {
+            inspection_scene: self.inspection_scene.clone(),
+            camera: self.camera,
+            size: (self.picture.width, self.picture.height),
+        }
+    }
+
+    /// Returns the view that the picture shows, to trace its alpha; `None` if its background is not transparent.
+    pub(crate) fn transparent_view(&self) -> Option<SceneView> {
+        let background = &self.inspection_scene.scene.background;
+        (*background == Background::Transparent).then(|| self.view())
+    }
+
     /// Returns the denoised picture if the look asks for denoising and there is one.
     fn preview_in(&self, look: Look) -> Option<&Preview> {
         self.preview.as_deref().filter(|_| look.denoise)
@@ -165,6 +183,7 @@ impl From<Frame> for DisplayFrame {
     fn from(frame: Frame) -> Self {
         let Frame {
             picture,
+            inspection_scene,
             camera,
             size,
             counts,
@@ -176,6 +195,7 @@ impl From<Frame> for DisplayFrame {
         } = frame;
         Self {
             picture,
+            inspection_scene,
             camera,
             size,
             counts: counts.map(Arc::new),

@@ -392,6 +392,10 @@ fn remedy(program: &str, said: &str) -> Option<&'static str> {
             "submit from a machine that reaches the Slurm controller, or print the scripts with --dry-run",
         ),
         (
+            &["timed out", "temporarily"],
+            "try again, or print the scripts with --dry-run",
+        ),
+        (
             &["partition"],
             "choose one that sinfo lists with --partition",
         ),

@@ -126,6 +126,17 @@ fn image_does_not_differ_from_itself() {
     assert_eq!(alpha(&open("d.flip.png")), expected);
     assert_eq!(alpha(&open("e.flip.png")), expected);
     assert!(open("c.flip.png").as_rgba8().is_none(), "one is opaque");
+
+    // Light whose alpha is 0 everywhere is opaque.
+    let light = open("a.exr").to_rgb32f();
+    let clear = |pixel: &image::Rgb<f32>| image::Rgba([pixel[0], pixel[1], pixel[2], 0.0]);
+    let clear: Vec<f32> = light.pixels().flat_map(|pixel| clear(pixel).0).collect();
+    let clear = image::Rgba32FImage::from_raw(48, 32, clear).expect("an image of this size");
+    clear.save(folder.path().join("clear.exr")).expect("an EXR");
+    let output = crate::run(folder.path(), ["clear.exr", "--compare", "a.exr"]);
+    assert_done(&output);
+    let printed = stdout(&output);
+    assert_eq!(numbers(&printed, "FLIP"), [0.0, 0.0, 95.0, 0.0]);
 }
 
 fn unusable_image_is_refused_before_the_render() {

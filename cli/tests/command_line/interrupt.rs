@@ -328,4 +328,5 @@ fn removed_folder_is_reported_on_one_line() {
         "{messages}"
     );
     assert_eq!(messages.lines().count(), 1, "{messages}");
+    assert!(!messages.contains(".tmp"), "{messages}");
 }

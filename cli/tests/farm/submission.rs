@@ -170,6 +170,11 @@ fn refused_submission_leaves_nothing_and_says_what_to_do() {
         ),
         (
             "sbatch",
+            "sbatch: error: slurm_receive_msg: Socket timed out on send/recv operation",
+            "Socket timed out on send/recv operation; try again, or print",
+        ),
+        (
+            "sbatch",
             "sbatch: error: strange",
             "sbatch: strange; correct the options of the jobs, or print the scripts with --dry-run",
         ),

@@ -40,7 +40,8 @@ enum Content {
 }
 
 impl ComparisonImage {
-    /// Reads an image: linear light from an `.exr` or `.hdr` file, and colors as displayed from another one.
+    /// Reads an image: linear light from an `.exr` or `.hdr` file, and colors as displayed from another one. Light
+    /// whose alpha is 0 in all pixels is opaque.
     ///
     /// # Errors
     /// [`Error::File`] if the image cannot be read.
@@ -53,7 +54,10 @@ impl ComparisonImage {
         let content = match image.texels {
             Texels::Floats(texels) => {
                 let light = texels.iter().map(|&[r, g, b, _]| Vec3::new(r, g, b));
-                let is_opaque = texels.iter().all(|texel| texel[3] == 1.0);
+                // Some programs write an alpha of 0 that means nothing.
+                let is_unused = texels.iter().all(|texel| texel[3] == 0.0)
+                    && texels.iter().any(|texel| texel[..3] != [0.0; 3]);
+                let is_opaque = is_unused || texels.iter().all(|texel| texel[3] == 1.0);
                 let alpha = texels.iter().map(|texel| texel[3].clamp(0.0, 1.0));
                 Content::Light {
                     picture: Picture {

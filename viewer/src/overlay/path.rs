@@ -64,6 +64,22 @@ impl Overlay {
         self.draw_description(&mut canvas, region, &lines)
     }
 
+    /// Returns whether [`draw_path`](Self::draw_path) has room for the whole description of a path in a region of a
+    /// picture of this size, with a margin around it.
+    pub(crate) fn fits_path(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        inspected: &InspectedPath,
+    ) -> bool {
+        let size = (size.0 as i32, size.1 as i32);
+        let margin = self.margin_in(size);
+        let lines = lines(&inspected.path_record, MAX_LINES);
+        let longest = lines.iter().map(length).max().unwrap_or(0);
+        longest * self.type_face.cell_width + 4 * margin <= region.width
+            && self.box_height(size, lines.len()) + 2 * margin <= region.height
+    }
+
     fn draw_description(&mut self, canvas: &mut Canvas<'_>, region: Area, lines: &[Line]) -> Area {
         let margin = self.margin(canvas);
         let longest = lines.iter().map(length).max().unwrap_or(0);

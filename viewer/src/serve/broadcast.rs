@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::{
     encode,
     messages::{Editor, Path, PixelDescription, Status, ViewerRequest},
-    notifier::Notifier,
+    notifier::{Note, Notifier},
 };
 use crate::{
     overlay::pixels::describe,
@@ -42,8 +42,8 @@ pub(super) struct Broadcaster {
     session: Mutex<Session>,
     /// Newest frame; `None` before the first.
     frame: Mutex<Option<DisplayFrame>>,
-    /// Number of messages since the start, and the text of the last one.
-    message: Mutex<(u64, String)>,
+    /// Number of messages since the start, and the last one.
+    message: Mutex<(u64, Note)>,
     notifier: Arc<Notifier>,
     /// Newest encoded picture (see `encode`); empty before the first, and while there are no viewers.
     pictures: watch::Sender<Bytes>,
@@ -149,7 +149,7 @@ impl Broadcaster {
         drop(session);
         self.notifier.notify(|pending| {
             pending.change = true;
-            pending.note = message.or(pending.note.take());
+            pending.note = message.map(Note::from).or(pending.note.take());
         });
         Ok(())
     }
@@ -281,7 +281,8 @@ impl Broadcaster {
             }
             let mut note = pending.note;
             for event in pending.session_events {
-                note = lock(&self.session).handle_event(event).or(note);
+                let message = lock(&self.session).handle_event(event);
+                note = message.map(Note::from).or(note);
                 sent.status_due = Some(Instant::now());
             }
             if let Some(note) = note {
@@ -414,7 +415,8 @@ impl Broadcaster {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
             Err(problem) => self.notifier.notify(|pending| {
-                pending.note = Some(format!("cannot encode the picture: {problem}"))
+                let text = format!("cannot encode the picture: {problem}");
+                pending.note = Some(Note::problem(text));
             }),
         }
     }
@@ -454,7 +456,7 @@ impl Broadcaster {
             flying: session.is_flying(),
             denoise: look.denoise,
             viewers,
-            message: (message.0, &message.1),
+            message: (message.0, &message.1.text, message.1.is_problem),
             scene_error: session.scene_error(),
         };
         if let Ok(text) = serde_json::to_string(&status) {

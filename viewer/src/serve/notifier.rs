@@ -16,6 +16,14 @@ pub(super) struct Notifier {
     changed: Condvar,
 }
 
+/// A message to the users.
+#[derive(Default)]
+pub(super) struct Note {
+    pub(super) text: String,
+    /// Whether the message is marked as an error.
+    pub(super) is_problem: bool,
+}
+
 /// The events that the broadcaster's thread has not taken yet.
 #[derive(Default)]
 pub(super) struct PendingEvents {
@@ -26,7 +34,7 @@ pub(super) struct PendingEvents {
     /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
     /// Last message to display, in place of earlier ones; `None` if there is none.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Note>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
@@ -46,12 +54,29 @@ pub(super) fn event_sender(
         notifier.notify(|pending| match event {
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
-            RenderEvent::Message(note) | RenderEvent::Problem(note) => pending.note = Some(note),
+            RenderEvent::Message(text) => pending.note = Some(text.into()),
+            RenderEvent::Problem(text) => pending.note = Some(Note::problem(text)),
             RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,
         });
+    }
+}
+
+impl Note {
+    /// Returns a message that is marked as an error.
+    pub(super) fn problem(text: String) -> Self {
+        let is_problem = true;
+        Self { text, is_problem }
+    }
+}
+
+impl From<String> for Note {
+    /// Returns a message that is not marked as an error.
+    fn from(text: String) -> Self {
+        let is_problem = false;
+        Self { text, is_problem }
     }
 }
 

@@ -11,6 +11,7 @@ use compaction::select::Strategy;
 use super::{
     film::FilmRequest,
     inspection::{PathQuery, QueryKind},
+    inspection_scene::InspectionScene,
     lock,
 };
 use raysieve::render::{region::Region, renderer::Renderer};
@@ -51,6 +52,8 @@ pub(super) enum Command {
 /// A renderer that replaces the current one.
 pub(super) struct NewRenderer {
     pub(super) renderer: Box<Renderer>,
+    /// Scene of the renderer.
+    pub(super) inspection_scene: Arc<InspectionScene>,
     /// The renderer's target in samples per pixel, for display only: the renderer itself decides when the render is
     /// complete.
     pub(super) samples: u32,

@@ -173,20 +173,26 @@ impl Session {
             ..
         } = options;
         let (settings, trees) = (renderer.settings(), renderer.trees());
-        let (spp, denoises) = (scene.spp, look.denoise);
-        let render =
-            RenderThread::start(renderer, spp, false, denoises, interval, on_event.clone())?;
+        let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees.clone()));
+        let spp = scene.spp;
+        let render = RenderThread::start(
+            renderer,
+            inspection_scene.clone(),
+            spp,
+            look.denoise,
+            interval,
+            on_event.clone(),
+        )?;
         // Without a loader thread, the scene is displayed as loaded.
         let loader = Loader::start(
             scene.clone(),
-            trees.clone(),
+            trees,
             (changes, load.clone(), noise),
             settings,
             watches,
             on_event.clone(),
         )
         .ok();
-        let inspection_scene = Arc::new(InspectionScene::new(scene.clone(), trees));
         let mut session = Self {
             render,
             inspection: Inspection::new(inspection_scene.clone(), on_event.clone()),
@@ -249,7 +255,7 @@ impl Session {
             Change::Undo => self.undo(),
             Change::Redo => self.redo(),
             Change::PrintCamera => Some(self.scene_text()),
-            Change::SaveCamera => Some(self.save_to_scene()),
+            Change::SaveCamera => self.save_to_scene(),
             Change::NextPart => Some(self.choose_part(true)),
             Change::PreviousPart => Some(self.choose_part(false)),
             Change::NextProperty => Some(self.choose_component()),

@@ -468,7 +468,7 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ),
     (
         "tap",
-        "show one path of the pixel, and select its material to edit",
+        "show one path of the pixel, and select its material to edit; again: hide the path",
     ),
 ];
 

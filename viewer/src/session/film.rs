@@ -32,6 +32,8 @@ const LAYERS: [Aov; 5] = [
 
 /// A copy of the film, as the render thread returns it.
 pub(super) struct FilmCopy {
+    /// Scene with which the film was rendered, except for its camera and size.
+    pub(super) inspection_scene: Arc<InspectionScene>,
     /// Film with the samples rendered so far, and its header.
     pub(super) part: Part,
     /// Camera with which the film was rendered.
@@ -46,39 +48,25 @@ pub(super) struct FilmCopy {
 pub(super) type FilmRequest = Sender<FilmCopy>;
 
 /// A film that was requested from the render thread.
-pub(crate) struct RequestedFilm {
-    pub(super) answer: Receiver<FilmCopy>,
-    /// Scene that was displayed at the time of the request.
-    pub(super) inspection_scene: Arc<InspectionScene>,
-}
+pub(crate) struct RequestedFilm(pub(super) Receiver<FilmCopy>);
 
 impl RequestedFilm {
     /// Waits for the film, and writes it as an EXR with all layers. The first hits of the camera rays are traced for
     /// them. While a region is rendered, the file contains that region, as with `--crop`.
     ///
     /// # Errors
-    /// If the scene has changed since the request, the render has ended, or the file cannot be written.
+    /// If the render has ended, or the file cannot be written.
     pub(crate) fn write(self, path: &Path) -> Result<(), Error> {
-        let refused = |problem: &str| Error::Write {
+        let copy = self.0.recv().map_err(|_| Error::Write {
             path: path.to_owned(),
-            problem: problem.to_owned(),
-        };
-        let copy = self
-            .answer
-            .recv()
-            .map_err(|_| refused("not saved: the render has ended"))?;
-        let identity = &copy.part.header.identity;
+            problem: "not saved: the render has ended".to_owned(),
+        })?;
         let scene = Scene {
             camera: copy.camera,
-            size: identity.size,
-            ..Scene::clone(&self.inspection_scene.scene)
+            size: copy.part.header.identity.size,
+            ..Scene::clone(&copy.inspection_scene.scene)
         };
-        if scene.hash() != identity.scene_hash {
-            return Err(refused(
-                "not saved: the scene has changed meanwhile; save again",
-            ));
-        }
-        let trees = self.inspection_scene.trees();
+        let trees = copy.inspection_scene.trees();
         let mut aovs = Aovs::trace(&scene, trees, &LAYERS)?;
         aovs.set_preview(copy.preview);
         match copy.region {

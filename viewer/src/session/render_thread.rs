@@ -22,6 +22,7 @@ use super::{
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
     inspection::{InspectedPath, PixelInfo},
+    inspection_scene::InspectionScene,
     lock,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
@@ -73,6 +74,8 @@ pub(crate) enum State {
 /// A rendered picture with its statistics.
 pub(crate) struct Frame {
     pub(crate) picture: Arc<Picture>,
+    /// Scene with which the picture was rendered, except for its camera and size.
+    pub(super) inspection_scene: Arc<InspectionScene>,
     /// Camera with which the picture was rendered.
     pub(crate) camera: Camera,
     /// Requested width and height of the picture in pixels; `picture` may be a smaller preview.
@@ -104,16 +107,16 @@ pub(crate) struct RenderThread {
 }
 
 impl RenderThread {
-    /// Starts the thread, which publishes at most one frame per `interval` on average. `samples` is the renderer's
-    /// target in samples per pixel, for display only. If `paused`, renders only the first sample of each pixel.
-    /// `denoises` tells whether frames contain a denoised picture.
+    /// Starts the thread, which publishes at most one frame per `interval` on average. `inspection_scene` is the scene
+    /// of the renderer. `samples` is the renderer's target in samples per pixel, for display only. `denoises` tells
+    /// whether frames contain a denoised picture.
     ///
     /// Events are passed to `on_event` on the render thread. If the thread cannot be started, returns the renderer and
     /// the error of the operating system.
     pub(super) fn start(
         renderer: Box<Renderer>,
+        inspection_scene: Arc<InspectionScene>,
         samples: u32,
-        paused: bool,
         denoises: bool,
         interval: Duration,
         on_event: impl Fn(RenderEvent) + Send + 'static,
@@ -134,6 +137,7 @@ impl RenderThread {
                 let stats = renderer.stats();
                 let work = RenderThreadState {
                     renderer,
+                    inspection_scene,
                     stats,
                     recorder: Recorder::default(),
                     pictures: ImagePool::default(),
@@ -142,7 +146,7 @@ impl RenderThread {
                     commands: received,
                     publisher,
                     interval,
-                    paused,
+                    paused: false,
                     counts: false,
                     done: false,
                     speed: 0.0,
@@ -232,6 +236,8 @@ impl<T: Default> ImagePool<T> {
 /// The state of the render thread: the renderer, its statistics and the options of the frames.
 struct RenderThreadState<T: Fn(RenderEvent)> {
     renderer: Box<Renderer>,
+    /// Scene of the renderer.
+    inspection_scene: Arc<InspectionScene>,
     /// Statistics after the last wave.
     stats: Stats,
     recorder: Recorder,
@@ -372,6 +378,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
         let frame = Frame {
             picture,
+            inspection_scene: self.inspection_scene.clone(),
             camera: self.renderer.camera(),
             size: self.size(),
             counts,

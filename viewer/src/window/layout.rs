@@ -173,12 +173,12 @@ pub(super) struct Regions {
     pub(super) picture: Area,
     /// Region of panels that may cover figures instead of the picture: that of all figures, or else of the picture.
     pub(super) side: Area,
-    /// Area that the drawn statistics cover; `None` if none are drawn.
+    /// Area that the drawn statistics cover, or the properties in their place; `None` if neither are drawn.
     pub(super) figures: Option<Area>,
 }
 
 impl Regions {
-    /// Returns the parts of the regions without figures: below them, beside them, and the picture if it has none.
+    /// Returns the parts of the regions without figures: below, right and left of them, and the picture if it has none.
     pub(super) fn without_figures(self) -> Vec<Area> {
         let Regions { picture, side, .. } = self;
         let Some(figures) = self.figures else {
@@ -193,15 +193,13 @@ impl Regions {
                 height,
                 ..side
             };
-            let width = side.x + side.width - right;
-            free.extend([
-                below,
-                Area {
-                    x: right,
-                    width,
-                    ..side
-                },
-            ]);
+            let beside = |x: i32, end: i32| Area {
+                x,
+                width: end - x,
+                ..side
+            };
+            let end = side.x + side.width;
+            free.extend([below, beside(right, end), beside(side.x, figures.x)]);
         }
         if !figures.meets(&picture) {
             free.push(picture);

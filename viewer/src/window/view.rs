@@ -368,22 +368,11 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        let mut regions = self.draw_frame(rgba, size, look);
-        let side = regions.side;
-        if self.properties.is_open() {
-            regions.side = regions.picture;
-        }
+        let regions = self.draw_frame(rgba, size, look);
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
-        let mut taken = self.draw_corners(rgba, size, regions);
-        if self.keys.is_none() {
-            let place = (side, side != regions.picture);
-            let panel = self
-                .properties
-                .draw(&mut self.overlay, rgba, size, place, session);
-            taken.extend(panel);
-        }
+        let taken = self.draw_panels(rgba, size, regions, session);
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
         let message = self
             .message
@@ -475,14 +464,36 @@ impl View {
         regions
     }
 
-    /// Draws the path, the legend, the hints, the list of keys, and the description of a pixel. Returns the areas of
-    /// their panels, which messages must avoid. The list of keys is drawn over path, legend and hints, whose areas are
-    /// then not returned.
-    fn draw_corners(&mut self, rgba: &mut [u8], size: (u32, u32), regions: Regions) -> Vec<Area> {
+    /// Draws the panels besides figures and messages: properties, path, legend, hints, list of keys, and description of
+    /// a pixel. Returns their areas, which messages must avoid. The list of keys replaces the properties, and covers
+    /// path, legend and hints, whose areas are then not returned.
+    fn draw_panels(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        mut regions: Regions,
+        session: &Session,
+    ) -> Vec<Area> {
         let Regions { picture, side, .. } = regions;
+        let is_alone = side != picture;
+        let shows_properties = self.properties.is_open() && self.keys.is_none();
         let mut taken = Vec::new();
+        // Properties in a region of their own replace what is there; over the picture, they cover the path.
+        if shows_properties && is_alone {
+            let panel = self.draw_properties(rgba, size, (side, true), session);
+            regions.figures = panel.or(regions.figures);
+        }
         if let (Some(path), Some(fitted)) = (&self.path, &self.shown) {
-            taken.push(self.overlay.draw_path(rgba, size, side, path, fitted));
+            let mut region = side;
+            if shows_properties && is_alone {
+                let fits = |region: &Area| self.overlay.fits_path(size, *region, path);
+                let free = regions.without_figures().into_iter().find(fits);
+                region = free.unwrap_or(picture);
+            }
+            taken.push(self.overlay.draw_path(rgba, size, region, path, fitted));
+        }
+        if shows_properties && !is_alone {
+            taken.extend(self.draw_properties(rgba, size, (side, false), session));
         }
         if let Some(debug_image) = &self.debug_image {
             let legend = &debug_image.legend;
@@ -512,6 +523,20 @@ impl View {
         }
         taken.extend(self.draw_pixel_lines(rgba, size, regions, uncovered));
         taken
+    }
+
+    /// Draws the panel of properties in a region, which it has for itself if `is_alone`. Returns the panel's area, or
+    /// `None` if there is no room.
+    fn draw_properties(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        (region, is_alone): (Area, bool),
+        session: &Session,
+    ) -> Option<Area> {
+        let place = (region, is_alone);
+        self.properties
+            .draw(&mut self.overlay, rgba, size, place, session)
     }
 
     /// Draws the description of the pixel under the pointer, if it is to be described, where it covers neither the

@@ -228,9 +228,7 @@ impl Viewer {
             return true;
         };
         self.warned = true;
-        self.say(format!(
-            "{what} changed and not saved: K saves to the scene file, q again quits without saving"
-        ));
+        self.say(format!("{what}, q again quits without saving"));
         false
     }
 

@@ -194,6 +194,19 @@ fn a_transparent_background_is_shown_over_a_checkerboard() {
     let rendered = image::open(program.folder.path().join("edited.png")).unwrap();
     assert!(saved == rendered);
     viewer.send(r#"{"edit":["background","background_kind",1,false]}"#);
+    // A file that is saved before the edit is displayed shows the scene as it was rendered.
+    let film = program.get("/film.exr", &[]);
+    assert_eq!(film.status, 200, "{}", film.text());
+    loop {
+        let saved = program.get("/picture.png", &[]);
+        let saved = image::load_from_memory(&saved.body).unwrap();
+        if let Some(opaque) = saved.as_rgb8() {
+            // The picture may still be a smaller preview.
+            let pixels = opaque.pixels().len();
+            assert!(20 * count(opaque, 188) > pixels, "a mixture of both scenes");
+            break;
+        }
+    }
     viewer.wait_for_property("strength", &json!(0.5));
     viewer.wait_for_still(|picture| *picture != shown && count(picture, 188) > 1000);
     viewer.send(r#"{"act":"save-camera"}"#);

@@ -43,14 +43,22 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     desktop.until_shown("the whole picture beside the panel", |shot| {
         picture(shot) == home
     });
-    let width = desktop.shot().width();
-    // A click selects the lamp and shows a path; a second one hides the path.
+    let (width, height) = desktop.shot().dimensions();
+    let below =
+        |shot: &RgbImage| image::imageops::crop_imm(shot, 480, 300, width, height).to_image();
+    // A click selects the lamp and shows a path; a second one hides the path. Its description is below the panel.
     for what in ["a path", "no path"] {
-        let before = desktop.shot();
+        let before = below(&desktop.shot());
         desktop.click(150, 230);
-        desktop.until_shown(what, |shot| differing_pixels(shot, &before) > 2_000);
+        desktop.until_shown(what, |shot| differing_pixels(&below(shot), &before) > 1_000);
     }
     desktop.until_shown("the picture without the path", |shot| picture(shot) == home);
+    let before = below(&desktop.shot());
+    desktop.press(&["i"]);
+    desktop.until_shown("the pixel described below the panel", |shot| {
+        picture(shot) == home && differing_pixels(&below(shot), &before) > 1_000
+    });
+    desktop.press(&["i"]);
     // The first property is the strength. Its slider is in the right half of the panel.
     let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
     desktop.click(at(0.5), row(2));

@@ -182,7 +182,7 @@ fn pause_stops_and_restart_restarts_the_render() {
 }
 
 fn a_dropped_file_is_opened() {
-    let desktop = Desktop::rendered();
+    let mut desktop = Desktop::rendered();
     let other = SCENE
         .replace("(0, 1, 5)", "(2, 1, 5)")
         .replace("spp: 4", "spp: 5");
@@ -205,6 +205,14 @@ fn a_dropped_file_is_opened() {
         "{}",
         desktop.errors()
     );
+    // A model with edits is not closed without a question either.
+    desktop.drop_file("the model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    desktop.until_title("the model.obj");
+    desktop.press(&["m", "bracketleft", "q"]);
+    thread::sleep(Duration::from_millis(300));
+    desktop.until_title("the model.obj");
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
 }
 
 fn a_file_that_cannot_be_opened_is_watched_beside_the_displayed_scene() {

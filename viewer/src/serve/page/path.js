@@ -39,6 +39,16 @@ function cells(vertex, bounce) {
   ];
 }
 
+// Column and row of the displayed path's pixel, as text.
+let shown = "";
+
+/** Hides the displayed path, or only the one of `pixel`. Returns whether there was one. */
+export function hidePath(pixel) {
+  const isShown = !at("path").hidden && (!pixel || String(pixel) === shown);
+  if (isShown) showPath(null);
+  return isShown;
+}
+
 /** Displays a path; hides it if `path` is null. */
 export function showPath(path) {
   const segments = at("segments");
@@ -57,6 +67,7 @@ export function showPath(path) {
   const mark = { x1: x, y1: y, x2: x, y2: y, "vector-effect": "non-scaling-stroke" };
   segments.append(drawn("line", { ...mark, class: "mark edge" }), drawn("line", { ...mark, class: "mark" }));
 
+  shown = String(record.pixel);
   at("path-title").textContent = `Path of pixel ${record.pixel.join(",")}, sample ${record.sample}`;
   at("path").querySelector("tbody").replaceChildren(...record.vertices.map((vertex, bounce) => {
     const row = document.createElement("tr");

@@ -4,7 +4,7 @@ import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { switchWipe, updateComparison } from "./compare.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
-import { showPath } from "./path.js";
+import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, switchSelection, updateRegion } from "./region.js";
 import { updateValues } from "./values.js";
 import { isMagnified, magnify, move, switchZoom } from "./zoom.js";
@@ -195,6 +195,7 @@ function press(chord, { shiftKey }) {
     held.set(key, flyKeys.get(key));
     return true;
   }
+  if (chord === "Escape") return closeTopmost();
   const action = keys.get(chord);
   if (action) act(action);
   return Boolean(action);
@@ -231,8 +232,8 @@ function update(status) {
   if (at("scene-error").textContent !== sceneError) at("scene-error").textContent = sceneError;
   const denoise = at("buttons").querySelector("[data-action=denoise]");
   denoise?.setAttribute("aria-pressed", String(status.denoise));
-  const [count, text] = status.message;
-  if (count > messageCount) showMessage(text, 3000);
+  const [count, text, isProblem] = status.message;
+  if (count > messageCount) showMessage(text, Math.max(isProblem ? 10000 : 3000, 60 * text.length), isProblem);
   messageCount = count;
 }
 
@@ -263,12 +264,21 @@ function showLegend(legend) {
   }));
 }
 
+/** Hides the path or, without one, the message. Returns whether there was one. */
+function closeTopmost() {
+  if (hidePath()) return true;
+  const isShown = at("message").textContent !== "";
+  showMessage("");
+  return isShown;
+}
+
 let messageTimer;
 
-/** Displays a message, for some milliseconds or until the next one. */
-function showMessage(text, milliseconds) {
+/** Displays a message, for some milliseconds or until the next one. A problem is marked as an error. */
+function showMessage(text, milliseconds, isProblem = false) {
   clearTimeout(messageTimer);
   at("message").textContent = text;
+  at("message").classList.toggle("problem", isProblem);
   if (milliseconds) messageTimer = setTimeout(showMessage, milliseconds, "");
 }
 
@@ -309,6 +319,7 @@ function point(event) {
 
 edits(send);
 at("figures").addEventListener("click", own.overlay);
+picture.addEventListener("contextmenu", () => hidePath());
 follow(
   picture,
   send,
@@ -316,7 +327,9 @@ follow(
   (event) => {
     const clicked = pixel(event);
     point(event);
-    if (clicked) send({ [event.ctrlKey || event.metaKey ? "focus" : "inspect"]: clicked });
+    const isFocus = event.ctrlKey || event.metaKey;
+    // A second click on a pixel hides its path.
+    if (clicked && (isFocus || !hidePath(clicked))) send({ [isFocus ? "focus" : "inspect"]: clicked });
   },
   point,
   {

@@ -13,6 +13,7 @@ use crate::session::{
     inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
+    render_thread::RenderEvent,
     transparency::Alpha,
 };
 use raysieve::{
@@ -55,15 +56,19 @@ impl Session {
         Some(self.show_derived_image(DerivedImage::ErrorMap, compute, shown))
     }
 
-    /// Displays the picture denoised by Open Image Denoise, or the picture again; always returns a message.
+    /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if the
+    /// program is missing, which is reported as a problem.
     pub(super) fn switch_oidn(&mut self) -> Option<String> {
         if self.ends_derived_image(DerivedImage::Denoised) {
             return Some("picture without denoising".to_owned());
         }
-        Some(match Oidn::find() {
-            Ok(oidn) => self.show_oidn(oidn),
-            Err(error) => error.line(),
-        })
+        match Oidn::find() {
+            Ok(oidn) => Some(self.show_oidn(oidn)),
+            Err(error) => {
+                lock(&self.on_event)(RenderEvent::Problem(error.line()));
+                None
+            }
+        }
     }
 
     /// Displays the picture denoised by Open Image Denoise, and returns a message about it.
@@ -115,7 +120,7 @@ impl Session {
         if size == Some((frame.picture.width, frame.picture.height)) {
             thread.request(DerivedImageRequest {
                 picture: frame.picture.clone(),
-                view: self.view_of(frame),
+                view: frame.view(),
                 look: self.look,
                 samples: frame.stats.spp,
                 progress: (frame.stats.paths, frame.stats.seconds),
@@ -158,21 +163,6 @@ impl Session {
     /// earlier view, which [`Alpha`] allows for. `None` before the first, and for other backgrounds.
     pub(crate) fn alpha(&self) -> Option<Alpha> {
         self.alpha.alpha()
-    }
-
-    /// Returns the view of a frame of the displayed scene if its background is transparent, to trace its alpha.
-    pub(crate) fn transparent_view(&self, frame: &DisplayFrame) -> Option<SceneView> {
-        let is_transparent = self.inspection_scene.scene.background == Background::Transparent;
-        is_transparent.then(|| self.view_of(frame))
-    }
-
-    /// Returns the view of a frame of the displayed scene.
-    fn view_of(&self, frame: &DisplayFrame) -> SceneView {
-        SceneView {
-            inspection_scene: self.inspection_scene.clone(),
-            camera: frame.camera,
-            size: (frame.picture.width, frame.picture.height),
-        }
     }
 
     /// Requests what the display needs for the current scene and camera: alpha for a transparent background, debug

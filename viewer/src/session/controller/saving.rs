@@ -29,10 +29,7 @@ impl Session {
     pub(crate) fn request_film(&self) -> RequestedFilm {
         let (request, answer) = mpsc::channel();
         self.render.send(Command::Film(request));
-        RequestedFilm {
-            answer,
-            inspection_scene: self.inspection_scene.clone(),
-        }
+        RequestedFilm(answer)
     }
 
     /// Returns the displayed scene with the user's changes, to write it as scene text.

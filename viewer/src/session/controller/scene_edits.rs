@@ -6,7 +6,9 @@ use super::{Continuity, Session};
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
+    lock,
     orbit::Orbit,
+    render_thread::RenderEvent,
 };
 use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
@@ -182,25 +184,45 @@ impl Session {
         }
     }
 
-    /// Returns what differs from the scene's file and can be saved to it, as words for a message, such as "camera and
-    /// materials". `None` if nothing does.
+    /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
+    /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model does
+    /// not count, because only a new scene can store it.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
-        if !can_save_view(&self.scene.path) {
-            return None;
-        }
-        let moved = !self.orbit.is_home();
-        let words = words(moved, &self.edits());
-        (!words.is_empty()).then_some(words)
+        let is_scene = can_save_view(&self.scene.path);
+        let words = words(is_scene && !self.orbit.is_home(), &self.edits());
+        let remedy = match is_scene {
+            true => "K saves to the scene file",
+            false => "S saves a scene that shows the model",
+        };
+        (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
     }
 
-    /// Saves the camera and the edited parts to the scene's file. Returns a message about success or failure.
-    pub(super) fn save_to_scene(&mut self) -> String {
+    /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
+    /// reported as a problem.
+    pub(super) fn save_to_scene(&mut self) -> Option<String> {
+        let path = self.scene.path.display();
+        let saved = match can_save_view(&self.scene.path) {
+            true => self.write_to_scene().map_err(|error| match error {
+                raysieve_scene::Error::Write { .. } => format!("{error}, with S (Save as)"),
+                _ => error.to_string(),
+            }),
+            false => Err(format!(
+                "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
+            )),
+        };
+        saved
+            .map_err(|problem| lock(&self.on_event)(RenderEvent::Problem(problem)))
+            .ok()
+    }
+
+    /// Saves the camera and the edited parts to the scene's file. Returns a message.
+    ///
+    /// # Errors
+    /// See [`save_edits`].
+    fn write_to_scene(&mut self) -> Result<String, raysieve_scene::Error> {
         let camera = self.orbit.current();
         let read = self.editing.read.clone();
-        let missing = match save_edits(&self.scene, &read, &camera) {
-            Ok(missing) => missing,
-            Err(error) => return error.to_string(),
-        };
+        let missing = save_edits(&self.scene, &read, &camera)?;
         // Reloading the saved file moves no camera that the user has moved since.
         self.orbit.replace_home(camera);
         let mut message = format!(
@@ -228,7 +250,7 @@ impl Session {
         if let Some(loader) = &self.loader {
             loader.saved(saved, self.scene.clone(), read);
         }
-        message
+        Ok(message)
     }
 }
 

@@ -146,13 +146,15 @@ impl Session {
         self.inspection.set_scene(self.inspection_scene.clone());
     }
 
-    /// Prepares a renderer of the scene for the render thread: sets the selected compaction strategy.
+    /// Prepares a renderer of the scene, which is that of path inspection, for the render thread: sets the selected
+    /// compaction strategy.
     fn prepared(&mut self, mut renderer: Box<Renderer>, scene: &Scene) -> NewRenderer {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
         self.samples = scene.spp;
         NewRenderer {
             renderer,
+            inspection_scene: self.inspection_scene.clone(),
             samples: scene.spp,
         }
     }

@@ -30,6 +30,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
         if let Some(new) = commands.renderer {
             self.renderer = new.renderer;
+            self.inspection_scene = new.inspection_scene;
             self.samples = new.samples;
             self.stats = self.renderer.stats();
             self.recorder = Recorder::default();

@@ -33,6 +33,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 Some(_) => None,
             };
             let copy = FilmCopy {
+                inspection_scene: self.inspection_scene.clone(),
                 part,
                 camera: self.renderer.camera(),
                 region: self.region.begun(),
