@@ -2,6 +2,7 @@
 //! renderer's test `imported` compares their images with those of Mitsuba.
 
 mod curves;
+mod folders;
 mod mitsuba;
 mod pbrt;
 
