@@ -5,6 +5,8 @@ mod curves;
 mod folders;
 mod mitsuba;
 mod pbrt;
+mod plastic_and_spots;
+mod views;
 
 use std::{fs, path::Path};
 
