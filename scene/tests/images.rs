@@ -1,4 +1,5 @@
-//! Tests of the HDR image readers: Radiance files of every orientation and encoding, OpenEXR files with several layers.
+//! Tests of the HDR image readers: Radiance files of every orientation and encoding, OpenEXR files with several layers,
+//! and PFM files.
 
 use exr::{
     image::{AnyChannel, AnyChannels, Encoding, FlatSamples, Image as Exr, Layer, Layers},
@@ -269,4 +270,57 @@ fn exr_is_cropped_and_padded_to_its_display_window() {
         };
         assert_eq!(*texel, [r, g, b, 1.0], "({x}, {y})");
     }
+}
+
+/// Returns a PFM file of [`SIZE`] with this scale, whose values are divided by the scale's magnitude.
+fn pfm(scale: f32) -> Vec<u8> {
+    let mut bytes = format!("PF\n16 8\n{scale:?}\n").into_bytes();
+    for number in 0..SIZE.0 * SIZE.1 {
+        // Rows begin at the bottom.
+        let (x, y) = (number % SIZE.0, SIZE.1 - 1 - number / SIZE.0);
+        for value in color(x, y) {
+            let value = value / scale.abs();
+            bytes.extend(match scale < 0.0 {
+                true => value.to_le_bytes(),
+                false => value.to_be_bytes(),
+            });
+        }
+    }
+    bytes
+}
+
+#[test]
+fn pfm_files_of_both_byte_orders_are_read() {
+    for scale in [-1.0, 1.0, -2.5, 0.5] {
+        expect(&pfm(scale), &scale.to_string(), |color| color);
+    }
+    let mut grey = b"Pf 16 8 -1 ".to_vec();
+    grey.extend([0.5_f32; 128].iter().flat_map(|value| value.to_le_bytes()));
+    expect(&grey, "grey", |_| [0.5; 3]);
+}
+
+#[test]
+fn damaged_pfm_files_are_refused() {
+    let whole = pfm(-1.0);
+    for (bytes, problem) in [
+        (&whole[..whole.len() - 1], "cut off"),
+        (&whole[..9], "ends within its header"),
+        (&whole[..3], "ends within its header"),
+        (b"PF\n16 wide\n-1\n", "expected its width and height"),
+        (b"PF\n16 8\n0\n", "expected a number other than 0"),
+        (b"PF\n60000 60000\n-1\n", "the limit is"),
+        (b"PF\n0 8\n-1\n", "has no pixels"),
+        (
+            &[b"PF\n", &[b'1'; 99][..]].concat(),
+            "not one of a PFM image",
+        ),
+    ] {
+        let error = Image::decode(bytes).unwrap_err();
+        assert!(error.contains(problem), "{error}");
+    }
+    let mut infinite = whole;
+    let last = infinite.len() - 4;
+    infinite[last..].copy_from_slice(&f32::INFINITY.to_le_bytes());
+    let error = Image::decode(&infinite).unwrap_err();
+    assert!(error.contains("column 16 of row 1"), "{error}");
 }

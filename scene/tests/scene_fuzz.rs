@@ -103,6 +103,11 @@ fn generated() -> Vec<(String, Vec<u8>)> {
         let header = format!("#?RGBE\nFORMAT=32-bit_rle_{format}\n\n{size}\n");
         files.push((name.to_owned(), [header.as_bytes(), &texels].concat()));
     }
+    let texels: Vec<u8> = (0..96).flat_map(|at| (at as f32).to_le_bytes()).collect();
+    files.push((
+        "color.pfm".to_owned(),
+        [b"PF\n8 4\n-1.0\n", &texels[..]].concat(),
+    ));
     files.extend(
         [("grey.exr", "Y"), ("named.exr", "a.RGB")]
             .map(|(name, channels)| (name.to_owned(), exr_of(channels))),
@@ -264,7 +269,7 @@ fn corpora_are_written() {
             }
         }
         let endings = match kind {
-            "image" => vec!["png", "jpg", "webp", "ktx2", "hdr", "exr"],
+            "image" => vec!["png", "jpg", "webp", "ktx2", "hdr", "exr", "pfm"],
             "curves" => vec!["txt"],
             _ => vec![kind],
         };

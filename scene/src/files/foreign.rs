@@ -13,6 +13,9 @@ pub(crate) const SPLAT: &str = "is a Gaussian splat, which has no surfaces; reco
 /// Error for a file with points and no faces.
 pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make a mesh of it, for example with \
     MeshLab, and export it as PLY";
+/// Error for a file with lines and no faces.
+pub(crate) const LINES: &str =
+    "has lines and no faces; export it as glTF (.glb), whose lines are shown as tubes";
 const FBX: &str = "is an FBX file, which is not supported; export it as glTF (.glb)";
 const STL: &str =
     "is an STL file, which is not supported; convert it to PLY or glTF, for example with Blender";

@@ -72,6 +72,23 @@ pub(crate) fn open_regular_file(path: &Path, types: &[&str]) -> Result<fs::File,
 /// A one-line message that quotes the name, if it is empty, too long, contains control characters or a colon, or leads
 /// out of the folder.
 pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
+    let path = relative_path_of_scene(name)?;
+    match path.components().any(|part| part == Component::ParentDir) {
+        false => Ok(path),
+        true => Err(format!(
+            "refers to the file `{}`, expected a file in the model's folder or below it, without `..`",
+            excerpt(name)
+        )),
+    }
+}
+
+/// Converts a file name found in a scene of Mitsuba or pbrt to a relative path, like [`relative_path`], except that it
+/// may contain `..`. Scenes of these formats share meshes and images with scenes in other folders.
+///
+/// # Errors
+/// A one-line message that quotes the name, if it is empty, too long or absolute, or contains control characters or a
+/// colon.
+pub(crate) fn relative_path_of_scene(name: &str) -> Result<PathBuf, String> {
     const MAX_PATH_BYTES: usize = 4096;
     let refused = |why: &str| Err(format!("refers to the file `{}`, {why}", excerpt(name)));
     if name.is_empty() || name.len() > MAX_PATH_BYTES || name.contains(char::is_control) {
@@ -82,13 +99,15 @@ pub(crate) fn relative_path(name: &str) -> Result<PathBuf, String> {
     if name.contains(':') {
         return refused("expected a file in the model's folder; copy or download it there");
     }
-    if path
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-    {
-        Ok(path)
-    } else {
-        refused("expected a file in the model's folder or below it, without `..`")
+    let is_relative = path.components().all(|part| {
+        matches!(
+            part,
+            Component::Normal(_) | Component::CurDir | Component::ParentDir
+        )
+    });
+    match is_relative {
+        true => Ok(path),
+        false => refused("expected a file in the model's folder or below it, without `..`"),
     }
 }
 

@@ -6,32 +6,76 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::relative_path;
+use super::{relative_path, relative_path_of_scene};
 
-/// A lookup of files in one folder and below it by relative paths, with a cache of folder listings.
+/// Largest number of folders that are searched before the folder of the scene.
+const MAX_SEARCHED: usize = 64;
+
+/// A lookup of files by paths relative to one folder, with a cache of folder listings.
 pub(crate) struct RelativePaths {
     folder: PathBuf,
+    /// Folders that are searched before `folder`, the last one first.
+    searched: Vec<PathBuf>,
+    /// Whether files may also lie outside the folders, at paths with `..`.
+    leaves: bool,
     /// For each folder that was listed: the paths of its entries by their names in lower case.
     files: HashMap<PathBuf, HashMap<String, PathBuf>>,
 }
 
 impl RelativePaths {
-    /// Creates a lookup in `folder` without reading the folder.
+    /// Creates a lookup of the files of a model in `folder` and below it, without reading the folder.
     pub(crate) fn new(folder: &Path) -> Self {
         RelativePaths {
             folder: folder.to_owned(),
+            searched: Vec::new(),
+            leaves: false,
             files: HashMap::new(),
         }
+    }
+
+    /// Creates a lookup of the files of a scene of another renderer in `folder`, without reading the folder. Paths may
+    /// contain `..`.
+    pub(crate) fn of_scene(folder: &Path) -> Self {
+        RelativePaths {
+            leaves: true,
+            ..RelativePaths::new(folder)
+        }
+    }
+
+    /// Adds a folder that is searched before all others. Fails with a one-line message after 64 of them.
+    pub(crate) fn search_first(&mut self, folder: PathBuf) -> Result<(), String> {
+        if self.searched.len() >= MAX_SEARCHED {
+            return Err(format!(
+                "more than {MAX_SEARCHED} folders are searched for files; merge some"
+            ));
+        }
+        self.searched.push(folder);
+        Ok(())
     }
 
     /// Returns the path, folder included, of the file with the relative path `name`. If there is none of exactly that
     /// name, returns one whose name differs only in case. If there is none either, returns the path as written.
     ///
     /// # Errors
-    /// A one-line message if the name is invalid or leads out of the folder.
+    /// A one-line message if the name is invalid, or leads out of the folder of a model.
     pub(crate) fn file(&mut self, name: &str) -> Result<PathBuf, String> {
-        let mut path = self.folder.clone();
-        for part in relative_path(name)?.components() {
+        let name = match self.leaves {
+            true => relative_path_of_scene(name)?,
+            false => relative_path(name)?,
+        };
+        for number in (0..self.searched.len()).rev() {
+            let found = self.in_folder(self.searched[number].clone(), &name);
+            if found.exists() {
+                return Ok(found);
+            }
+        }
+        Ok(self.in_folder(self.folder.clone(), &name))
+    }
+
+    /// Returns the path of the file `name` in a folder, as [`RelativePaths::file`] does.
+    fn in_folder(&mut self, folder: PathBuf, name: &Path) -> PathBuf {
+        let mut path = folder;
+        for part in name.components() {
             let written = path.join(part);
             path = match written.exists() {
                 true => written,
@@ -40,7 +84,7 @@ impl RelativePaths {
                     .unwrap_or(written),
             };
         }
-        Ok(path)
+        path
     }
 
     /// Returns the path of a file, as [`RelativePaths::file`] does. If that file is missing or outside the folder,

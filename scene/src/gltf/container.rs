@@ -27,6 +27,8 @@ const HEADER_BYTES: usize = 12;
 const JSON_CHUNK: u32 = 0x4e4f_534a;
 /// Type of the `.glb` chunk that contains binary data ("BIN\0" as a little-endian number).
 const BINARY_CHUNK: u32 = 0x004e_4942;
+/// Remedy for a file of an older version.
+const CONVERT: &str = "convert it, for example with the program gltf-pipeline";
 /// Upper bound for the memory of parsed JSON, in bytes per byte of its text. JSON with many empty nodes comes closest.
 const PARSED_BYTES: u64 = 200;
 
@@ -188,6 +190,9 @@ fn parse(text: &[u8]) -> Result<Root, String> {
         parsed => parsed,
     };
     parsed.map_err(|error| {
+        if is_version_1(text) {
+            return format!("is glTF version 1, expected 2; {CONVERT}");
+        }
         let (line, column) = (error.line(), error.column());
         let said = error.to_string();
         let said = said.split(" at line ").next().unwrap_or_default();
@@ -195,6 +200,15 @@ fn parse(text: &[u8]) -> Result<Root, String> {
             "is not a valid glTF file: its JSON is wrong at line {line}, column {column}: {}",
             excerpt(said)
         )
+    })
+}
+
+/// Returns whether JSON is that of glTF 1.0, whose lists of nodes and meshes are objects with named members.
+fn is_version_1(text: &[u8]) -> bool {
+    let root: Result<Value, _> = json::deserialize::from_slice(text);
+    root.is_ok_and(|root| {
+        let is_object = |name: &str| root.get(name).is_some_and(Value::is_object);
+        is_object("nodes") || is_object("meshes") || is_object("accessors")
     })
 }
 
@@ -229,7 +243,7 @@ fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), String> {
         return Err("is not a GLB file: its header is missing".to_owned());
     };
     if version != 2 {
-        return Err(format!("is GLB version {version}, expected 2; convert it"));
+        return Err(format!("is GLB version {version}, expected 2; {CONVERT}"));
     }
     if (bytes.len() as u64) < u64::from(length) {
         return Err(format!(

@@ -1,7 +1,7 @@
 //! Reads image files, and keeps the images and textures of a scene while it is read.
 //!
-//! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, and KTX2
-//! with Basis Universal, plain texels or BC1 to BC7. TGA has no signature and is recognised by the file name. Grey
+//! The format is recognised by the first bytes: PNG (8 and 16 bits), JPEG, WebP, BMP, Radiance HDR, OpenEXR, PFM,
+//! and KTX2 with Basis Universal, plain texels or BC1 to BC7. TGA has no signature and is recognised by the file name. Grey
 //! becomes RGB, and CIE XYZ becomes linear sRGB. Other values are not converted; the texture defines their encoding.
 //! Imports `scene`, `files` and what they import.
 
@@ -9,6 +9,7 @@ mod basis;
 pub(crate) mod environment_map;
 mod height_maps;
 mod open_exr;
+mod pfm;
 mod plain_ktx2;
 mod radiance;
 pub(crate) mod texture_library;
@@ -29,8 +30,8 @@ use crate::{
 };
 
 /// File extensions of the supported image formats, in lower case without the dot.
-pub(crate) const IMAGE_TYPES: [&str; 9] = [
-    "png", "jpg", "jpeg", "webp", "bmp", "tga", "hdr", "exr", "ktx2",
+pub(crate) const IMAGE_TYPES: [&str; 10] = [
+    "png", "jpg", "jpeg", "webp", "bmp", "tga", "hdr", "exr", "pfm", "ktx2",
 ];
 /// Number of texels that an image may declare, however small its file is.
 const FREE_TEXELS: u64 = 1 << 22;
@@ -97,6 +98,8 @@ fn decode_checked(
         Some(open_exr::decode(&mut reader, bytes)?)
     } else if begin.starts_with(radiance::MAGIC) {
         Some(radiance::decode(&mut reader, bytes)?)
+    } else if pfm::is_pfm(begin) {
+        Some(pfm::decode(&mut reader, bytes)?)
     } else {
         None
     };
@@ -126,7 +129,7 @@ fn decode_checked(
         )
     ) {
         return Err(
-            "is not an image in a supported format; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR or KTX2"
+            "is not an image in a supported format; expected PNG, JPEG, WebP, BMP, TGA, HDR, EXR, PFM or KTX2"
                 .to_owned(),
         );
     }

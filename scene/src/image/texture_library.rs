@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use glam::Vec3;
+
 use super::height_maps;
 use crate::scene::{Encoding, Image, Texels, Texture, Wrap};
 
@@ -22,6 +24,9 @@ pub(crate) struct TextureLibrary {
     height_maps: HashMap<(u32, u32, Wrap), u32>,
     /// Index into `images` of each image of square roots, by the index and the encoding of the image it was made from.
     square_roots: HashMap<(u32, Encoding), u32>,
+    /// Index into `images` of each image of albedos under a coat. The key is the index and the encoding of the image it
+    /// was made from, and the bits of the factor and of the coat's reflectance.
+    coat_bases: HashMap<(u32, Encoding, [u32; 4]), u32>,
 }
 
 impl TextureLibrary {
@@ -107,9 +112,33 @@ impl TextureLibrary {
         let image = match self.square_roots.get(&key) {
             Some(&known) => known,
             None => {
-                let root = self.images[texture.image as usize].square_root(texture.encoding);
+                let root = |color: Vec3| color.max(Vec3::ZERO).map(f32::sqrt);
+                let root = self.images[texture.image as usize].map_colors(texture.encoding, root);
                 let image = self.add_image(root);
                 self.square_roots.insert(key, image);
+                image
+            }
+        };
+        self.add_texture(Texture {
+            image,
+            encoding: Encoding::Linear,
+            ..texture
+        })
+    }
+
+    /// Adds a texture whose colours are [`coat_base`] of those of the texture with index `texture` times `factor`.
+    /// Returns the new texture's index. Equal calls return the same one.
+    pub(crate) fn coat_base(&mut self, texture: u32, factor: Vec3, inside: f32) -> u32 {
+        let texture = self.textures[texture as usize];
+        let bits = factor.extend(inside).to_array().map(f32::to_bits);
+        let key = (texture.image, texture.encoding, bits);
+        let image = match self.coat_bases.get(&key) {
+            Some(&known) => known,
+            None => {
+                let base = |color: Vec3| coat_base(color * factor, inside);
+                let base = self.images[texture.image as usize].map_colors(texture.encoding, base);
+                let image = self.add_image(base);
+                self.coat_bases.insert(key, image);
                 image
             }
         };
@@ -156,4 +185,12 @@ impl TextureLibrary {
             self.textures.len() - 1
         }) as u32
     }
+}
+
+/// Returns the albedo of a base under a coat that returns the fraction `inside` of its light to it, below 1, each time
+/// multiplied by the albedo. It is as bright as a base of the albedo `color` to which all of that light returns without
+/// a loss.
+pub(crate) fn coat_base(color: Vec3, inside: f32) -> Vec3 {
+    let color = color.clamp(Vec3::ZERO, Vec3::ONE);
+    color / (1.0 - inside + color * inside).max(Vec3::splat(1e-3))
 }

@@ -305,13 +305,14 @@ impl Imported {
         check_size(self.size)
             .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
         self.model.finish_notes();
+        let depth = self.depth();
         self.model.bake_flat_instances().map_err(wrong)?;
         self.model.merge_meshes().map_err(wrong)?;
         let mirror = self.view.as_ref().is_some_and(View::is_mirrored);
         if mirror {
             self.mirror();
         }
-        let (camera, framing) = self.camera(options).map_err(wrong)?;
+        let (camera, framing) = self.camera(depth, options).map_err(wrong)?;
         let mut chosen = None;
         if let Some(file) = &options.environment {
             let (light, note) = chosen_environment(file, self.spp)?;
@@ -348,7 +349,7 @@ impl Imported {
         if geometry.primitive_count() == 0 {
             let remedy = match self.model.notes.is_empty() {
                 true => "add one",
-                false => "see its warnings",
+                false => "correct its file",
             };
             let problem = format!("has no shape that can be shown; {remedy}");
             return Err(wrong(problem).with_notes(&self.model.notes));
@@ -383,11 +384,38 @@ impl Imported {
         })
     }
 
-    /// Returns the camera, and the rule for it if the file has none. Fails if the camera is degenerate, or `options`
-    /// have an angle of view and it is orthographic.
-    fn camera(&self, options: &LoadOptions) -> Result<(Camera, Option<Framing>), String> {
+    /// Returns the median depth in metres of the shapes in front of the camera, within 45° of its axis. Returns `None`
+    /// if there are none or the file has no camera.
+    fn depth(&self) -> Option<f64> {
+        let view = self.view.as_ref()?;
+        let forward = view.forward.try_normalize()?;
+        let meshes = self.model.instances.iter().map(|instance| {
+            let [low, .., high] = self.model.meshes[instance.mesh].corners();
+            let center = (low.as_dvec3() + high.as_dvec3()) / 2.0;
+            instance.transform.transform_point3(center)
+        });
+        let centers = meshes.chain(self.spheres.iter().map(|sphere| sphere.center));
+        let depths = centers.filter_map(|center| {
+            let depth = (center - view.origin).dot(forward);
+            (depth > 0.0 && depth > 0.7 * center.distance(view.origin)).then_some(depth)
+        });
+        let mut depths: Vec<f64> = depths.collect();
+        if depths.is_empty() {
+            return None;
+        }
+        let middle = (depths.len() - 1) / 2;
+        Some(*depths.select_nth_unstable_by(middle, f64::total_cmp).1)
+    }
+
+    /// Returns the camera, and the rule for it if the file has none. `depth` is that of the shapes in its view. Fails if
+    /// the camera is degenerate, or `options` have an angle of view and it is orthographic.
+    fn camera(
+        &self,
+        depth: Option<f64>,
+        options: &LoadOptions,
+    ) -> Result<(Camera, Option<Framing>), String> {
         if let Some(view) = &self.view {
-            return Ok((scene_camera(view.camera()?, options)?, None));
+            return Ok((scene_camera(view.camera(depth)?, options)?, None));
         }
         let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
         let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
@@ -466,8 +494,9 @@ impl View {
         self.right.cross(self.up).dot(self.forward) > 0.0
     }
 
-    /// Returns the camera. Fails if its axes are degenerate, or it is too far away.
-    fn camera(&self) -> Result<Camera, String> {
+    /// Returns the camera. Its target, about which it orbits, is as far away as its lens focuses, or at `depth` without
+    /// a lens, in metres. Fails if its axes are degenerate, or it is too far away.
+    fn camera(&self, depth: Option<f64>) -> Result<Camera, String> {
         let degenerate = || "its camera has a degenerate transform; correct it".to_owned();
         check_position(self.origin, "the camera")?;
         let forward = self.forward.try_normalize().ok_or_else(degenerate)?;
@@ -476,7 +505,8 @@ impl View {
             return Err(degenerate());
         }
         let lens = self.lens.filter(|&(radius, _)| radius > MIN_LENGTH);
-        let focus = lens.map_or(1.0, |(_, focus)| focus.clamp(MIN_LENGTH, MAX_LENGTH));
+        let focus = lens.map_or(depth.unwrap_or(1.0), |(_, focus)| focus);
+        let focus = focus.clamp(MIN_LENGTH, MAX_LENGTH);
         // A target that is close to a distant camera would lose its direction in `f32`.
         let distance = focus.max(1e-2 * self.origin.abs().max_element());
         Ok(Camera {
@@ -540,9 +570,11 @@ fn check_light(light: &Light) -> Result<(), String> {
 }
 
 impl Error {
-    /// Adds the first of `notes` to the message of a file that shows nothing.
+    /// Adds one of `notes` to the message of a file that shows nothing: the first that reports a missing shape, or
+    /// otherwise the first one.
     fn with_notes(self, notes: &[String]) -> Error {
-        match (self, notes.first()) {
+        let note = notes.iter().find(|note| note.starts_with("not shown"));
+        match (self, note.or(notes.first())) {
             (Error::File { file, problem }, Some(note)) => Error::File {
                 file,
                 problem: format!("{problem} ({note})"),

@@ -259,9 +259,8 @@ impl Reader<'_> {
                     self.include(&name, into).map_err(at)?;
                 }
                 "path" => {
-                    let text =
-                        "not used: <path>, because files are looked up in the folder of the scene";
-                    self.note(text.to_owned());
+                    let folder = attribute("value").map_err(at)?;
+                    self.search_path(&folder).map_err(at)?;
                 }
                 "alias" => {
                     let (id, new) = (attribute("id").map_err(at)?, attribute("as").map_err(at)?);
@@ -310,7 +309,22 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads an included file into `scene`. Fails if it is outside the folder, includes itself, or there are too many.
+    /// Adds the folder of a `<path>`, relative to the file that contains it, to those in which files are looked up. A
+    /// folder that does not exist is a warning. Fails if there are too many.
+    fn search_path(&mut self, name: &str) -> Result<(), String> {
+        let here = self.open.last().and_then(|file| file.parent());
+        let folder = here.unwrap_or(Path::new("")).join(name.replace('\\', "/"));
+        if folder.is_dir() {
+            return self.files.search_first(folder);
+        }
+        let shown = excerpt(name);
+        self.note(format!(
+            "not used: the <path> `{shown}`, which is not a folder"
+        ));
+        Ok(())
+    }
+
+    /// Reads an included file into `scene`. Fails if it is missing, includes itself, or there are too many.
     fn include(&mut self, name: &str, scene: &mut Object) -> Result<(), String> {
         self.includes += 1;
         if self.includes > MAX_INCLUDES {

@@ -42,10 +42,12 @@ impl Converter<'_> {
                     self.scene
                         .note("approximated: the fall-off at the edge of spot lights");
                 }
-                if self.document.child(object, "texture").is_some() {
-                    self.scene.note("not used: the texture of spot lights");
+                let mut intensity = self.strength(object, "intensity")?;
+                if let Some(texture) = self.color(object, "texture", false)? {
+                    self.scene
+                        .note("approximated: the texture of spot lights by its mean");
+                    intensity *= texture.mean(&self.scene.model.library);
                 }
-                let intensity = self.strength(object, "intensity")?;
                 self.scene.lights.push(Light::Spot {
                     position: position.as_vec3(),
                     direction: forward.as_vec3(),

@@ -37,7 +37,7 @@ use crate::{
     scene::Scene,
 };
 
-/// Reads the scene file at `path` and the files that it names, which must lie in its folder or below it.
+/// Reads the scene file at `path` and the files that it names.
 ///
 /// # Errors
 /// [`Error::File`] if a file cannot be read or is invalid, or an option is set that a Mitsuba scene cannot follow.
@@ -65,7 +65,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
 /// Fails with a message that does not name the file.
 fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut files = RelativePaths::new(folder);
+    let mut files = RelativePaths::of_scene(folder);
     let mut document = Document::read(path, &mut files)?;
     let notes = std::mem::take(&mut document.notes);
     let mut converter = Converter {

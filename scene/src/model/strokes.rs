@@ -14,7 +14,7 @@ use crate::{
 const RELATIVE_WIDTH: f64 = 1.0 / 200.0;
 /// Largest number of points and lines of a model that are finely tessellated, with up to 64 triangles each. More of
 /// them have up to 20.
-const MAX_FINE: usize = 1 << 17;
+const MAX_FINE: usize = 1 << 14;
 
 /// Points and lines of a primitive, in model coordinates once they are added to a model.
 #[derive(Default)]

@@ -2,7 +2,8 @@
 //!
 //! Equal colours change the material itself. Different ones become a texture that only this mesh uses, in which each
 //! triangle has a block of 2 × 2 texels. Three are the colours of its corners. The fourth, b + c − a, makes bilinear
-//! interpolation within the block linear, as it is on the triangle.
+//! interpolation within the block linear, as it is on the triangle. If no colour changes within a triangle, as in point
+//! clouds, each colour has a block instead, and the triangles keep their common vertices.
 //!
 //! A material with textures has no place for a further one. Then each triangle gets a copy of the material, multiplied
 //! by the mean of the colours of its corners.
@@ -118,7 +119,6 @@ impl Model {
                 (a + b + c) / 3.0
             });
         }
-        let bits = |color: &Vec4| color.to_array().map(f32::to_bits);
         let mut tints: HashMap<[u32; 4], u32> = HashMap::new();
         for steps in [f32::INFINITY, 255.0, 63.0, 31.0, 15.0, 7.0, 4.0] {
             if steps.is_finite() {
@@ -171,33 +171,87 @@ fn multiply(material: &mut ModelMaterial, by: Vec3) {
     }
 }
 
-/// Makes an image of a mesh's vertex colours and sets texture coordinates that point into it. Afterwards the triangles
-/// share no vertices, and the mesh has no tangents or second texture coordinates.
+/// An image of blocks of 2 × 2 texels.
+struct Blocks {
+    /// Number of blocks in each row.
+    columns: usize,
+    /// Width and height in texels.
+    size: [usize; 2],
+    /// Texels, row by row from the top left.
+    texels: Vec<[f32; 4]>,
+}
+
+impl Blocks {
+    /// Creates an image of `count` blocks, whose texels are 0. Fails if there are too many or too little memory.
+    fn new(count: usize) -> Result<Blocks, String> {
+        let columns = (count as f64).sqrt().ceil().max(1.0) as usize;
+        let size @ [width, height] = [2 * columns, 2 * count.div_ceil(columns)];
+        if width.max(height) > 1 << 16 {
+            return Err(format!(
+                "has vertex colors on {count} triangles, which is too many"
+            ));
+        }
+        let mut texels: Vec<[f32; 4]> = vec_with_capacity(width * height)?;
+        texels.resize(width * height, [0.0; 4]);
+        Ok(Blocks {
+            columns,
+            size,
+            texels,
+        })
+    }
+
+    /// Sets the texels of a block: upper left, upper right, lower left and lower right.
+    fn set(&mut self, number: usize, colors: [Vec4; 4]) {
+        let [x, y] = self.corner(number);
+        for (at, color) in colors.into_iter().enumerate() {
+            self.texels[(y + at / 2) * self.size[0] + x + at % 2] = color.to_array();
+        }
+    }
+
+    /// Returns the column and row of the upper left texel of a block.
+    fn corner(&self, number: usize) -> [usize; 2] {
+        [2 * (number % self.columns), 2 * (number / self.columns)]
+    }
+
+    /// Returns the texture coordinates of a place in a block, in texels from the upper left corner of the block.
+    fn uv(&self, number: usize, place: [f64; 2]) -> [f32; 2] {
+        let corner = self.corner(number);
+        [0, 1].map(|axis| ((corner[axis] as f64 + place[axis]) / self.size[axis] as f64) as f32)
+    }
+
+    /// Returns the image.
+    fn image(self) -> Image {
+        Image {
+            width: self.size[0] as u32,
+            height: self.size[1] as u32,
+            texels: Texels::Floats(self.texels),
+        }
+    }
+}
+
+/// Makes an image of a mesh's vertex colours and sets texture coordinates that point into it. Afterwards the mesh has
+/// no tangents or second texture coordinates. If a triangle has corners of different colours, the triangles no longer
+/// share vertices.
 ///
 /// Fails if there are too many triangles or too little memory.
 fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     let colors = mesh.colors.as_deref().unwrap_or_default();
     let count = mesh.triangles.len();
-    let columns = (count as f64).sqrt().ceil().max(1.0) as usize;
-    let (width, height) = (2 * columns, 2 * count.div_ceil(columns));
-    if width.max(height) > 1 << 16 {
-        return Err(format!(
-            "has vertex colors on {count} triangles, which is too many"
-        ));
+    let is_flat = |triangle: &[u32; 3]| {
+        let [a, b, c] = triangle.map(|vertex| colors[vertex as usize]);
+        a == b && b == c
+    };
+    if mesh.triangles.iter().all(is_flat) {
+        return flat_color_image(mesh);
     }
-    let mut texels: Vec<[f32; 4]> = vec_with_capacity(width * height)?;
-    texels.resize(width * height, [0.0; 4]);
+    let mut blocks = Blocks::new(count)?;
     let mut corners: Vec<u32> = vec_with_capacity(3 * count)?;
     let mut uvs: Vec<[f32; 2]> = vec_with_capacity(3 * count)?;
     for (number, triangle) in mesh.triangles.iter_mut().enumerate() {
-        let (x, y) = (2 * (number % columns), 2 * (number / columns));
         let [a, b, c] = triangle.map(|vertex| colors[vertex as usize]);
-        for (across, down, color) in [(0, 0, a), (1, 0, b), (0, 1, c), (1, 1, b + c - a)] {
-            texels[(y + down) * width + x + across] = color.to_array();
-        }
-        let middle = |at: usize, size: usize| ((at as f64 + 0.5) / size as f64) as f32;
-        for (across, down) in [(0, 0), (1, 0), (0, 1)] {
-            uvs.push([middle(x + across, width), middle(y + down, height)]);
+        blocks.set(number, [a, b, c, b + c - a]);
+        for place in [[0.5, 0.5], [1.5, 0.5], [0.5, 1.5]] {
+            uvs.push(blocks.uv(number, place));
         }
         corners.extend(*triangle);
         *triangle = [0, 1, 2].map(|corner| (3 * number + corner) as u32);
@@ -214,11 +268,42 @@ fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     mesh.tangents = None;
     mesh.uvs = Some(uvs);
     mesh.second_uvs = None;
-    Ok(Image {
-        width: width as u32,
-        height: height as u32,
-        texels: Texels::Floats(texels),
-    })
+    Ok(blocks.image())
+}
+
+/// Makes an image of the vertex colours of a mesh like [`color_image`], with a block for each colour instead of each
+/// triangle. Fails if there is too little memory.
+fn flat_color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
+    let colors = mesh.colors.as_deref().unwrap_or_default();
+    let mut distinct: Vec<Vec4> = Vec::new();
+    let mut numbers: HashMap<[u32; 4], usize> = HashMap::new();
+    let mut of_vertex: Vec<usize> = vec_with_capacity(colors.len())?;
+    for color in colors {
+        let number = *numbers.entry(bits(color)).or_insert_with(|| {
+            distinct.push(*color);
+            distinct.len() - 1
+        });
+        of_vertex.push(number);
+    }
+    let mut blocks = Blocks::new(distinct.len())?;
+    for (number, color) in distinct.into_iter().enumerate() {
+        blocks.set(number, [color; 4]);
+    }
+    let mut uvs: Vec<[f32; 2]> = vec_with_capacity(of_vertex.len())?;
+    uvs.extend(
+        of_vertex
+            .iter()
+            .map(|&number| blocks.uv(number, [1.0, 1.0])),
+    );
+    mesh.tangents = None;
+    mesh.uvs = Some(uvs);
+    mesh.second_uvs = None;
+    Ok(blocks.image())
+}
+
+/// Returns the bits of a colour, as a key for equal colours.
+fn bits(color: &Vec4) -> [u32; 4] {
+    color.to_array().map(f32::to_bits)
 }
 
 /// Returns the material for a mesh that has vertex colours or an image but no material: diffuse and white, to be

@@ -23,7 +23,7 @@ use crate::{
     builder::geometry::{self, MeshBuilder, check_finite},
     color::linear_color,
     error::excerpt,
-    files::foreign::POINT_CLOUD,
+    files::foreign::{LINES, POINT_CLOUD},
     memory::{reserve_one, vec_with_capacity},
     model::{
         Model, ModelInstance, ModelMaterial, ModelMesh, flip_v, polygon,
@@ -149,6 +149,8 @@ struct ObjBuilder {
     around: HashMap<(u32, u32), Vec3>,
     /// Number of faces read so far.
     faces: u64,
+    /// Whether the file has lines.
+    has_lines: bool,
     /// Triangles of the current face, as corner indices; reused to save allocations.
     triangles: Vec<[usize; 3]>,
     /// Identities of the current face's vertices; reused to save allocations.
@@ -201,6 +203,7 @@ impl ObjBuilder {
             smoothing: 0,
             around: HashMap::new(),
             faces: 0,
+            has_lines: false,
             triangles: Vec::new(),
             keys: Vec::new(),
             vertices: Vec::new(),
@@ -239,6 +242,7 @@ impl ObjBuilder {
             Statement::Face(corners) => self.face(corners)?,
             Statement::Smoothing(group) => self.smoothing = group,
             Statement::NotShown(kind) => {
+                self.has_lines |= matches!(kind, NotShown::Line);
                 let names = match kind {
                     NotShown::Line => ["line", "lines"],
                     NotShown::Point => ["point statement", "point statements"],
@@ -353,6 +357,7 @@ impl ObjBuilder {
         if self.faces == 0 {
             return Err(match self.positions.is_empty() {
                 true => "has no faces, expected at least one triangle",
+                false if self.has_lines => LINES,
                 false => POINT_CLOUD,
             }
             .to_owned());

@@ -335,7 +335,10 @@ impl Converter {
             match self.named.get(name).cloned() {
                 Some(material) => self.converted(&material, depth + 1),
                 None => {
-                    self.note(format!("no material has the name \"{}\"", excerpt(name)));
+                    let name = excerpt(name);
+                    self.note(format!(
+                        "no material has the name \"{name}\"; its surfaces are grey"
+                    ));
                     Ok(grey())
                 }
             }

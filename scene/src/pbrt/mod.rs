@@ -54,7 +54,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut converter = Converter {
-        files: RelativePaths::new(folder),
+        files: RelativePaths::of_scene(folder),
         scene: Imported {
             size: (1280, 720),
             spp: 16,

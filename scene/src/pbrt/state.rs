@@ -212,7 +212,10 @@ impl Converter {
                 match self.named.get(&name) {
                     Some(material) => self.state.material = Some(material.clone()),
                     None => {
-                        self.note(format!("no material has the name \"{}\"", excerpt(&name)));
+                        let name = excerpt(&name);
+                        self.note(format!(
+                            "no material has the name \"{name}\"; its surfaces are grey"
+                        ));
                         self.state.material = None;
                     }
                 }
@@ -290,7 +293,7 @@ impl Converter {
         }
     }
 
-    /// Reads an included file. Fails if it is outside the folder, includes itself, or there are too many.
+    /// Reads an included file. Fails if it is missing, includes itself, or there are too many.
     fn include(&mut self, name: &str) -> Result<(), String> {
         self.includes += 1;
         if self.includes > MAX_INCLUDES {

@@ -81,15 +81,14 @@ impl Image {
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
     }
 
-    /// Returns an image of the square roots of the linear red, green and blue values, of which those below 0 count
-    /// as 0. It has 16 bits per channel, or floats like this image, and alpha is 1.
-    pub(crate) fn square_root(&self, encoding: Encoding) -> Image {
-        let root = |color: Vec3| color.max(Vec3::ZERO).map(f32::sqrt);
+    /// Returns an image of the results of a function of the linear red, green and blue values, which returns values from
+    /// 0 to 1. It has 16 bits per channel, or floats like this image, and alpha is 1.
+    pub(crate) fn map_colors(&self, encoding: Encoding, of: impl Fn(Vec3) -> Vec3) -> Image {
         let texels = match self.texels {
             Texels::Floats(_) => {
                 let mut texels = Vec::new();
                 self.each_color(encoding, |color| {
-                    texels.push(root(color).extend(1.0).to_array());
+                    texels.push(of(color).extend(1.0).to_array());
                 });
                 Texels::Floats(texels)
             }
@@ -97,7 +96,7 @@ impl Image {
                 let mut texels = Vec::new();
                 let word = |part: f32| (part * 65535.0).round() as u16;
                 self.each_color(encoding, |color| {
-                    let [r, g, b] = root(color).to_array().map(word);
+                    let [r, g, b] = of(color).to_array().map(word);
                     texels.push([r, g, b, u16::MAX]);
                 });
                 Texels::Words(texels)

@@ -2,8 +2,11 @@
 //! renderer's test `imported` compares their images with those of Mitsuba.
 
 mod curves;
+mod folders;
 mod mitsuba;
 mod pbrt;
+mod plastic_and_spots;
+mod views;
 
 use std::{fs, path::Path};
 

@@ -6,7 +6,7 @@ use raysieve_scene::{LoadOptions, Parameter, PixelFilter, Projection, Scene, Sur
 use super::{assert_noted, example, load, load_with};
 
 /// Loads a scene with these members.
-fn scene(members: &str) -> Result<Scene, String> {
+pub(super) fn scene(members: &str) -> Result<Scene, String> {
     load(&[(
         "scene.xml",
         &format!("<scene version=\"3.0.0\">{members}</scene>"),
@@ -14,19 +14,19 @@ fn scene(members: &str) -> Result<Scene, String> {
 }
 
 /// Returns the material of a sphere with this BSDF.
-fn surface(bsdf: &str) -> Surface {
+pub(super) fn surface(bsdf: &str) -> Surface {
     scene(&format!("<shape type=\"sphere\">{bsdf}</shape>"))
         .unwrap()
         .materials[0]
 }
 
 /// Asserts that a scene is refused with an error that contains a text.
-fn refused(members: &str, text: &str) {
+pub(super) fn refused(members: &str, text: &str) {
     let error = scene(members).unwrap_err();
     assert!(error.contains(text), "{error}");
 }
 
-const BALL: &str = "<shape type=\"sphere\"/>";
+pub(super) const BALL: &str = "<shape type=\"sphere\"/>";
 
 #[test]
 fn each_element_is_read_or_reported() {
@@ -386,7 +386,7 @@ fn defaults_are_replaced_and_references_may_precede_objects() {
 }
 
 #[test]
-fn included_files_lie_in_the_folder_and_do_not_include_themselves() {
+fn included_files_do_not_include_themselves() {
     let outer = "<scene><include filename=\"parts/ball.xml\"/></scene>";
     let ball = format!("<scene>{BALL}</scene>");
     let scene = load(&[("scene.xml", outer), ("parts/ball.xml", &ball)]).unwrap();
@@ -394,7 +394,7 @@ fn included_files_lie_in_the_folder_and_do_not_include_themselves() {
     let circle = "<scene><include filename=\"scene.xml\"/></scene>";
     let error = load(&[("scene.xml", outer), ("parts/ball.xml", circle)]).unwrap_err();
     assert!(error.contains("includes itself"), "{error}");
-    refused("<include filename=\"../x.xml\"/>", "without `..`");
+    refused("<include filename=\"../x.xml\"/>", "does not exist");
     refused("<include filename=\"/etc/x.xml\"/>", "expected a file");
     refused("<include filename=\"none.xml\"/>", "does not exist");
 }

@@ -1,7 +1,7 @@
 //! Tests of the points and lines of glTF files, which become spheres and tubes.
 
 use glam::Vec3;
-use raysieve::scene::{LoadOptions, Principled, Scene, Surface};
+use raysieve::scene::{LoadOptions, Principled, Scene, Surface, Texels};
 use serde_json::json;
 
 use crate::{gltf::Gltf, load, load_with, refusal, triangles};
@@ -147,6 +147,37 @@ fn vertex_colors_of_lines_are_shown() {
     model.primitive()["attributes"]["COLOR_0"] = json!(colors);
     let scene = model.load("colored_strokes");
     assert_eq!(scene.textures.len(), 1);
+}
+
+#[test]
+fn large_point_clouds_take_few_triangles_and_a_texel_block_per_color() {
+    const COUNT: usize = 20_000;
+    let points: Vec<[f32; 3]> = (0..COUNT).map(|at| [at as f32, 0.0, 0.0]).collect();
+    let color = |at: usize| [(at % 10) as f32 / 16.0, (at / 10 % 10) as f32 / 16.0, 0.5];
+    let colors: Vec<[f32; 3]> = (0..COUNT).map(color).collect();
+    let mut model = Gltf::new();
+    let positions = model.floats("VEC3", &points);
+    let colors = model.floats("VEC3", &colors);
+    model.json["meshes"] = json!([{ "primitives": [
+        { "attributes": { "POSITION": positions, "COLOR_0": colors }, "mode": 0 }
+    ] }]);
+    let scene = load_with(&model.write("point_cloud"), &width(0.5));
+    assert_eq!(triangles(&scene).len(), 10 * COUNT);
+    let mesh = scene.meshes.iter().find(|mesh| !mesh.uvs.is_empty());
+    let mesh = mesh.expect("a mesh with texture coordinates");
+    let image = &scene.images[scene.textures[0].image as usize];
+    assert_eq!((image.width, image.height), (20, 20));
+    let Texels::Floats(texels) = &image.texels else {
+        panic!("colors are floats");
+    };
+    for (position, uv) in mesh.positions.iter().zip(&mesh.uvs) {
+        // A vertex lies between the four texels of its color.
+        let [x, y] = uv.map(|at| (at * 20.0).round() as usize);
+        for texel in [(x - 1, y - 1), (x, y - 1), (x - 1, y), (x, y)] {
+            let found = texels[texel.1 * 20 + texel.0];
+            assert_eq!(found[..3], color(position.x.round() as usize), "{position}");
+        }
+    }
 }
 
 #[test]

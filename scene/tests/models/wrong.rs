@@ -10,6 +10,8 @@ use crate::{folder, gltf::Gltf, load, message, textured};
 ///
 /// A line `POINTER = VALUE` sets the JSON value at a JSON pointer. The indented line after it ends the case.
 const WRONG: &str = r#"
+/nodes = { "node": { "meshes": ["mesh"] } }
+    is glTF version 1, expected 2; convert it
 /nodes/0/mesh = 1
     node 0: there is no mesh 1
 /scenes/0/nodes = [4]

@@ -115,6 +115,11 @@ fn files_of_other_kinds_are_named_with_the_remedy() {
         ("no_faces.ply", format!("{points}{no_faces}"), point_cloud),
         ("points.obj", "v 0 0 0\nv 1 0 0\n".to_owned(), point_cloud),
         (
+            "lines.obj",
+            "v 0 0 0\nv 1 0 0\nl 1 2\n".to_owned(),
+            "has lines and no faces; export it as glTF",
+        ),
+        (
             "splat.ply",
             format!("{splat}end_header\n0 0 0 1 1 1\n"),
             gaussians,

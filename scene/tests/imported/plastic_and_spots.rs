@@ -1,0 +1,66 @@
+//! Tests of Mitsuba's plastics and textured spot lights, which other materials and lights replace.
+
+use raysieve_scene::{Light, Scene, Surface, Texels};
+
+use super::{
+    assert_noted,
+    mitsuba::{BALL, scene, surface},
+};
+
+#[test]
+fn a_textured_spot_light_has_the_mean_of_its_texture() {
+    let spot = |texture: &str| {
+        let text = format!(
+            "<emitter type=\"spot\"><float name=\"intensity\" value=\"2\"/>{texture}</emitter>"
+        );
+        scene(&format!("{BALL}{text}")).unwrap()
+    };
+    let texture = "<texture name=\"texture\" type=\"checkerboard\"><float name=\"color0\" value=\"0.2\"/>\
+        <float name=\"color1\" value=\"0.6\"/></texture>";
+    let intensity = |scene: &Scene| match scene.lights[0] {
+        Light::Spot { intensity, .. } => intensity,
+        _ => panic!("no spot light"),
+    };
+    let plain = spot("");
+    let textured = spot(texture);
+    assert_noted(&textured, "the texture of spot lights by its mean");
+    assert!((intensity(&textured) - intensity(&plain) * 0.4).length() < 1e-5);
+}
+
+#[test]
+fn textured_plastic_is_as_bright_as_plain_plastic() {
+    let plastic = |inner: &str| format!("<bsdf type=\"plastic\">{inner}</bsdf>");
+    let plain = |albedo: f32| {
+        let inner = format!("<rgb name=\"diffuse_reflectance\" value=\"{albedo}\"/>");
+        match surface(&plastic(&inner)) {
+            Surface::CoatedDiffuse { albedo, .. } => albedo.to_array(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let inner = "<texture name=\"diffuse_reflectance\" type=\"checkerboard\">\
+        <float name=\"color0\" value=\"0.2\"/><float name=\"color1\" value=\"0.6\"/></texture>";
+    let scene = scene(&format!(
+        "<shape type=\"sphere\">{}</shape>",
+        plastic(inner)
+    ))
+    .unwrap();
+    let image = &scene.images[scene.textures.last().unwrap().image as usize];
+    let Texels::Floats(texels) = &image.texels else {
+        panic!("a checkerboard has floats");
+    };
+    for (texel, albedo) in texels.iter().zip([0.2, 0.6]) {
+        assert_eq!(texel[..3], plain(albedo));
+        assert!(texel[0] > albedo);
+    }
+}
+
+#[test]
+fn a_rough_coat_is_noted() {
+    for (alpha, noted) in [("0.02", false), ("0.4", true)] {
+        let bsdf =
+            format!("<bsdf type=\"roughplastic\"><float name=\"alpha\" value=\"{alpha}\"/></bsdf>");
+        let scene = scene(&format!("<shape type=\"sphere\">{bsdf}</shape>")).unwrap();
+        let has = |note: &String| note.contains("lose no light");
+        assert_eq!(scene.notes.iter().any(has), noted, "{alpha}");
+    }
+}
