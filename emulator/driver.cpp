@@ -453,8 +453,12 @@ API cuLaunchKernel(
         launch.block = block;
         launch.dynamic_bytes = dynamic_bytes;
         launch.arguments = places.data();
+        const auto start = std::chrono::steady_clock::now();
         // As on a GPU, the next synchronising call reports the failure.
         if (!multiprocessors().run(launch)) fail(*device);
+        const auto slowdown = SLOWDOWNS.find(ordinal);
+        if (slowdown != SLOWDOWNS.end())
+            std::this_thread::sleep_for((std::chrono::steady_clock::now() - start) * (slowdown->second - 1));
         return SUCCESS;
     });
 }

@@ -65,10 +65,10 @@ std::map<int, long> by_device(const char *name)
     return numbers;
 }
 
-// By device: the number of the launch at which it fails, of that at which it hangs, and its delay per launch in
-// microseconds.
+// By device: the number of the launch at which it fails, of that at which it hangs, its delay per launch in
+// microseconds, and the factor by which its launches take longer.
 const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
-                          DELAYS = by_device("EMULATED_DELAYS");
+                          DELAYS = by_device("EMULATED_DELAYS"), SLOWDOWNS = by_device("EMULATED_SLOWDOWNS");
 // By device: the number of the creation call that never returns, of that which fails, and the memory in MiB. Call 0
 // creates the device's context, and call n loads its n-th module.
 const std::map<int, long> STUCK = by_device("EMULATED_STUCK"), REFUSED = by_device("EMULATED_REFUSED"),

@@ -216,8 +216,7 @@ pub(crate) fn faster_gpus_get_more_work(_: &usize) {
         return println!("skipped: no GPU here is slower than another");
     }
     if env::var_os(CASE).is_none() {
-        // The delay is long enough to be visible on a busy machine.
-        return run_case_in_child(UNEVEN, "", &[("EMULATED_DELAYS", "1:100000")]);
+        return run_case_in_child(UNEVEN, "", &[("EMULATED_SLOWDOWNS", "1:8")]);
     }
     let scene = sized(load("scenes/cornell.ron"), 32, 32, 8);
     let (_, expected) = render(&scene, &on_cpu());
