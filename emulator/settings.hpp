@@ -66,7 +66,7 @@ std::map<int, long> by_device(const char *name)
 }
 
 // By device: the number of the launch at which it fails, of that at which it hangs, its delay per launch in
-// microseconds, and the factor by which its launches take longer.
+// microseconds, and the factor of the time that its launches take.
 const std::map<int, long> FAILURES = by_device("EMULATED_FAILURES"), HANGS = by_device("EMULATED_HANGS"),
                           DELAYS = by_device("EMULATED_DELAYS"), SLOWDOWNS = by_device("EMULATED_SLOWDOWNS");
 // By device: the number of the creation call that never returns, of that which fails, and the memory in MiB. Call 0

@@ -56,14 +56,14 @@ pub(crate) fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Transposes rows of 8 floats: stores number `i` of each row in `columns[i]`.
-///
-/// `N` must be a multiple of [`MAX_LANES`].
+/// Transposes `N` rows of 8 floats, where `N` is a multiple of [`MAX_LANES`]: stores number `i` of each row in
+/// `columns[i]`.
 #[inline(always)]
 pub(crate) fn transpose<const N: usize>(
     columns: &mut [[f32; N]; 8],
     row: impl Fn(usize) -> [f32; 8],
 ) {
+    const { assert!(N.is_multiple_of(MAX_LANES)) };
     match SimdLevel::best() {
         Some(SimdLevel::Sixteen(simd)) => transpose_by(simd, columns, row),
         Some(SimdLevel::Eight(simd)) => transpose_by(simd, columns, row),

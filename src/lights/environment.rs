@@ -58,7 +58,7 @@ shared! {
 }
 
 /// Value of the environment map in a direction.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct EnvironmentSample {
     /// Radiance in linear sRGB.
     pub radiance: Vec3,

@@ -317,27 +317,24 @@ pub fn far_light_contribution(
 /// delta distribution. `scattered` tells whether the path has had a non-specular scattering event.
 #[inline]
 pub fn sky_light(lights: &Lights, direction: Vec3, ray_pdf: f32, scattered: bool) -> Vec3 {
-    let seen = if lights.environment.width > 0 {
-        environment_at(&lights.environment, lights.rows, lights.texels, direction)
-    } else {
-        EnvironmentSample::default()
-    };
-    sky_light_with(lights, &seen, direction, ray_pdf, scattered)
+    let seen = (lights.environment.width > 0)
+        .then(|| environment_at(&lights.environment, lights.rows, lights.texels, direction));
+    sky_light_with(lights, seen, direction, ray_pdf, scattered)
 }
 
-/// Returns the same as [`sky_light`] for the values `seen` of the environment map in the direction. They are not read
-/// if there is no map.
+/// Returns the same as [`sky_light`]. `seen` is the value of the environment map in the direction; `None` if the scene
+/// has no map.
 #[inline(always)]
 pub(crate) fn sky_light_with(
     lights: &Lights,
-    seen: &EnvironmentSample,
+    seen: Option<EnvironmentSample>,
     direction: Vec3,
     ray_pdf: f32,
     scattered: bool,
 ) -> Vec3 {
     let strategies = lights.light_params.strategies;
     let mut light = lights.light_params.sky;
-    if lights.environment.width > 0 {
+    if let Some(seen) = seen {
         let pdf = seen.pdf * lights.environment.chance;
         light += far_light_contribution(strategies, seen.radiance, pdf, ray_pdf, scattered);
     }

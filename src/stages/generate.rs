@@ -94,6 +94,7 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
                 (lens_us[at], lens_vs[at]) = pair(numbers, 0, PAIR_LENS);
             }
         }
+        // Both functions are always inlined, because a loop with a call is not vectorised.
         for at in 0..PATHS_PER_BLOCK {
             let (x, y) = film_point(camera, columns[at], rows[at], us[at], vs[at]);
             let (origin, direction) = camera_ray(camera, x, y, lens_us[at], lens_vs[at]);

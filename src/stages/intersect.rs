@@ -142,7 +142,7 @@ impl EscapedPaths {
                     let scattered = radiance.scattered == 1;
                     let seen = self.lookups.get(at);
                     radiance.rgb +=
-                        escaped_light_with(lights, &seen, ray, throughput, scattered, bounce);
+                        escaped_light_with(lights, seen, ray, throughput, scattered, bounce);
                 }
             },
         );

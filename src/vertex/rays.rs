@@ -78,18 +78,18 @@ pub fn escaped_light(
     clamp_indirect(&lights.light_params, light, bounce)
 }
 
-/// Returns the same as [`escaped_light`] for the values `seen` of the environment map in the ray's direction, unless the
-/// path sees the background of the scene.
+/// Returns the same as [`escaped_light`] for a path that does not see the background of the scene. `seen` is the value of
+/// the environment map in the ray's direction.
 #[inline(always)]
 pub(crate) fn escaped_light_with(
     lights: &Lights,
-    seen: &EnvironmentSample,
+    seen: EnvironmentSample,
     ray: &Ray,
     throughput: Vec3,
     scattered: bool,
     bounce: u32,
 ) -> Vec3 {
-    let light = throughput * sky_light_with(lights, seen, ray.direction, ray.pdf, scattered);
+    let light = throughput * sky_light_with(lights, Some(seen), ray.direction, ray.pdf, scattered);
     clamp_indirect(&lights.light_params, light, bounce)
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct RelativePaths {
     searched: Vec<PathBuf>,
     /// Whether files may also lie outside the folders, at paths with `..`.
     leaves: bool,
-    /// For each folder that was listed: the paths of its entries by their names in lower case.
+    /// Paths of the entries of each folder that was listed, by their names in lower case.
     files: HashMap<PathBuf, HashMap<String, PathBuf>>,
 }
 

@@ -22,11 +22,18 @@ pub(crate) struct TextureLibrary {
     /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
     /// bits of the scale, and the wrap mode.
     height_maps: HashMap<(u32, u32, Wrap), u32>,
-    /// Index into `images` of each image of square roots, by the index and the encoding of the image it was made from.
-    square_roots: HashMap<(u32, Encoding), u32>,
-    /// Index into `images` of each image of albedos under a coat. The key is the index and the encoding of the image it
-    /// was made from, and the bits of the factor and of the coat's reflectance.
-    coat_bases: HashMap<(u32, Encoding, [u32; 4]), u32>,
+    /// Index into `images` of each image whose colours are a function of those of another one. The key is the index and
+    /// the encoding of that one, and the function.
+    mapped: HashMap<(u32, Encoding, ColorMap), u32>,
+}
+
+/// A function of colours.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum ColorMap {
+    /// The square root of each channel.
+    SquareRoot,
+    /// [`coat_base`], by the bits of the factor and of the fraction of the light that the coat returns.
+    CoatBase([u32; 4]),
 }
 
 impl TextureLibrary {
@@ -107,38 +114,31 @@ impl TextureLibrary {
     /// Adds a texture whose red, green and blue values are the square roots of the linear values of the texture with
     /// index `texture`. Returns the new texture's index. Equal calls return the same one.
     pub(crate) fn square_root(&mut self, texture: u32) -> u32 {
-        let texture = self.textures[texture as usize];
-        let key = (texture.image, texture.encoding);
-        let image = match self.square_roots.get(&key) {
-            Some(&known) => known,
-            None => {
-                let root = |color: Vec3| color.max(Vec3::ZERO).map(f32::sqrt);
-                let root = self.images[texture.image as usize].map_colors(texture.encoding, root);
-                let image = self.add_image(root);
-                self.square_roots.insert(key, image);
-                image
-            }
-        };
-        self.add_texture(Texture {
-            image,
-            encoding: Encoding::Linear,
-            ..texture
+        self.mapped(texture, ColorMap::SquareRoot, |color| {
+            color.max(Vec3::ZERO).map(f32::sqrt)
         })
     }
 
     /// Adds a texture whose colours are [`coat_base`] of those of the texture with index `texture` times `factor`.
     /// Returns the new texture's index. Equal calls return the same one.
     pub(crate) fn coat_base(&mut self, texture: u32, factor: Vec3, inside: f32) -> u32 {
-        let texture = self.textures[texture as usize];
         let bits = factor.extend(inside).to_array().map(f32::to_bits);
-        let key = (texture.image, texture.encoding, bits);
-        let image = match self.coat_bases.get(&key) {
+        self.mapped(texture, ColorMap::CoatBase(bits), |color| {
+            coat_base(color * factor, inside)
+        })
+    }
+
+    /// Adds a texture whose colours are `of` those of the texture with index `texture`, which `map` identifies. Returns
+    /// the new texture's index. Equal calls return the same one.
+    fn mapped(&mut self, texture: u32, map: ColorMap, of: impl Fn(Vec3) -> Vec3) -> u32 {
+        let texture = self.textures[texture as usize];
+        let key = (texture.image, texture.encoding, map);
+        let image = match self.mapped.get(&key) {
             Some(&known) => known,
             None => {
-                let base = |color: Vec3| coat_base(color * factor, inside);
-                let base = self.images[texture.image as usize].map_colors(texture.encoding, base);
-                let image = self.add_image(base);
-                self.coat_bases.insert(key, image);
+                let image = self.images[texture.image as usize].map_colors(texture.encoding, of);
+                let image = self.add_image(image);
+                self.mapped.insert(key, image);
                 image
             }
         };

@@ -8,7 +8,6 @@ mod light_samples;
 
 use glam::Vec3;
 
-use crate::stages::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask};
 use crate::{
     accel::primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
     device::render_scene::RenderScene,
@@ -20,7 +19,10 @@ use crate::{
         bsdf::{BsdfValue, NO_VALUE},
         material::{DIFFUSE, sample_cosine},
     },
-    stages::wave::{CpuWave, counts},
+    stages::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask},
+        wave::{CpuWave, counts},
+    },
     vertex::shading::survives_roulette,
 };
 

@@ -28,10 +28,7 @@ use surfaces::Surfaces;
 
 use glam::Vec3;
 
-use super::{
-    super::arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
-    material_queues::MaterialQueue,
-};
+use super::material_queues::MaterialQueue;
 use crate::{
     accel::{
         instance::{NO_INSTANCE, instance_material},
@@ -43,7 +40,10 @@ use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
     shading::material::{DIFFUSE, LAYERED, Material},
-    stages::wave::{CpuWave, counts},
+    stages::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
+        wave::{CpuWave, counts},
+    },
     vertex::shading::{Vertex, emitted_light, survives_roulette},
 };
 

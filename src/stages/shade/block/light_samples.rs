@@ -18,6 +18,8 @@ use crate::{
     sampler::unit,
 };
 
+use std::mem::offset_of;
+
 use glam::Vec3;
 
 /// Maximum number of lights for which a loop over all lights selects that of each path. It needs no branches, unlike
@@ -42,6 +44,7 @@ impl NodeArray {
     /// Reads the nodes with these indices, without their axes.
     #[inline(always)]
     fn read(&mut self, nodes: &[LightNode], indices: &U32Array) {
+        const { assert!(offset_of!(LightNode, axis) == size_of::<[f32; 8]>()) };
         transpose(
             &mut self.words,
             #[inline(always)]
@@ -179,6 +182,7 @@ impl Block {
     #[inline(always)]
     fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
         let mut widths = [share; PATHS];
+        // A loop, because `array::map` may become a call of a function without vector instructions.
         let mut places = [0; PATHS];
         for (place, &choice) in places.iter_mut().zip(&self.light_choices) {
             *place = choice >> 1;

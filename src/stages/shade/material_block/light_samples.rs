@@ -2,13 +2,7 @@
 
 use std::hint::black_box;
 
-use super::{
-    super::super::{
-        arrays::{F32Array, PATHS, U32Array, Vec3Array},
-        map_lookups::MapLookups,
-    },
-    MaterialBlock,
-};
+use super::MaterialBlock;
 use crate::{
     accel::{
         instance::{NO_INSTANCE, ray_origin},
@@ -31,6 +25,10 @@ use crate::{
     path::NO_PRIMITIVE,
     sampler::unit,
     shading::{bsdf::diffuse_value, bsdf::layered::opaque_value, material::Material},
+    stages::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array},
+        map_lookups::MapLookups,
+    },
     vertex::shading::light_target,
 };
 

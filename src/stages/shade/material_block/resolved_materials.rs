@@ -1,9 +1,6 @@
 //! The material of a block of paths, with its textures applied at each path's surface.
 
-use super::{
-    super::super::arrays::{F32Array, PATHS, U32Array, Vec3Array},
-    surfaces::Surfaces,
-};
+use super::surfaces::Surfaces;
 use crate::{
     device::render_scene::RenderScene,
     math::max_f32,
@@ -20,6 +17,7 @@ use crate::{
             decoded_8, image_position, neighbours, sample_texture, texel,
         },
     },
+    stages::arrays::{F32Array, PATHS, U32Array, Vec3Array},
 };
 
 /// Textures that affect a diffuse material, as a bit mask of their indices in `MaterialTextures::textures`.

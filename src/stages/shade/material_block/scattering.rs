@@ -2,10 +2,7 @@
 
 use glam::Vec3;
 
-use super::{
-    super::super::arrays::{F32Array, PATHS, Vec3Array},
-    MaterialBlock,
-};
+use super::MaterialBlock;
 use crate::{
     accel::instance::{consistent_normal, ray_origin},
     device::render_scene::RenderScene,
@@ -21,6 +18,7 @@ use crate::{
         material::{Material, reflect, sample_cosine},
         microfacet::sample_visible_normal,
     },
+    stages::arrays::{F32Array, PATHS, Vec3Array},
 };
 
 /// The lobes of the layered BSDF of each path of a block: see the fields of [`Bsdf`].

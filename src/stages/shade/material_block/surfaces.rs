@@ -4,7 +4,6 @@ use std::hint::black_box;
 
 use glam::Vec3;
 
-use crate::stages::arrays::{F32Array, PATHS, U32Array, Vec3Array};
 use crate::{
     accel::{
         instance::{
@@ -14,7 +13,10 @@ use crate::{
     },
     device::render_scene::RenderScene,
     path::{Hit, Ray},
-    stages::wave::CpuWave,
+    stages::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array},
+        wave::CpuWave,
+    },
 };
 
 /// Attributes of one vertex of each path's triangle, in object space.
