@@ -15,7 +15,7 @@ use crate::{
     add_tests, assert_done, assert_refused,
     files::statistics,
     folder,
-    interrupt::{interrupt, is_writing, small_disk, start},
+    interrupt::{interrupt, is_writing, small_disk, start, temporary_file},
     mounting, names, program, raysieve, scene, small_render, stderr, stdout,
     without_gpu_and_display,
 };
@@ -228,19 +228,18 @@ fn temporary_files_of_running_processes_are_kept() {
     let folder = folder();
     let folder = folder.path();
     // On a busy machine a render can write its whole file between two looks at the folder. Then another one is started.
-    let mut first = loop {
+    let (mut first, unfinished) = loop {
         let mut render = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
-        let mut has_ended = false;
-        while !has_ended && !is_writing(folder) {
-            has_ended = render.try_wait().expect("a child").is_some();
+        let mut unfinished = None;
+        while unfinished.is_none() && render.try_wait().expect("a child").is_none() {
+            unfinished = temporary_file(folder);
         }
-        if !has_ended {
-            break render;
+        if let Some(name) = unfinished {
+            break (render, name);
         }
         render.wait().expect("a child");
         fs::remove_file(folder.join("a.exr")).expect("the picture of the render that has ended");
     };
-    let unfinished = names(folder).remove(0);
     let mut second = start_large(folder, &["--spp", "1", "-o", "a.exr"]);
     assert!(first.wait().expect("a child").success());
     assert!(second.wait().expect("a child").success());

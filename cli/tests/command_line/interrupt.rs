@@ -212,10 +212,15 @@ fn kill_during_a_write_keeps_the_old_file() {
 
 /// Returns whether a temporary file in the folder is not empty.
 pub(crate) fn is_writing(folder: &Path) -> bool {
+    temporary_file(folder).is_some()
+}
+
+/// Returns the name of a temporary file in the folder that is not empty.
+pub(crate) fn temporary_file(folder: &Path) -> Option<String> {
     let mut unfinished = names(folder)
         .into_iter()
         .filter(|name| name.ends_with(".tmp"));
-    unfinished.any(|name| fs::metadata(folder.join(name)).is_ok_and(|found| found.len() > 0))
+    unfinished.find(|name| fs::metadata(folder.join(name)).is_ok_and(|found| found.len() > 0))
 }
 
 fn file_size_limit_keeps_the_old_file() {
