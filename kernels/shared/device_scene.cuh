@@ -15,7 +15,7 @@ struct DeviceScene {
     const u32 *texels;
     const f32 *energy;
     const Light *lights;
-    const LightNode *light_nodes;
+    const LightPair *light_pairs;
     const u32 *light_places;
     const Lamp *lamps;
     const EnvironmentRow *environment_rows;
@@ -39,7 +39,7 @@ inline StochasticOpacity stochastic_opacity(const DeviceScene &scene) {
 
 // Returns all data that light sampling reads.
 inline Lights lights_of(const DeviceScene &scene) {
-    return {scene.light_params, scene.primitives, scene.materials, scene.lights, scene.light_nodes, scene.light_places,
+    return {scene.light_params, scene.primitives, scene.materials, scene.lights, scene.light_pairs, scene.light_places,
             scene.lamps, scene.environment, scene.environment_rows, scene.environment_texels,
             scene.environment_guide};
 }

@@ -35,7 +35,7 @@ struct Lights {
     const Primitive *primitives;
     const Material *materials;
     const Light *table;
-    const LightNode *nodes;
+    const LightPair *light_pairs;
     const u32 *places;
     const Lamp *lamps;
     Environment environment;
@@ -65,7 +65,7 @@ inline f32 emitter_area_pdf(const Lights &lights, u32 position, Vec3 origin) {
     }
     u32 place = lights.places[position];
     if (place == NO_LIGHT) return 0.0f;
-    u32 width = light_probability(lights.nodes, origin, lights.table[place].trail, lights.light_params.tree_share);
+    u32 width = light_probability(lights.light_pairs, origin, lights.table[place].trail, lights.light_params.tree_share);
     return area_pdf_of_width(primitive, width);
 }
 
@@ -77,7 +77,7 @@ inline LightSample sample_light(const Lights &lights, Vec3 origin, u32 choice, u
     bool by_tree = others && number < params.tree_share;
     u32 width = 0, place;
     if (by_tree) {
-        ChosenLight chosen = choose_from_tree(lights.nodes, origin, number, params.tree_share);
+        ChosenLight chosen = choose_from_tree(lights.light_pairs, origin, number, params.tree_share);
         if (chosen.light == NO_LIGHT) return no_sample();
         width = chosen.width;
         place = chosen.light;

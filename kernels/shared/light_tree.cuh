@@ -1,15 +1,29 @@
 // A light tree: importance sampling of many lights. Twin: src/lights/light_tree.rs.
 #include "math.cuh"
 
-struct alignas(16) LightNode {
+// The part of a pair that every visit reads. A copy of it takes a few loads, and the link to the next pair is there when
+// a node has been chosen.
+struct alignas(16) LightPairStart {
+    Vec3 centers[2];
+    f32 radii2[2];
+    f32 intensities[2];
+    u32 links[2];
+};
+
+struct LightPair : LightPairStart {
+    f32 cones[2][4];
+    f32 sin_spreads[2];
+    u32 _pad0[2];
+};
+
+struct LightNode {
     Vec3 center;
     f32 radius2;
     f32 intensity;
     u32 link;
+    Vec3 axis;
     f32 spread;
     f32 sin_spread;
-    Vec3 axis;
-    u32 _pad0;
 };
 
 struct ChosenLight {
@@ -48,45 +62,57 @@ inline u32 first_width(f32 first, f32 second, u32 width) {
     return (u32)(((u64)width * chance) >> 24);
 }
 
-inline ChosenLight choose_from_tree(const LightNode *nodes, Vec3 point, u32 place, u32 width) {
-    u32 link = nodes[0].link;
+inline LightNode node_of(const LightPair &pair, const LightPairStart &start, u32 side) {
+    LightNode node = {start.centers[side], start.radii2[side], start.intensities[side], start.links[side] & ~HAS_CONE};
+    if ((start.links[side] & HAS_CONE) == 0) {
+        node.spread = -1.0f;
+    } else {
+        const f32 *cone = pair.cones[side];
+        node.axis = {cone[0], cone[1], cone[2]};
+        node.spread = cone[3];
+        node.sin_spread = pair.sin_spreads[side];
+    }
+    return node;
+}
+
+inline ChosenLight choose_from_tree(const LightPair *pairs, Vec3 point, u32 place, u32 width) {
+    u32 link = 0;
     while (true) {
-        if (link >= LEAF) return {link - LEAF, width};
-        // The link of each child is read with the child, not in another access that waits for the choice.
-        LightNode left = nodes[link], right = nodes[link + 1];
-        f32 first = importance(left, point);
-        f32 second = importance(right, point);
+        const LightPairStart start = read_at_once<LightPairStart>(pairs[link]);
+        f32 first = importance(node_of(pairs[link], start, 0), point);
+        f32 second = importance(node_of(pairs[link], start, 1), point);
         bool lit = first + second > 0.0f;
         if (!lit) return {NO_LIGHT, 0};
         u32 before = first_width(first, second, width);
         if (place < before) {
-            link = left.link;
+            link = start.links[0] & ~HAS_CONE;
             width = before;
         } else {
-            link = right.link;
+            link = start.links[1] & ~HAS_CONE;
             place -= before;
             width -= before;
         }
+        if (link >= LEAF) return {link - LEAF, width};
     }
 }
 
-inline u32 light_probability(const LightNode *nodes, Vec3 point, u32 trail, u32 width) {
-    u32 link = nodes[0].link;
+inline u32 light_probability(const LightPair *pairs, Vec3 point, u32 trail, u32 width) {
+    u32 link = 0;
     while (true) {
-        if (link >= LEAF) return width;
-        LightNode left = nodes[link], right = nodes[link + 1];
-        f32 first = importance(left, point);
-        f32 second = importance(right, point);
+        const LightPairStart start = read_at_once<LightPairStart>(pairs[link]);
+        f32 first = importance(node_of(pairs[link], start, 0), point);
+        f32 second = importance(node_of(pairs[link], start, 1), point);
         bool lit = first + second > 0.0f;
         if (!lit) return 0;
         u32 before = first_width(first, second, width);
         if ((trail & 1u) == 0) {
-            link = left.link;
+            link = start.links[0] & ~HAS_CONE;
             width = before;
         } else {
-            link = right.link;
+            link = start.links[1] & ~HAS_CONE;
             width -= before;
         }
+        if (link >= LEAF) return width;
         trail >>= 1;
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{Lamp, Light, LightParams},
-        light_tree::LightNode,
+        light_tree::LightPair,
     },
     shading::{material::Material, material_textures::MaterialTextures, texture::Texture},
 };
@@ -47,8 +47,8 @@ compaction::shared! {
         pub energy: In<f32>,
         /// Table of lights to sample.
         pub lights: In<Light>,
-        /// Nodes of the light tree.
-        pub light_nodes: In<LightNode>,
+        /// Nodes of the light tree in pairs; empty without one.
+        pub light_pairs: In<LightPair>,
         /// Index in `lights` of each primitive, or `NO_LIGHT`; then one entry per instance, see
         /// [`LightParams::instance_entries`]. May be empty, see [`Lights`](crate::lights::light::Lights).
         pub light_places: In<u32>,
@@ -84,7 +84,7 @@ pub struct CudaScene {
     opacity_maps: CudaSlice<u32>,
     energy: CudaSlice<f32>,
     lights: CudaSlice<Light>,
-    light_nodes: CudaSlice<LightNode>,
+    light_pairs: CudaSlice<LightPair>,
     light_places: CudaSlice<u32>,
     lamps: CudaSlice<Lamp>,
     environment_rows: CudaSlice<EnvironmentRow>,
@@ -114,7 +114,7 @@ impl CudaScene {
             opacity_maps: upload(stream, &scene.opacity_maps)?,
             energy: upload(stream, &scene.energy)?,
             lights: upload(stream, &scene.lights)?,
-            light_nodes: upload(stream, &scene.light_nodes)?,
+            light_pairs: upload(stream, &scene.light_pairs)?,
             light_places: upload(stream, &scene.light_places)?,
             lamps: upload(stream, &scene.lamps)?,
             environment_rows: upload(stream, &scene.environment_rows)?,
@@ -140,7 +140,7 @@ impl CudaScene {
             opacity_maps: self.opacity_maps.as_view(),
             energy: self.energy.as_view(),
             lights: self.lights.as_view(),
-            light_nodes: self.light_nodes.as_view(),
+            light_pairs: self.light_pairs.as_view(),
             light_places: self.light_places.as_view(),
             lamps: self.lamps.as_view(),
             environment_rows: self.environment_rows.as_view(),

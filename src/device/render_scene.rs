@@ -21,7 +21,7 @@ use crate::{
         environment::{Environment, EnvironmentRow, EnvironmentTexel},
         light::{BSDF_SAMPLES, LIGHT_SAMPLES, Lamp, Light, LightParams, Lights},
         light_params::{LightTables, bounding_radius},
-        light_tree::{LightNode, NO_LIGHT},
+        light_tree::{LightPair, NO_LIGHT},
     },
     math::max_component,
     path::{Hit, NO_PRIMITIVE, Ray},
@@ -75,8 +75,8 @@ pub struct RenderScene {
     pub lights: Vec<Light>,
     /// Parameters of direct lighting that all lights share, the constant sky, and the scene's extent.
     pub light_params: LightParams,
-    /// Nodes of the light tree; empty without one.
-    pub light_nodes: Vec<LightNode>,
+    /// Nodes of the light tree in pairs; empty without one.
+    pub light_pairs: Vec<LightPair>,
     /// Index in `lights` of each primitive, and entries of instances, see [`Lights::places`].
     pub light_places: Vec<u32>,
     /// Lights that are not surfaces, suns first.
@@ -282,7 +282,7 @@ impl RenderScene {
             opacity_maps,
             lights: light_tables.table,
             light_params,
-            light_nodes: light_tables.nodes,
+            light_pairs: light_tables.light_pairs,
             light_places: light_tables.places,
             lamps: light_tables.lamps,
             environment: light_tables.environment,
@@ -301,7 +301,7 @@ impl RenderScene {
             primitives: &self.primitives,
             materials: &self.materials,
             table: &self.lights,
-            nodes: &self.light_nodes,
+            light_pairs: &self.light_pairs,
             places: &self.light_places,
             lamps: &self.lamps,
             environment: self.environment,

@@ -19,7 +19,8 @@ use crate::{
             sample_environment,
         },
         light_tree::{
-            LEAF, LightNode, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree, light_probability,
+            HAS_CONE, LEAF, LightPair, NO_LIGHT, PROBABILITY_UNITS, choose_from_tree,
+            light_probability,
         },
     },
     math::{PI, cross, dot, luminance, min_f32},
@@ -47,6 +48,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     EMITTER,
     PROBABILITY_UNITS,
     LEAF,
+    HAS_CONE,
     NO_LIGHT,
     LAMP,
     SPOT,
@@ -123,8 +125,8 @@ pub struct Lights<'a> {
     pub materials: &'a [Material],
     /// All lights, those of the light tree first.
     pub table: &'a [Light],
-    /// Nodes of the light tree, the root first; empty without a tree.
-    pub nodes: &'a [LightNode],
+    /// Nodes of the light tree in pairs, the children of the root first; empty without a tree.
+    pub light_pairs: &'a [LightPair],
     /// The index in `table` of each primitive, or `NO_LIGHT`; then one entry per instance, see
     /// `LightParams::instance_entries`. Empty without a light tree and without emissive instances.
     pub places: &'a [u32],
@@ -172,7 +174,7 @@ pub fn emitter_area_pdf(lights: &Lights, position: u32, origin: Vec3) -> f32 {
         return 0.0;
     }
     let trail = lights.table[place as usize].trail;
-    let width = light_probability(lights.nodes, origin, trail, params.tree_share);
+    let width = light_probability(lights.light_pairs, origin, trail, params.tree_share);
     area_pdf_of_width(primitive, width)
 }
 
@@ -202,7 +204,7 @@ pub(crate) fn choose_for(lights: &Lights, origin: Vec3, choice: u32) -> (u32, u3
     let number = choice >> 1;
     if number < params.tree_share {
         let share = params.tree_share;
-        let chosen = choose_from_tree(lights.nodes, origin, number, share);
+        let chosen = choose_from_tree(lights.light_pairs, origin, number, share);
         return (chosen.light, chosen.width, true);
     }
     let chosen = if params.tree_lights > 0 {

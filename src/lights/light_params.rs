@@ -12,7 +12,7 @@ use crate::{
         lamp::{DISTANT, Lamp, POINT, SPOT, SUN},
         light::{EMITTER, ENVIRONMENT, LAMP, Light},
         light_power::{by_power, gather_lights},
-        light_tree::{LightBounds, LightNode, NO_LIGHT, PROBABILITY_UNITS, light_tree},
+        light_tree::{LightBounds, LightPair, NO_LIGHT, PROBABILITY_UNITS, light_tree},
     },
     math::luminance,
     scene,
@@ -30,8 +30,8 @@ pub(crate) struct LightTables {
     pub(crate) table: Vec<Light>,
     /// Reciprocal of the power of all lights; 0 without lights.
     pub(crate) inverse_power: f64,
-    /// Nodes of the light tree, the root first.
-    pub(crate) nodes: Vec<LightNode>,
+    /// Nodes of the light tree in pairs, the children of the root first.
+    pub(crate) light_pairs: Vec<LightPair>,
     /// Index in the table of each primitive, or `NO_LIGHT`; empty without a tree.
     pub(crate) places: Vec<u32>,
     /// Number of lights in the tree; 0 without one.
@@ -109,7 +109,7 @@ impl LightTables {
         let mut light_tables = LightTables {
             table: Vec::new(),
             inverse_power,
-            nodes: Vec::new(),
+            light_pairs: Vec::new(),
             places: Vec::new(),
             tree_lights: 0,
             tree_share: 0,
@@ -179,8 +179,8 @@ impl LightTables {
                 }
             })
             .collect();
-        let (nodes, trails) = light_tree(&bounded);
-        self.nodes = nodes;
+        let (light_pairs, trails) = light_tree(&bounded);
+        self.light_pairs = light_pairs;
         self.tree_lights = lights.len() as u32;
         self.places = vec![NO_LIGHT; primitives.len()];
         for (place, ((light, _), trail)) in (0..).zip(lights.iter_mut().zip(trails)) {

@@ -13,8 +13,11 @@ use crate::math::{dot, max_f32, min_f32, truncated};
 
 /// Number of random numbers that are distributed among the lights; the unit of probability is its reciprocal.
 pub const PROBABILITY_UNITS: u32 = 1 << 31;
-/// Bit of `LightNode::link`: the node is a leaf, and the other bits are its light.
+/// Bit of a link: the node is a leaf, and the lower bits are its light.
 pub const LEAF: u32 = 1 << 31;
+/// Bit of a link in a [`LightPair`]: the node's lights do not face all directions, so that its cone counts. A tree holds
+/// fewer than 2³⁰ lights.
+pub const HAS_CONE: u32 = 1 << 30;
 /// "No light": no light of the tree illuminates the reference point, or a primitive is not a light.
 pub const NO_LIGHT: u32 = u32::MAX;
 /// Maximum number of levels below the root: the number of bits of a trail.
@@ -23,26 +26,87 @@ const MAX_LEVELS: u32 = 32;
 const BINS: usize = 12;
 
 shared! {
-    /// A node of the light tree: one light, or two child nodes.
+    /// Two sibling nodes of the light tree: of each array, the first entry is that of the first node. Every visit reads
+    /// the fields up to `links`, and the others only if a link has [`HAS_CONE`].
     #[repr(align(16))]
-    pub struct LightNode {
-        /// Centre of the bounding box, world space, metres.
-        pub center: Vec3,
-        /// Square of half the diagonal of the bounding box, in square metres.
-        pub radius2: f32,
-        /// Sum of the lights' intensities (luminance); luminance times area for a surface.
-        pub intensity: f32,
-        /// Index of the first of two adjacent children, or [`LEAF`] plus the light's index in the table.
-        pub link: u32,
-        /// Cosine of the half-angle of the cone around `axis` that contains all directions that the lights face; −1 if
-        /// they face all directions. Then the following fields are not read.
-        pub spread: f32,
-        /// Sine of that half-angle, in 0..=1.
-        pub sin_spread: f32,
-        /// Axis of the cone of emission directions, of length 1.
-        pub axis: Vec3,
+    pub struct LightPair {
+        /// Centres of the nodes' bounding boxes, world space, metres.
+        pub centers: [Vec3; 2],
+        /// Squares of half the diagonals of the bounding boxes, in square metres.
+        pub radii2: [f32; 2],
+        /// Sums of the lights' intensities (luminance); luminance times area for a surface.
+        pub intensities: [f32; 2],
+        /// For an inner node, the index of the pair of its children; for a leaf, [`LEAF`] plus the light's index in the
+        /// table. Besides, [`HAS_CONE`].
+        pub links: [u32; 2],
+        /// `axis` and `spread` of each [`LightNode`].
+        pub cones: [[f32; 4]; 2],
+        /// `sin_spread` of each [`LightNode`].
+        pub sin_spreads: [f32; 2],
         /// Padding, 0.
-        pub _pad0: u32,
+        pub _pad0: [u32; 2],
+    }
+}
+
+/// A node of the light tree: one light, or a pair of child nodes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LightNode {
+    /// Centre of the bounding box, world space, metres.
+    pub center: Vec3,
+    /// Square of half the diagonal of the bounding box, in square metres.
+    pub radius2: f32,
+    /// Sum of the lights' intensities (luminance); luminance times area for a surface.
+    pub intensity: f32,
+    /// Index of the pair of its children, or [`LEAF`] plus the light's index in the table.
+    pub link: u32,
+    /// Axis of the cone of emission directions, of length 1.
+    pub axis: Vec3,
+    /// Cosine of the half-angle of the cone around `axis` that contains all directions that the lights face; −1 if they
+    /// face all directions. Then `axis` and `sin_spread` do not matter.
+    pub spread: f32,
+    /// Sine of that half-angle, in 0..=1.
+    pub sin_spread: f32,
+}
+
+impl LightPair {
+    /// Makes a pair of two nodes.
+    fn new(nodes: &[LightNode; 2]) -> LightPair {
+        let link = |node: &LightNode| {
+            if node.spread > -1.0 {
+                node.link | HAS_CONE
+            } else {
+                node.link
+            }
+        };
+        let cone = |node: &LightNode| [node.axis.x, node.axis.y, node.axis.z, node.spread];
+        LightPair {
+            centers: nodes.map(|node| node.center),
+            radii2: nodes.map(|node| node.radius2),
+            intensities: nodes.map(|node| node.intensity),
+            links: nodes.each_ref().map(link),
+            cones: nodes.each_ref().map(cone),
+            sin_spreads: nodes.map(|node| node.sin_spread),
+            _pad0: [0; 2],
+        }
+    }
+
+    /// Returns the first (`side` is 0) or second (1) node.
+    #[inline(always)]
+    pub fn node(&self, side: usize) -> LightNode {
+        let ([x, y, z, spread], sin_spread) = if self.links[side] & HAS_CONE == 0 {
+            ([0.0, 0.0, 0.0, -1.0], 0.0)
+        } else {
+            (self.cones[side], self.sin_spreads[side])
+        };
+        LightNode {
+            center: self.centers[side],
+            radius2: self.radii2[side],
+            intensity: self.intensities[side],
+            link: self.links[side] & !HAS_CONE,
+            axis: Vec3::new(x, y, z),
+            spread,
+            sin_spread,
+        }
     }
 }
 
@@ -104,22 +168,18 @@ pub fn first_width(first: f32, second: f32, width: u32) -> u32 {
     ((u64::from(width) * u64::from(chance)) >> 24) as u32
 }
 
-/// Chooses a light for a reference point: the one whose interval of 0..`width` contains `place`.
+/// Chooses a light for a reference point: the one whose interval of 0..`width` contains `place`. `pairs` are those of
+/// [`light_tree`], at least one.
 #[inline]
-pub fn choose_from_tree(nodes: &[LightNode], point: Vec3, place: u32, width: u32) -> ChosenLight {
-    let mut node = 0;
+pub fn choose_from_tree(pairs: &[LightPair], point: Vec3, place: u32, width: u32) -> ChosenLight {
+    let mut link = 0;
     let mut place = place;
     let mut width = width;
     loop {
-        let link = nodes[node as usize].link;
-        if link >= LEAF {
-            return ChosenLight {
-                light: link - LEAF,
-                width,
-            };
-        }
-        let first = importance(&nodes[link as usize], point);
-        let second = importance(&nodes[(link + 1) as usize], point);
+        let pair = &pairs[link as usize];
+        let (left, right) = (pair.node(0), pair.node(1));
+        let first = importance(&left, point);
+        let second = importance(&right, point);
         let lit = first + second > 0.0;
         if !lit {
             return ChosenLight {
@@ -129,42 +189,50 @@ pub fn choose_from_tree(nodes: &[LightNode], point: Vec3, place: u32, width: u32
         }
         let before = first_width(first, second, width);
         if place < before {
-            node = link;
+            link = left.link;
             width = before;
         } else {
-            node = link + 1;
+            link = right.link;
             place -= before;
             width -= before;
+        }
+        if link >= LEAF {
+            return ChosenLight {
+                light: link - LEAF,
+                width,
+            };
         }
     }
 }
 
-/// Returns how many of `width` numbers choose the light with this trail, for a reference point.
+/// Returns how many of `width` numbers choose the light with this trail, for a reference point. `pairs` are those of
+/// [`light_tree`], at least one.
 ///
 /// The trail gives the branches from the root, lowest bit first: 0 for the first child, 1 for the second.
 #[inline]
-pub fn light_probability(nodes: &[LightNode], point: Vec3, trail: u32, width: u32) -> u32 {
-    let mut node = 0;
+pub fn light_probability(pairs: &[LightPair], point: Vec3, trail: u32, width: u32) -> u32 {
+    let mut link = 0;
     let mut trail = trail;
     let mut width = width;
     loop {
-        let link = nodes[node as usize].link;
-        if link >= LEAF {
-            return width;
-        }
-        let first = importance(&nodes[link as usize], point);
-        let second = importance(&nodes[(link + 1) as usize], point);
+        let pair = &pairs[link as usize];
+        let (left, right) = (pair.node(0), pair.node(1));
+        let first = importance(&left, point);
+        let second = importance(&right, point);
         let lit = first + second > 0.0;
         if !lit {
             return 0;
         }
         let before = first_width(first, second, width);
         if (trail & 1) == 0 {
-            node = link;
+            link = left.link;
             width = before;
         } else {
-            node = link + 1;
+            link = right.link;
             width -= before;
+        }
+        if link >= LEAF {
+            return width;
         }
         trail >>= 1;
     }
@@ -232,10 +300,9 @@ impl LightBounds {
             radius2: dot(diagonal, diagonal) * 0.25,
             intensity: self.intensity as f32,
             link,
+            axis: self.axis.as_vec3(),
             spread,
             sin_spread: max_f32(0.0, 1.0 - spread * spread).sqrt(),
-            axis: self.axis.as_vec3(),
-            _pad0: 0,
         }
     }
 }
@@ -262,33 +329,42 @@ fn both_cones(one: (DVec3, f64), other: (DVec3, f64)) -> (DVec3, f64) {
     (axis.normalize(), angle)
 }
 
-/// Builds the tree over lights. Returns its nodes, the root first, and each light's trail, see [`light_probability`].
-pub fn light_tree(lights: &[LightBounds]) -> (Vec<LightNode>, Vec<u32>) {
+/// Builds the tree over lights. Returns its pairs of nodes, the children of the root first, and each light's trail, see
+/// [`light_probability`]. With fewer than two lights there are no pairs.
+pub fn light_tree(lights: &[LightBounds]) -> (Vec<LightPair>, Vec<u32>) {
     let mut order: Vec<u32> = (0..lights.len() as u32).collect();
-    let mut nodes = vec![LightNode::default()];
     let mut trails = vec![0; lights.len()];
-    if !lights.is_empty() {
-        let mut todo = vec![(0, &mut order[..], 0_u32, 0_u32)];
-        while let Some((at, members, trail, level)) = todo.pop() {
-            let all = members[1..]
-                .iter()
-                .fold(lights[members[0] as usize], |sum, &light| {
-                    sum.with(&lights[light as usize])
-                });
-            if let &mut [light] = members {
-                nodes[at] = all.node(LEAF + light);
-                trails[light as usize] = trail;
-                continue;
-            }
-            let link = nodes.len();
-            nodes[at] = all.node(link as u32);
-            nodes.extend([LightNode::default(); 2]);
-            let (first, second) = part(lights, members, &all, MAX_LEVELS - level);
-            todo.push((link + 1, second, trail | 1 << level, level + 1));
-            todo.push((link, first, trail, level + 1));
-        }
+    if lights.len() < 2 {
+        return (Vec::new(), trails);
     }
-    (nodes, trails)
+    let mut pairs = vec![LightPair::default()];
+    let mut todo = vec![(0, &mut order[..], 0_u32, 0_u32)];
+    while let Some((at, members, trail, level)) = todo.pop() {
+        let all = bounds_of(lights, members);
+        let (first, second) = part(lights, members, &all, MAX_LEVELS - level);
+        let children = [(first, trail), (second, trail | 1 << level)].map(|(members, trail)| {
+            let bounds = bounds_of(lights, members);
+            if let &mut [light] = members {
+                trails[light as usize] = trail;
+                return bounds.node(LEAF + light);
+            }
+            let pair = pairs.len();
+            pairs.push(LightPair::default());
+            todo.push((pair, members, trail, level + 1));
+            bounds.node(pair as u32)
+        });
+        pairs[at] = LightPair::new(&children);
+    }
+    (pairs, trails)
+}
+
+/// Returns the bounds of these lights together. There must be at least one.
+fn bounds_of(lights: &[LightBounds], members: &[u32]) -> LightBounds {
+    members[1..]
+        .iter()
+        .fold(lights[members[0] as usize], |sum, &light| {
+            sum.with(&lights[light as usize])
+        })
 }
 
 /// Splits the lights of a node into two groups that are not empty. Below them, `levels` levels are left.

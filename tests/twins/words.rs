@@ -17,7 +17,7 @@ use raysieve::{
     lights::{
         environment::{Environment, EnvironmentRow, EnvironmentSample, EnvironmentTexel},
         light::{Lamp, Light, LightParams, LightSample},
-        light_tree::{ChosenLight, LightNode},
+        light_tree::{ChosenLight, LightNode, LightPair},
     },
     path::{Hit, Ray, ShadowRay, Span},
     sampler::Sampler,
@@ -176,7 +176,11 @@ words_of! {
     EnvironmentRow { cumulative: u32, density: f32, top: f32, bottom: f32 }
     EnvironmentTexel { radiance: Vec3, cumulative: u32 }
     EnvironmentSample { radiance: Vec3, pdf: f32 }
-    LightNode { center: Vec3, radius2: f32, intensity: f32, link: u32, spread: f32, sin_spread: f32, axis: Vec3, _pad0: u32 }
+    LightPair {
+        centers: [Vec3; 2], radii2: [f32; 2], intensities: [f32; 2], links: [u32; 2], cones: [[f32; 4]; 2], sin_spreads: [f32; 2],
+        _pad0: [u32; 2]
+    }
+    LightNode { center: Vec3, radius2: f32, intensity: f32, link: u32, axis: Vec3, spread: f32, sin_spread: f32 }
     ChosenLight { light: u32, width: u32 }
     Light { index: u32, kind: u32, cumulative: f32, trail: u32 }
     Lamp {

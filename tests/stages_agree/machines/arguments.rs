@@ -103,7 +103,7 @@ pub(super) fn scene_argument<'a>(scene: &'a RenderScene, params: &'a LightParams
         ("opacity_maps", list(&scene.opacity_maps)),
         ("energy", list(&scene.energy)),
         ("lights", list(&scene.lights)),
-        ("light_nodes", list(&scene.light_nodes)),
+        ("light_pairs", list(&scene.light_pairs)),
         ("light_places", list(&scene.light_places)),
         ("lamps", list(&scene.lamps)),
         ("environment_rows", list(&scene.environment_rows)),

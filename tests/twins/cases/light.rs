@@ -15,7 +15,7 @@ use raysieve::{
             far_light_contribution, sample_light, sky_light,
         },
         light_sample::{NO_SAMPLE, sample_weight},
-        light_tree::{LightNode, NO_LIGHT, PROBABILITY_UNITS},
+        light_tree::{LightPair, NO_LIGHT, PROBABILITY_UNITS},
     },
 };
 
@@ -45,7 +45,7 @@ fn lamp(inputs: &mut Inputs) -> Lamp {
 type Shining = (
     LightParams,
     [Light; 5],
-    [LightNode; 5],
+    [LightPair; 2],
     [Lamp; 2],
     Environment,
     [EnvironmentRow; 2],
@@ -56,7 +56,7 @@ type Shining = (
 fn lights_of(inputs: &mut Inputs) -> Shining {
     let (environment, rows, texels) = picture(inputs);
     let guide = guide(&rows, &texels);
-    let (nodes, trails, _) = tree_and_point(inputs);
+    let (pairs, trails, _) = tree_and_point(inputs);
     let lamps = [lamp(inputs), lamp(inputs)];
     let tree_lights = inputs.one_of(&[0, 3]);
     let share = 1 + inputs.draw::<u32>() % (PROBABILITY_UNITS - 1);
@@ -87,7 +87,7 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
     (
         light_params,
         table,
-        nodes,
+        pairs,
         lamps,
         environment,
         rows,
@@ -100,13 +100,13 @@ fn lights_of(inputs: &mut Inputs) -> Shining {
 macro_rules! with_shining {
     ($arguments:literal, $body:literal) => {
         concat!(
-            "+[](LightParams light_params, calls::Several<Light, 5> table, calls::Several<LightNode, 5> nodes,
+            "+[](LightParams light_params, calls::Several<Light, 5> table, calls::Several<LightPair, 2> pairs,
                  calls::Several<Lamp, 2> lamps, Environment environment, calls::Several<EnvironmentRow, 2> rows,
                  calls::Several<EnvironmentTexel, 8> texels, calls::Several<u32, 13> guide, ",
             $arguments,
             ") {
                 Lights lights = {light_params, (const Primitive *)calls::primitives.data(),
-                                 (const Material *)calls::materials.data(), table.items, nodes.items, nullptr,
+                                 (const Material *)calls::materials.data(), table.items, pairs.items, nullptr,
                                  lamps.items, environment, rows.items, texels.items, guide.items};
                 ",
             $body,
@@ -117,14 +117,14 @@ macro_rules! with_shining {
 }
 
 pub(super) fn lights(shining: &Shining) -> Lights<'_> {
-    let (light_params, table, nodes, lamps, environment, rows, texels, guide) = shining;
+    let (light_params, table, pairs, lamps, environment, rows, texels, guide) = shining;
     let scene = &Harvest::get().scene;
     Lights {
         light_params: *light_params,
         primitives: &scene.primitives,
         materials: &scene.materials,
         table,
-        nodes,
+        light_pairs: pairs,
         places: &[],
         lamps,
         environment: *environment,
@@ -199,16 +199,16 @@ pub(super) fn cases() -> Vec<Case> {
                 "light",
                 "emitter_area_pdf",
                 "+[](LightParams light_params, calls::Several<Primitive, 3> primitives,
-                     calls::Several<Light, 3> table, calls::Several<LightNode, 5> nodes,
+                     calls::Several<Light, 3> table, calls::Several<LightPair, 2> pairs,
                      calls::Several<u32, 3> places, u32 position, Vec3 origin) {
                     Lights lights = {light_params, primitives.items, (const Material *)calls::materials.data(),
-                                     table.items, nodes.items, places.items, nullptr, {}, nullptr, nullptr};
+                                     table.items, pairs.items, places.items, nullptr, {}, nullptr, nullptr};
                     return emitter_area_pdf(lights, position, origin);
                 }"
             ),
             |inputs| {
                 let (light_params, ..) = lights_of(inputs);
-                let (nodes, trails, point) = tree_and_point(inputs);
+                let (pairs, trails, point) = tree_and_point(inputs);
                 let table = trails.map(|trail| Light {
                     trail,
                     ..Light::default()
@@ -216,12 +216,12 @@ pub(super) fn cases() -> Vec<Case> {
                 let places = [0, inputs.one_of(&[1, NO_LIGHT]), 2];
                 let (primitives, _, _) = inputs.several();
                 let position = inputs.below(3) as u32;
-                (light_params, primitives, table, nodes, places, position, point)
+                (light_params, primitives, table, pairs, places, position, point)
             },
             |light_params: LightParams,
              primitives: [Primitive; 3],
              table: [Light; 3],
-             nodes: [LightNode; 5],
+             pairs: [LightPair; 2],
              places: [u32; 3],
              position: u32,
              origin: Vec3| {
@@ -230,7 +230,7 @@ pub(super) fn cases() -> Vec<Case> {
                     primitives: &primitives,
                     materials: &Harvest::get().scene.materials,
                     table: &table,
-                    nodes: &nodes,
+                    light_pairs: &pairs,
                     places: &places,
                     lamps: &[],
                     environment: Environment::default(),
@@ -294,11 +294,11 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             ),
             |inputs| {
-                let (light_params, table, nodes, lamps, environment, rows, texels, guide) = lights_of(inputs);
+                let (light_params, table, pairs, lamps, environment, rows, texels, guide) = lights_of(inputs);
                 (
                     light_params,
                     table,
-                    nodes,
+                    pairs,
                     lamps,
                     environment,
                     rows,
@@ -311,7 +311,7 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |light_params: LightParams,
              table: [Light; 5],
-             nodes: [LightNode; 5],
+             pairs: [LightPair; 2],
              lamps: [Lamp; 2],
              environment: Environment,
              rows: [EnvironmentRow; 2],
@@ -320,7 +320,7 @@ pub(super) fn cases() -> Vec<Case> {
              origin: Vec3,
              choice: u32,
              point: [u32; 2]| {
-                let shining = (light_params, table, nodes, lamps, environment, rows, texels, guide);
+                let shining = (light_params, table, pairs, lamps, environment, rows, texels, guide);
                 sample_light(&lights(&shining), origin, choice, point[0], point[1])
             }
         ),
@@ -341,12 +341,12 @@ pub(super) fn cases() -> Vec<Case> {
                 )
             ),
             |inputs| {
-                let (light_params, table, nodes, lamps, environment, rows, texels, guide) = lights_of(inputs);
+                let (light_params, table, pairs, lamps, environment, rows, texels, guide) = lights_of(inputs);
                 let drawn = inputs.draw();
                 (
                     light_params,
                     table,
-                    nodes,
+                    pairs,
                     lamps,
                     environment,
                     rows,
@@ -359,7 +359,7 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |light_params: LightParams,
              table: [Light; 5],
-             nodes: [LightNode; 5],
+             pairs: [LightPair; 2],
              lamps: [Lamp; 2],
              environment: Environment,
              rows: [EnvironmentRow; 2],
@@ -368,7 +368,7 @@ pub(super) fn cases() -> Vec<Case> {
              direction: Vec3,
              ray_pdf: f32,
              scattered: bool| {
-                let shining = (light_params, table, nodes, lamps, environment, rows, texels, guide);
+                let shining = (light_params, table, pairs, lamps, environment, rows, texels, guide);
                 sky_light(&lights(&shining), direction, ray_pdf, scattered)
             }
         ),

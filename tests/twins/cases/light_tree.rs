@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use glam::Vec3;
 use raysieve::lights::light_tree::{
-    LightBounds, LightNode, PROBABILITY_UNITS, choose_from_tree, first_width, importance,
-    light_probability, light_tree,
+    LightBounds, LightNode, LightPair, PROBABILITY_UNITS, choose_from_tree, first_width,
+    importance, light_probability, light_tree,
 };
 
 use super::{Case, twin};
@@ -32,7 +32,7 @@ fn bounded(inputs: &mut Inputs) -> LightBounds {
 }
 
 /// A tree over three lights, their trails, and the middle of the first light.
-type Tree = ([LightNode; 5], [u32; 3], Vec3);
+type Tree = ([LightPair; 2], [u32; 3], Vec3);
 
 /// Returns the trees to draw from. Building one takes as long as many calls of the functions under test.
 fn trees() -> &'static [Tree] {
@@ -41,10 +41,10 @@ fn trees() -> &'static [Tree] {
         let mut inputs = Inputs::new(1);
         let trees = (0..1 << 14).map(|_| {
             let lights: [LightBounds; 3] = std::array::from_fn(|_| bounded(&mut inputs));
-            let (nodes, trails) = light_tree(&lights);
+            let (pairs, trails) = light_tree(&lights);
             let middle = ((lights[0].low + lights[0].high) / 2.0).as_vec3();
             (
-                nodes.try_into().unwrap(),
+                pairs.try_into().unwrap(),
                 trails.try_into().unwrap(),
                 middle,
             )
@@ -55,25 +55,37 @@ fn trees() -> &'static [Tree] {
 
 /// Returns a tree over three lights, their trails, and a reference point.
 pub(super) fn tree_and_point(inputs: &mut Inputs) -> Tree {
-    let (mut nodes, trails, middle) = inputs.one_of(trees());
+    let (mut pairs, trails, middle) = inputs.one_of(trees());
     let drawn = inputs.draw();
     let near = inputs.one_of(&inputs.harvest.hits).0.origin;
     let point = inputs.one_of(&[drawn, middle, near, near, near, near]);
     if inputs.below(8) == 0 {
-        let node = inputs.below(5);
-        nodes[node].intensity = inputs.draw::<f32>().abs();
-        nodes[node].spread = inputs.draw();
+        let (pair, side) = (&mut pairs[inputs.below(2)], inputs.below(2));
+        pair.intensities[side] = inputs.draw::<f32>().abs();
+        pair.cones[side][3] = inputs.draw();
     }
-    (nodes, trails, point)
+    (pairs, trails, point)
 }
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
         twin!(
+            (
+                "light_tree",
+                "node_of",
+                "+[](LightPair pair, u32 side) { return node_of(pair, pair, side); }"
+            ),
+            |inputs| {
+                let (pairs, ..) = tree_and_point(inputs);
+                (inputs.one_of(&pairs), inputs.below(2) as u32)
+            },
+            |pair: LightPair, side: u32| pair.node(side as usize)
+        ),
+        twin!(
             ("light_tree", "importance", "importance"),
             |inputs| {
-                let (nodes, _, point) = tree_and_point(inputs);
-                (inputs.one_of(&nodes), point)
+                let (pairs, _, point) = tree_and_point(inputs);
+                (inputs.one_of(&pairs).node(inputs.below(2)), point)
             },
             |node: LightNode, point: Vec3| importance(&node, point)
         ),
@@ -96,34 +108,34 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "light_tree",
                 "choose_from_tree",
-                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 place, u32 width) {
-                    return choose_from_tree(nodes.items, point, place, width);
+                "+[](calls::Several<LightPair, 2> pairs, Vec3 point, u32 place, u32 width) {
+                    return choose_from_tree(pairs.items, point, place, width);
                 }"
             ),
             |inputs| {
-                let (nodes, _, point) = tree_and_point(inputs);
+                let (pairs, _, point) = tree_and_point(inputs);
                 let width = 1 + inputs.draw::<u32>() % PROBABILITY_UNITS;
-                (nodes, point, inputs.draw::<u32>() % width, width)
+                (pairs, point, inputs.draw::<u32>() % width, width)
             },
-            |nodes: [LightNode; 5], point: Vec3, place: u32, width: u32| choose_from_tree(
-                &nodes, point, place, width
+            |pairs: [LightPair; 2], point: Vec3, place: u32, width: u32| choose_from_tree(
+                &pairs, point, place, width
             )
         ),
         twin!(
             (
                 "light_tree",
                 "light_probability",
-                "+[](calls::Several<LightNode, 5> nodes, Vec3 point, u32 trail, u32 width) {
-                    return light_probability(nodes.items, point, trail, width);
+                "+[](calls::Several<LightPair, 2> pairs, Vec3 point, u32 trail, u32 width) {
+                    return light_probability(pairs.items, point, trail, width);
                 }"
             ),
             |inputs| {
-                let (nodes, trails, point) = tree_and_point(inputs);
+                let (pairs, trails, point) = tree_and_point(inputs);
                 let width = 1 + inputs.draw::<u32>() % PROBABILITY_UNITS;
-                (nodes, point, inputs.one_of(&trails), width)
+                (pairs, point, inputs.one_of(&trails), width)
             },
-            |nodes: [LightNode; 5], point: Vec3, trail: u32, width: u32| light_probability(
-                &nodes, point, trail, width
+            |pairs: [LightPair; 2], point: Vec3, trail: u32, width: u32| light_probability(
+                &pairs, point, trail, width
             )
         ),
     ]

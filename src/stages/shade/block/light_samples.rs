@@ -12,13 +12,11 @@ use crate::{
             EMITTER, Light, LightSample, Lights, NO_SAMPLE, choose_light, sample_chosen,
             sample_light, sample_triangle,
         },
-        light_tree::{LEAF, LightNode, NO_LIGHT, first_width, importance},
+        light_tree::{HAS_CONE, LEAF, LightPair, NO_LIGHT, first_width, importance},
     },
     math::luminance,
     sampler::unit,
 };
-
-use std::mem::offset_of;
 
 use glam::Vec3;
 
@@ -26,65 +24,105 @@ use glam::Vec3;
 /// the search in a longer table.
 const FEW_LIGHTS: usize = 8;
 
-/// A node of the light tree for each path of a block.
-struct NodeArray {
-    /// The words of the nodes before their axes, in the order of [`LightNode`].
-    words: [F32Array; 8],
-    /// Axes of the cones of emission directions; stale unless [`Self::read_axes`] was called.
-    axes: Vec3Array,
+/// Number of words of a [`LightPair`].
+const PAIR_WORDS: usize = size_of::<LightPair>() / size_of::<f32>();
+
+/// A pair of nodes of the light tree for each path of a block.
+struct PairArray {
+    /// The first 8 words of each [`LightPair`]: centres and radii.
+    bounds: [F32Array; 8],
+    /// The next 4 words: intensities and links. The other arrays are unused.
+    strengths: [F32Array; 8],
+    /// The next 8 words: axes and cosines. Stale unless [`Self::read_cones`] was called.
+    cones: [F32Array; 8],
+    /// The next 2 words: sines. Stale unless [`Self::read_cones`] was called.
+    sines: [F32Array; 2],
 }
 
-impl NodeArray {
+impl PairArray {
     /// Nodes at the origin that emit nothing.
-    const EMPTY: NodeArray = NodeArray {
-        words: [[0.0; PATHS]; 8],
-        axes: Vec3Array::ZERO,
+    const EMPTY: PairArray = PairArray {
+        bounds: [[0.0; PATHS]; 8],
+        strengths: [[0.0; PATHS]; 8],
+        cones: [[0.0; PATHS]; 8],
+        sines: [[0.0; PATHS]; 2],
     };
 
-    /// Reads the nodes with these indices, without their axes.
+    /// Reads the pairs with these indices, without their cones.
     #[inline(always)]
-    fn read(&mut self, nodes: &[LightNode], indices: &U32Array) {
-        const { assert!(offset_of!(LightNode, axis) == size_of::<[f32; 8]>()) };
+    fn read(&mut self, pairs: &[LightPair], indices: &U32Array) {
+        let words =
+            |at: usize| -> &[f32; PAIR_WORDS] { bytemuck::cast_ref(&pairs[indices[at] as usize]) };
         transpose(
-            &mut self.words,
+            &mut self.bounds,
             #[inline(always)]
             |at| {
-                let words: &[f32; 12] = bytemuck::cast_ref(&nodes[indices[at] as usize]);
-                let [first @ .., _, _, _, _] = *words;
-                first
+                let [a, b, c, d, e, f, g, h, ..] = *words(at);
+                [a, b, c, d, e, f, g, h]
+            },
+        );
+        transpose(
+            &mut self.strengths,
+            #[inline(always)]
+            |at| {
+                let [_, _, _, _, _, _, _, _, a, b, c, d, ..] = *words(at);
+                [a, b, c, d, 0.0, 0.0, 0.0, 0.0]
             },
         );
     }
 
-    /// Reads the axes of the nodes with these indices, which must be those of the nodes.
+    /// Reads the cones of the pairs with these indices, which must be those of the pairs.
     #[inline(always)]
-    fn read_axes(&mut self, nodes: &[LightNode], indices: &U32Array) {
+    fn read_cones(&mut self, pairs: &[LightPair], indices: &U32Array) {
+        transpose(
+            &mut self.cones,
+            #[inline(always)]
+            |at| bytemuck::cast(pairs[indices[at] as usize].cones),
+        );
         for (at, &index) in indices.iter().enumerate() {
-            self.axes.set(at, nodes[index as usize].axis);
+            let [first, second] = pairs[index as usize].sin_spreads;
+            self.sines[0][at] = first;
+            self.sines[1][at] = second;
         }
     }
 
-    /// Returns the node of the path at this index.
+    /// Returns the pair of the path at this index.
     #[inline(always)]
-    fn get(&self, at: usize) -> LightNode {
-        let mut words = [0.0; 12];
-        for (word, array) in words.iter_mut().zip(&self.words) {
-            *word = array[at];
+    fn pair(&self, at: usize) -> LightPair {
+        let mut words = [0.0; PAIR_WORDS];
+        for i in 0..8 {
+            words[i] = self.bounds[i][at];
+            words[12 + i] = self.cones[i][at];
         }
-        LightNode {
-            axis: self.axes.get(at),
-            ..bytemuck::cast(words)
+        for i in 0..4 {
+            words[8 + i] = self.strengths[i][at];
+        }
+        for i in 0..2 {
+            words[20 + i] = self.sines[i][at];
+        }
+        bytemuck::cast(words)
+    }
+
+    /// Returns the pair of the path at this index as if both nodes emitted in all directions.
+    #[inline(always)]
+    fn pair_without_cones(&self, at: usize) -> LightPair {
+        let pair = self.pair(at);
+        let [first, second] = pair.links;
+        LightPair {
+            links: [first & !HAS_CONE, second & !HAS_CONE],
+            ..pair
         }
     }
 
     /// Returns whether any of the nodes does not emit in all directions.
     #[inline(always)]
     fn has_cones(&self) -> bool {
-        let mut has_cones = 0;
+        let mut links = 0;
         for at in 0..PATHS {
-            has_cones |= u32::from(self.get(at).spread > -1.0);
+            let [first, second] = self.pair(at).links;
+            links |= first | second;
         }
-        has_cones != 0
+        links & HAS_CONE != 0
     }
 }
 
@@ -108,7 +146,7 @@ impl Block {
             light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
         };
         if light_params.tree_lights > 0 {
-            let chosen = self.choose_from_tree(lights.nodes, light_params.tree_share);
+            let chosen = self.choose_from_tree(lights.light_pairs, light_params.tree_share);
             let is_sphere = self.sample_chosen_spheres(lights, &chosen);
             for at in (0..self.count).filter(|&at| !is_sphere[at]) {
                 let origin = self.ray_origins.get(at);
@@ -180,7 +218,7 @@ impl Block {
     /// [`choose_from_tree`](crate::lights::light_tree::choose_from_tree), one level of the tree at a time. `share` is
     /// the probability of choosing from the tree, in units of 1 / `PROBABILITY_UNITS`.
     #[inline(always)]
-    fn choose_from_tree(&self, nodes: &[LightNode], share: u32) -> ChosenLights {
+    fn choose_from_tree(&self, light_pairs: &[LightPair], share: u32) -> ChosenLights {
         let mut widths = [share; PATHS];
         // A loop, because `array::map` may become a call of a function without vector instructions.
         let mut places = [0; PATHS];
@@ -191,46 +229,37 @@ impl Block {
         let mut links = [NO_LIGHT; PATHS];
         for (link, &place) in links.iter_mut().zip(&places).take(self.count) {
             if place < share {
-                *link = nodes[0].link;
+                *link = 0;
             }
         }
-        let [mut first, mut second] = [const { NodeArray::EMPTY }; 2];
+        let mut pairs = PairArray::EMPTY;
         let [mut firsts, mut seconds] = [[0.0; PATHS]; 2];
-        let [mut first_indices, mut second_indices] = [[0; PATHS]; 2];
-        loop {
-            let mut goes_on = 0;
+        let mut indices = [0; PATHS];
+        let mut goes_on = true;
+        while goes_on {
             for at in 0..PATHS {
-                // Paths that have stopped read the root and its first child.
-                let index = if links[at] < LEAF { links[at] } else { 0 };
-                first_indices[at] = index;
-                second_indices[at] = index + 1;
-                goes_on |= index;
+                // Paths that have stopped read the first pair.
+                indices[at] = if links[at] < LEAF { links[at] } else { 0 };
             }
-            if goes_on == 0 {
-                break;
-            }
-            first.read(nodes, &first_indices);
-            second.read(nodes, &second_indices);
-            if first.has_cones() || second.has_cones() {
-                first.read_axes(nodes, &first_indices);
-                second.read_axes(nodes, &second_indices);
+            pairs.read(light_pairs, &indices);
+            if pairs.has_cones() {
+                pairs.read_cones(light_pairs, &indices);
                 for at in 0..PATHS {
                     let point = self.ray_origins.get(at);
-                    firsts[at] = importance(&first.get(at), point);
-                    seconds[at] = importance(&second.get(at), point);
+                    let pair = pairs.pair(at);
+                    firsts[at] = importance(&pair.node(0), point);
+                    seconds[at] = importance(&pair.node(1), point);
                 }
             } else {
-                // The same, but the compiler knows that the cosines are not needed.
-                let everywhere = |node| LightNode {
-                    spread: -1.0,
-                    ..node
-                };
+                // The same, but the compiler knows that the cones are not needed.
                 for at in 0..PATHS {
                     let point = self.ray_origins.get(at);
-                    firsts[at] = importance(&everywhere(first.get(at)), point);
-                    seconds[at] = importance(&everywhere(second.get(at)), point);
+                    let pair = pairs.pair_without_cones(at);
+                    firsts[at] = importance(&pair.node(0), point);
+                    seconds[at] = importance(&pair.node(1), point);
                 }
             }
+            let mut interior = 0;
             for at in 0..PATHS {
                 let is_lit = firsts[at] + seconds[at] > 0.0;
                 let before = first_width(firsts[at], seconds[at], widths[at]);
@@ -241,17 +270,16 @@ impl Block {
                 } else {
                     (after, before)
                 };
-                let child = if takes_first {
-                    first.get(at).link
-                } else {
-                    second.get(at).link
-                };
+                let [first, second] = pairs.pair_without_cones(at).links;
+                let child = if takes_first { first } else { second };
                 let link = if is_lit { child } else { NO_LIGHT };
                 let goes_on = links[at] < LEAF;
                 widths[at] = if goes_on { width } else { widths[at] };
                 places[at] = places[at].wrapping_sub(skipped);
                 links[at] = if goes_on { link } else { links[at] };
+                interior |= u32::from(links[at] < LEAF);
             }
+            goes_on = interior != 0;
         }
         for link in &mut links {
             *link = if *link == NO_LIGHT {
