@@ -12,7 +12,7 @@ use crate::{
         lamp::{DISTANT, Lamp, POINT, SPOT, SUN},
         light::{EMITTER, ENVIRONMENT, LAMP, Light},
         light_power::{by_power, gather_lights},
-        light_tree::{LightBounds, LightPair, NO_LIGHT, PROBABILITY_UNITS, light_tree},
+        light_tree::{HAS_CONE, LightBounds, LightPair, NO_LIGHT, PROBABILITY_UNITS, light_tree},
     },
     math::luminance,
     scene,
@@ -119,7 +119,8 @@ impl LightTables {
             tables,
         };
         let mut far_share = 1.0;
-        if near.len() >= MIN_TREE_LIGHTS {
+        // More lights than links can count are chosen by power.
+        if (MIN_TREE_LIGHTS..HAS_CONE as usize).contains(&near.len()) {
             let tree_share = share_of_tree(near_power * inverse_power, far.is_empty());
             far_share =
                 light_tables.build_tree(primitives, materials, &lamps, &mut near, tree_share);

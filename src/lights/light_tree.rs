@@ -15,8 +15,8 @@ use crate::math::{dot, max_f32, min_f32, truncated};
 pub const PROBABILITY_UNITS: u32 = 1 << 31;
 /// Bit of a link: the node is a leaf, and the lower bits are its light.
 pub const LEAF: u32 = 1 << 31;
-/// Bit of a link in a [`LightPair`]: the node's lights do not face all directions, so that its cone counts. A tree holds
-/// fewer than 2³⁰ lights.
+/// Bit of a link in a [`LightPair`]: the node has a cone, because its lights do not face all directions. A tree holds
+/// fewer lights than this number.
 pub const HAS_CONE: u32 = 1 << 30;
 /// "No light": no light of the tree illuminates the reference point, or a primitive is not a light.
 pub const NO_LIGHT: u32 = u32::MAX;
@@ -36,8 +36,8 @@ shared! {
         pub radii2: [f32; 2],
         /// Sums of the lights' intensities (luminance); luminance times area for a surface.
         pub intensities: [f32; 2],
-        /// For an inner node, the index of the pair of its children; for a leaf, [`LEAF`] plus the light's index in the
-        /// table. Besides, [`HAS_CONE`].
+        /// Index of the pair of the node's children; for a leaf, [`LEAF`] plus the light's index in the table. The bit
+        /// [`HAS_CONE`] tells whether the node has a cone.
         pub links: [u32; 2],
         /// `axis` and `spread` of each [`LightNode`].
         pub cones: [[f32; 4]; 2],

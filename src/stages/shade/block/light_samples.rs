@@ -18,6 +18,8 @@ use crate::{
     sampler::unit,
 };
 
+use std::mem::offset_of;
+
 use glam::Vec3;
 
 /// Maximum number of lights for which a loop over all lights selects that of each path. It needs no branches, unlike
@@ -26,6 +28,11 @@ const FEW_LIGHTS: usize = 8;
 
 /// Number of words of a [`LightPair`].
 const PAIR_WORDS: usize = size_of::<LightPair>() / size_of::<f32>();
+
+// The words that [`PairArray`] reads together.
+const _: () = assert!(offset_of!(LightPair, intensities) == 4 * 8);
+const _: () = assert!(offset_of!(LightPair, cones) == 4 * 12);
+const _: () = assert!(offset_of!(LightPair, sin_spreads) == 4 * 20);
 
 /// A pair of nodes of the light tree for each path of a block.
 struct PairArray {
@@ -235,8 +242,8 @@ impl Block {
         let mut pairs = PairArray::EMPTY;
         let [mut firsts, mut seconds] = [[0.0; PATHS]; 2];
         let mut indices = [0; PATHS];
-        let mut goes_on = true;
-        while goes_on {
+        let mut descends = true;
+        while descends {
             for at in 0..PATHS {
                 // Paths that have stopped read the first pair.
                 indices[at] = if links[at] < LEAF { links[at] } else { 0 };
@@ -279,7 +286,7 @@ impl Block {
                 links[at] = if goes_on { link } else { links[at] };
                 interior |= u32::from(links[at] < LEAF);
             }
-            goes_on = interior != 0;
+            descends = interior != 0;
         }
         for link in &mut links {
             *link = if *link == NO_LIGHT {
