@@ -1,8 +1,7 @@
 //! Handling of a render whose GPUs have all failed: saves the safe film, and adds to the error the command that
 //! continues the render.
 //!
-//! The safe film is the last copy of the film in host memory. Only a render on several GPUs has one. If one GPU hangs,
-//! all GPUs of the process count as failed.
+//! The safe film is the last copy of the film in host memory. If one GPU hangs, all GPUs of the process count as failed.
 
 use std::{env, path::Path};
 
@@ -21,9 +20,8 @@ use crate::{arguments::Outputs, error::Error};
 /// In a window or on a page, `shown` is the scene of the command line; a headless render passes `None`. If users have
 /// changed the view since, the film is saved, but the error names no command, because none continues a changed view.
 ///
-/// If no sample is safe yet, nothing is saved, and the command starts again. Other errors than the failure of all of
-/// several GPUs are returned unchanged, as is the failure of a render's only GPU. Errors of a render with `--crop` are
-/// returned unchanged too, because its film is not a part.
+/// If no sample is safe yet, nothing is saved, and the command starts again. Other errors than the failure of all GPUs
+/// are returned unchanged. So are errors of a render with `--crop`, because its film is not a part.
 pub(crate) fn save_part(
     error: Error,
     renderer: &mut Renderer,
@@ -62,8 +60,7 @@ pub(crate) fn save_part(
 /// Saves the safe film in the checkpoint if the film has more samples than the file. Returns the error with the command
 /// that continues from the checkpoint.
 ///
-/// A render on a single GPU has no safe film. Its command continues from the last checkpoint or, without one, starts
-/// again. Errors other than failures of GPUs are returned unchanged.
+/// If no sample is safe yet, the command starts again. Errors other than failures of GPUs are returned unchanged.
 pub(crate) fn save_checkpoint(
     error: Error,
     renderer: &mut Renderer,
@@ -72,20 +69,12 @@ pub(crate) fn save_checkpoint(
     // The safe film can be older than the last checkpoint.
     let is_behind = |(_, paths): &(Samples, u64)| *paths < renderer.stats().paths;
     if renderer.all_gpus_failed()
+        && !renderer.samples_done().is_empty()
         && file.held().is_none_or(is_behind)
         && let Err(problem) = file.write(renderer)
     {
         return with_hint(error, &format!("the last samples are lost: {problem}"));
     }
-    let error = match (error, renderer.gpus()) {
-        (Error::Render(raysieve::Error::Compaction(problem)), [gpu]) => {
-            Error::Render(raysieve::Error::Gpu {
-                gpu: gpu.name.clone(),
-                problem: problem.to_string(),
-            })
-        }
-        (error, _) => error,
-    };
     match file.held() {
         Some((samples, _)) => with_hint(error, &continue_hint(samples, file.path(), false)),
         None => with_hint(error, &format!("start again with: {}", command_line(None))),

@@ -20,7 +20,7 @@ use std::{
 };
 
 use compaction::{
-    cuda::{DeviceInfo, devices},
+    cuda::{DeviceInfo, devices, is_alive},
     select::Strategy,
 };
 use gpus::Gpus;
@@ -322,10 +322,21 @@ impl Backend {
         }
     }
 
+    /// Returns whether the render is on a single GPU, whose film is copied to the host by the renderer only.
+    pub(crate) fn is_single_gpu(&self) -> bool {
+        matches!(&*self.engine, Engine::Waves(_)) && !self.gpus.is_empty()
+    }
+
+    /// Returns whether the GPU of a render on a single one has failed or hangs.
+    pub(crate) fn only_gpu_has_failed(&self) -> bool {
+        match &*self.engine {
+            Engine::Waves(waves) => waves.gpu_has_failed(),
+            Engine::Gpus(_) => false,
+        }
+    }
+
     /// Returns the number of the pair before which all pairs are on the copy of the film in host memory, if all of
-    /// several GPUs have failed; `None` while one works.
-    ///
-    /// A single GPU has no such copy, so that the result is `None` even after it has failed.
+    /// several GPUs have failed; `None` while one works, and for a single GPU.
     pub(crate) fn safe_after_failure(&self) -> Option<u64> {
         match &*self.engine {
             Engine::Waves(_) => None,
@@ -453,6 +464,14 @@ impl Waves {
         self.waves.iter().any(|wave| match &*lock(wave) {
             Wave::Cpu(_) => false,
             Wave::Cuda(cuda) => cuda.hangs(),
+        })
+    }
+
+    /// Returns whether the GPU of a wave has failed or hangs.
+    fn gpu_has_failed(&self) -> bool {
+        self.waves.iter().any(|wave| match &*lock(wave) {
+            Wave::Cpu(_) => false,
+            Wave::Cuda(cuda) => cuda.hangs() || !is_alive(&cuda.stream),
         })
     }
 

@@ -1,11 +1,12 @@
 //! The renderer: a scene on its backend, the film, and the progress of the render.
 //!
 //! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
-//! pictures, and `adaptive` is adaptive sampling.
+//! pictures, `adaptive` is adaptive sampling, and `safe_copy` keeps what a failing GPU would lose.
 
 mod adaptive;
 mod previews;
 mod results;
+mod safe_copy;
 mod samples;
 
 use std::{
@@ -16,6 +17,7 @@ use std::{
 };
 
 use compaction::{cuda::devices, select::Strategy};
+use safe_copy::SafeCopies;
 
 use crate::{
     Error,
@@ -88,6 +90,8 @@ pub struct Renderer {
     keeps_earlier: bool,
     /// Notes for the user that [`Renderer::take_notes`] has not returned yet, one line each.
     notes: Vec<String>,
+    /// Copies of the film in host memory, for a render on a single GPU.
+    safe_copies: SafeCopies,
 }
 
 impl Renderer {
@@ -148,6 +152,7 @@ impl Renderer {
             elapsed: Duration::ZERO,
             keeps_earlier: false,
             notes: Vec::new(),
+            safe_copies: SafeCopies::new(),
         };
         renderer.report_unopened();
         Ok(renderer)
@@ -195,11 +200,11 @@ impl Renderer {
         mem::take(&mut self.notes)
     }
 
-    /// Returns whether all of several GPUs have failed, or cannot be used any more because one hangs.
+    /// Returns whether all GPUs of the render have failed, or cannot be used any more because one hangs.
     ///
-    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it. Another
-    /// process can [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more. A
-    /// render on a single GPU keeps no such film, so that the answer is `false` even after it has failed.
+    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it; without
+    /// samples if the film has not been copied yet, see [`Settings::keep_every`]. Another process can
+    /// [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more.
     ///
     /// ```no_run
     /// use raysieve::{
@@ -208,7 +213,7 @@ impl Renderer {
     /// };
     ///
     /// let scene = Scene::load("scenes/mesh.ron".as_ref())?;
-    /// let settings = Settings { backend: BackendChoice::AllCuda, ..Settings::default() };
+    /// let settings = Settings { backend: BackendChoice::Cuda(0), ..Settings::default() };
     /// let mut renderer = Renderer::new(&scene, &settings)?;
     /// loop {
     ///     match renderer.advance() {
@@ -225,7 +230,7 @@ impl Renderer {
     /// # Ok::<(), raysieve::Error>(())
     /// ```
     pub fn all_gpus_failed(&self) -> bool {
-        self.backend.safe_after_failure().is_some()
+        self.safe_copies.gpu_failed || self.backend.safe_after_failure().is_some()
     }
 
     /// Returns the GPUs that the settings choose, with those that have failed or could not be opened; empty on the CPU.
@@ -254,9 +259,18 @@ impl Renderer {
     /// sample count that every pixel will have once the running waves finish. Returns `false` when all samples are
     /// done.
     pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
-        if self.rounds.is_some() {
-            return self.advance_rounds(enough);
+        let goes_on = match self.rounds {
+            Some(_) => self.advance_rounds(enough)?,
+            None => self.advance_pairs(enough)?,
+        };
+        if goes_on {
+            self.keep_safe_copy()?;
         }
+        Ok(goes_on)
+    }
+
+    /// Renders as [`Renderer::advance_until`] without adaptive sampling.
+    fn advance_pairs(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
         let doubling = self.next_doubling();
@@ -342,6 +356,9 @@ impl Renderer {
 
     /// Waits for the running waves; the waiting counts as render time.
     pub fn finish_waves(&mut self) -> Result<(), Error> {
+        if self.safe_copies.gpu_failed {
+            return Ok(());
+        }
         let begun = Instant::now();
         let waited = self.backend.finish_waves();
         if let Ok(true) = waited {
@@ -350,7 +367,8 @@ impl Renderer {
         self.record_counts(waited).map(drop)
     }
 
-    /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result` unchanged.
+    /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result`, in which an
+    /// error is replaced by that of the only GPU if it has failed.
     fn record_counts<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         let counts = self.backend.take_counts();
         let devices = &self.backend.devices;
@@ -385,7 +403,7 @@ impl Renderer {
                 None => self.done = done,
             }
         }
-        result
+        result.map_err(|error| self.settle_failure(error))
     }
 
     /// Marks the GPUs that could not be opened as failed in the statistics, and adds a note about each.

@@ -1,6 +1,7 @@
 //! Tests on several GPUs, real ones or emulated ones (`emulator/run`); ignored on machines without.
 
 use std::{
+    fs,
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -22,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         film_is_identical_when_one_gpu_of_several_fails,
         printed_command_continues_after_all_gpus_failed,
         checkpoint_continues_after_all_gpus_failed,
+        printed_command_continues_after_the_only_gpu_failed,
         printed_command_continues_after_a_gpu_hung,
         hang_of_a_single_gpu_is_an_error,
         verification_continues_on_remaining_gpus,
@@ -230,8 +232,14 @@ const FAILURE: [(&str, &str); 3] = [
     ("EMULATED_FAILURES", "1:600"),
     ("EMULATED_DELAYS", "0:2000,1:2000,2:2000"),
 ];
+/// Environment in which GPU 0 fails, but only after the film was copied to host memory.
+pub(crate) const FAILURE_OF_THE_FIRST: [(&str, &str); 3] = [
+    ALL_GPUS_FAIL,
+    ("EMULATED_FAILURES", "0:600"),
+    ("EMULATED_DELAYS", "0:2000"),
+];
 /// Arguments that copy the film to host memory often.
-const SAFE_SOON: [&str; 2] = ["--keep-every", "20ms"];
+pub(crate) const SAFE_SOON: [&str; 2] = ["--keep-every", "20ms"];
 
 /// Asserts that the program exited with code 1, and that its last line contains these words.
 fn assert_failed(output: &Output, words: &[&str]) {
@@ -285,12 +293,47 @@ fn checkpoint_continues_after_all_gpus_failed() {
     let expected = film_hash(folder.path());
     let checkpoint = ["--checkpoint", "c.exr", "--every", "1h"];
     let arguments = [&checkpoint[..], &SAFE_SOON].concat();
-    let output = render(folder.path(), "cuda:all", &FAILURE, &arguments);
-    assert_failed(&output, &["LAUNCH_FAILED", "are saved in c.exr; "]);
-    assert_eq!(names(folder.path()), ["a.exr", "a.json", "c.exr"]);
-    assert_verified(folder.path(), "c.exr");
-    assert_done(&continued(folder.path(), &output));
+    for (backend, failure) in [("cuda:all", FAILURE), ("cuda:0", FAILURE_OF_THE_FIRST)] {
+        let output = render(folder.path(), backend, &failure, &arguments);
+        assert_failed(&output, &["LAUNCH_FAILED", "are saved in c.exr; "]);
+        assert_eq!(names(folder.path()), ["a.exr", "a.json", "c.exr"]);
+        assert_verified(folder.path(), "c.exr");
+        assert_done(&continued(folder.path(), &output));
+        assert_eq!(film_hash(folder.path()), expected);
+        fs::remove_file(folder.path().join("c.exr")).expect("the checkpoint");
+    }
+}
+
+fn printed_command_continues_after_the_only_gpu_failed() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let output = render(folder.path(), "cuda:0", &FAILURE_OF_THE_FIRST, &SAFE_SOON);
+    assert_part_continues(folder.path(), &output);
     assert_eq!(film_hash(folder.path()), expected);
+
+    // The GPU fails before the film is copied for the first time.
+    for more in [&[][..], &["--checkpoint", "c.exr"]] {
+        let at_once = [("EMULATED_FAILURES", "0:2")];
+        let output = render(folder.path(), "cuda:0", &at_once, more);
+        assert_failed(&output, &["LAUNCH_FAILED", "start again with: "]);
+        assert!(!folder.path().join("c.exr").exists());
+    }
+}
+
+/// Asserts that a render whose only GPU failed has saved a part, and runs the command that continues from it.
+pub(crate) fn assert_part_continues(folder: &Path, output: &Output) {
+    let words = [
+        "Emulated GPU (cuda:0): ",
+        "LAUNCH_FAILED",
+        "are saved in a.unfinished.exr; continue with: ",
+    ];
+    assert_failed(output, &words);
+    assert_verified(folder, "a.unfinished.exr");
+    let output = continued(folder, output);
+    assert_done(&output);
+    let messages = stderr(&output);
+    assert!(messages.contains("continuing after "), "{messages}");
 }
 
 fn printed_command_continues_after_a_gpu_hung() {

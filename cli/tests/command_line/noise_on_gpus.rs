@@ -11,13 +11,19 @@ use crate::{
     add_tests, assert_done,
     files::statistics,
     folder,
-    gpus::{assert_verified, found, left_out, only_emulated, render_with},
+    gpus::{
+        FAILURE_OF_THE_FIRST, SAFE_SOON, assert_part_continues, assert_verified, found, left_out,
+        only_emulated, render_with,
+    },
     names, program, stdout,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(trials, if found().map(drop) => adaptive_film_is_identical_on_all_gpus);
-    add_tests!(trials, if only_emulated() => adaptive_render_survives_failing_gpus);
+    add_tests!(trials, if only_emulated() =>
+        adaptive_render_survives_failing_gpus,
+        adaptive_render_continues_after_the_only_gpu_failed,
+    );
 }
 
 /// Arguments with which some pixels converge early, some late and some never.
@@ -98,4 +104,14 @@ fn adaptive_render_survives_failing_gpus() {
     assert_eq!(reports.len(), 1, "{reports:?}");
     assert_eq!(names(folder), ["a.exr", "a.json"]);
     assert_verified(folder, "a.exr");
+}
+
+fn adaptive_render_continues_after_the_only_gpu_failed() {
+    let folder = folder();
+    let folder = folder.path();
+    assert_done(&to_noise(folder, "cpu", &[], &[]));
+    let expected = outcome(folder);
+    let output = to_noise(folder, "cuda:0", &FAILURE_OF_THE_FIRST, &SAFE_SOON);
+    assert_part_continues(folder, &output);
+    assert_eq!(outcome(folder), expected);
 }

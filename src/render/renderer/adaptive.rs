@@ -76,6 +76,10 @@ impl Renderer {
     /// Waits for the running waves, and returns the sample counts of adaptive sampling.
     fn adaptive_sample_counts(&mut self) -> Result<Vec<u32>, Error> {
         self.finish_waves()?;
+        if self.safe_copies.gpu_failed {
+            let pixel_stats = self.safe_copies.pixel_stats().unwrap_or_default();
+            return Ok(pixel_stats.sample_counts);
+        }
         let taken = self.backend.sample_counts();
         self.record_counts(taken)
     }
@@ -159,6 +163,7 @@ impl Renderer {
             .backend
             .begin_adaptive(&rounds, &list, Some(pixel_stats));
         self.rounds = Some(rounds);
+        self.safe_copies.set_rounds(&self.rounds);
         self.record_counts(begun)
     }
 
@@ -284,6 +289,9 @@ impl Renderer {
     /// Waits for the running waves, and returns the statistics of all pixels during adaptive sampling.
     pub(crate) fn pixel_stats(&mut self) -> Result<Option<PixelStats>, Error> {
         self.finish_waves()?;
+        if self.safe_copies.gpu_failed {
+            return Ok(self.safe_copies.pixel_stats());
+        }
         let pixel_stats = self.backend.pixel_stats();
         self.record_counts(pixel_stats)
     }

@@ -20,6 +20,7 @@ impl Renderer {
         self.stats.size = [width, height];
         self.stats.clear();
         let was_adaptive = self.reset_rounds();
+        self.forget_safe_copy();
         let camera = Camera::new(&self.view, width, height);
         let begun = self.backend.set_camera(camera, self.range.start);
         self.record_counts(begun)?;
@@ -97,6 +98,7 @@ impl Renderer {
         self.stats.rejected_samples = stats.rejected_samples;
         let failed = self.backend.gpus.iter().filter(|gpu| !gpu.works());
         failed.for_each(|gpu| self.stats.set_failed(&gpu.name));
+        self.copy_resumed(part);
         let begun = self.backend.set_film(&part.film, self.done);
         let begun = self.record_counts(begun);
         // Also after an error, because the safe film of failed GPUs has statistics of its pixels too.

@@ -1,0 +1,173 @@
+//! Copies of a single GPU's film in host memory, from which a render continues elsewhere if that GPU fails. Several GPUs
+//! keep such copies themselves (`backend::gpus`).
+
+use std::time::{Duration, Instant};
+
+use super::Renderer;
+use crate::{
+    Error,
+    adaptive::{pixel_stats::PixelStats, schedule::Schedule},
+    film::FilmSums,
+    render::{part::Part, stats::Stats},
+    scene::memory,
+};
+
+/// Default minimum time between two copies.
+const PAUSE: Duration = Duration::from_secs(2);
+/// Minimum time between two copies, as a multiple of the duration of one: copying takes at most 1 % of the time.
+const SPACING: u32 = 100;
+/// Bytes of host memory per pixel while a copy is made: the film's sums, and the statistics of adaptive sampling.
+const BYTES_PER_PIXEL: u64 = 64;
+
+/// The copies of the film of a render on a single GPU.
+pub(super) struct SafeCopies {
+    /// The last copy; `None` before the first one of this film.
+    last: Option<Box<SafeCopy>>,
+    /// Time at which the last copy was made, or the film was cleared.
+    taken_at: Instant,
+    /// Duration of the last copy.
+    duration: Duration,
+    /// Whether the GPU has failed. The renderer then has the state of the last copy.
+    pub(super) gpu_failed: bool,
+}
+
+/// The state of a render in host memory.
+struct SafeCopy {
+    film: FilmSums,
+    /// Statistics of the pixels; `None` without adaptive sampling.
+    pixel_stats: Option<PixelStats>,
+    /// See [`Renderer::done`].
+    done: u64,
+    /// See [`Renderer::rounds`].
+    rounds: Option<Schedule>,
+    /// See [`Renderer::stats`].
+    stats: Stats,
+    /// See [`Renderer::elapsed`].
+    elapsed: Duration,
+}
+
+impl SafeCopies {
+    /// Starts without a copy.
+    pub(super) fn new() -> SafeCopies {
+        SafeCopies {
+            last: None,
+            taken_at: Instant::now(),
+            duration: Duration::ZERO,
+            gpu_failed: false,
+        }
+    }
+
+    /// Returns the film of the last copy, if it has replaced the film of the GPU.
+    pub(super) fn film(&self) -> Option<FilmSums> {
+        let last = self.last.as_ref().filter(|_| self.gpu_failed)?;
+        Some(last.film.clone())
+    }
+
+    /// Returns the statistics of the pixels of the last copy, or `None` without adaptive sampling.
+    pub(super) fn pixel_stats(&self) -> Option<PixelStats> {
+        self.last.as_ref()?.pixel_stats.clone()
+    }
+
+    /// Sets the rounds of the last copy.
+    pub(super) fn set_rounds(&mut self, rounds: &Option<Schedule>) {
+        if let Some(last) = &mut self.last {
+            last.rounds.clone_from(rounds);
+        }
+    }
+}
+
+impl Renderer {
+    /// Copies the state of a render on a single GPU to host memory, if the last copy is old enough and memory suffices.
+    pub(super) fn keep_safe_copy(&mut self) -> Result<(), Error> {
+        let copies = &self.safe_copies;
+        let pause = PAUSE.max(copies.duration * SPACING);
+        let pause = self.settings.keep_every.unwrap_or(pause);
+        // The film of a region is not a part, so that nothing could continue it.
+        if !self.backend.is_single_gpu()
+            || self.region.is_some()
+            || copies.taken_at.elapsed() < pause
+        {
+            return Ok(());
+        }
+        self.finish_waves()?;
+        let begun = Instant::now();
+        if self.has_memory_for_copy() {
+            let film = self.film_sums()?;
+            let pixel_stats = self.pixel_stats()?;
+            self.set_safe_copy(film, pixel_stats);
+        }
+        self.safe_copies.duration = begun.elapsed();
+        self.elapsed += begun.elapsed();
+        Ok(())
+    }
+
+    /// Copies a film that replaces the one on a single GPU, if memory suffices.
+    pub(super) fn copy_resumed(&mut self, part: &Part) {
+        self.forget_safe_copy();
+        if self.backend.is_single_gpu() && self.has_memory_for_copy() {
+            self.set_safe_copy(part.film.clone(), part.pixel_stats.clone());
+        }
+    }
+
+    /// Forgets the copy of a film that is cleared.
+    pub(super) fn forget_safe_copy(&mut self) {
+        self.safe_copies.last = None;
+        self.safe_copies.taken_at = Instant::now();
+        if self.safe_copies.gpu_failed {
+            self.become_black();
+        }
+    }
+
+    /// Stores this film, and the progress of the render, as the last copy.
+    fn set_safe_copy(&mut self, film: FilmSums, pixel_stats: Option<PixelStats>) {
+        self.safe_copies.taken_at = Instant::now();
+        self.safe_copies.last = Some(Box::new(SafeCopy {
+            film,
+            pixel_stats,
+            done: self.done,
+            rounds: self.rounds.clone(),
+            stats: self.stats.clone(),
+            elapsed: self.elapsed,
+        }));
+    }
+
+    /// Returns whether the host has memory for one more copy.
+    fn has_memory_for_copy(&self) -> bool {
+        memory::check(u64::from(self.pixel_count()) * BYTES_PER_PIXEL).is_ok()
+    }
+
+    /// Checks whether an error means that the only GPU has failed. The renderer then returns to the state of the last
+    /// copy, or to a black film without samples. The result is the error to report, with the GPU's name if it failed.
+    pub(super) fn settle_failure(&mut self, error: Error) -> Error {
+        if self.safe_copies.gpu_failed || !self.backend.only_gpu_has_failed() {
+            return error;
+        }
+        self.safe_copies.gpu_failed = true;
+        match &self.safe_copies.last {
+            Some(last) => {
+                self.done = last.done;
+                self.rounds.clone_from(&last.rounds);
+                self.stats.clone_from(&last.stats);
+                self.elapsed = last.elapsed;
+            }
+            None => self.become_black(),
+        }
+        match error {
+            Error::Gpu { .. } => error,
+            other => Error::Gpu {
+                gpu: self.backend.devices[0].clone(),
+                problem: other.to_string(),
+            },
+        }
+    }
+
+    /// Sets the progress to that of a film without samples.
+    fn become_black(&mut self) {
+        self.done = self.range.start;
+        self.stats.clear();
+        self.elapsed = Duration::ZERO;
+        self.reset_rounds();
+        let sums = vec![0; 3 * self.pixel_count() as usize];
+        self.set_safe_copy(FilmSums { sums, rejected: 0 }, None);
+    }
+}
