@@ -520,15 +520,20 @@ pub(crate) fn reach(primitive: &Primitive) -> f32 {
 ///
 /// Returns `None` if a traversal would need more than `stack_size` stack entries.
 pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
-    build_from(&Source::List(primitives), stack_size)
+    let effort = Reinserted::for_scene(primitives.len());
+    build_from(&Source::List(primitives), effort, stack_size)
 }
 
-/// Builds a BVH over the primitives of a source, at least one. See [`build`].
-pub(crate) fn build_from(source: &Source, stack_size: u32) -> Option<Tree> {
+/// Builds a BVH over the primitives of a source, at least one, with this effort, or less if the tree would be too deep.
+/// See [`build`].
+pub(crate) fn build_from(source: &Source, effort: Reinserted, stack_size: u32) -> Option<Tree> {
     // Reinsertion prefers deep trees where boxes are nested; without it the depth is bounded by the passes of
     // clustering.
-    let (CompressedTree { nodes, order }, waiting) = [Reinserted::SOME, Reinserted::NONE]
+    let less = effort.is_more_than_some().then_some(Reinserted::SOME);
+    let efforts = [Some(effort), less, Some(Reinserted::NONE)];
+    let (CompressedTree { nodes, order }, waiting) = efforts
         .into_iter()
+        .flatten()
         .map(|reinserted| {
             let grown = parts::build(source, reinserted);
             let waiting = max_stack_height(&grown.nodes);

@@ -16,7 +16,7 @@ use std::{
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
-use self::{source::Source, support::Support};
+use self::{parts::Reinserted, source::Source, support::Support};
 use crate::{
     Error,
     accel::{
@@ -64,6 +64,18 @@ impl SceneBvhs {
     /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
     /// suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
+        SceneBvhs::with_effort(scene, Reinserted::for_scene(primitive_count(scene)))
+    }
+
+    /// Builds the trees of a scene that may be replaced soon, such as a frame of an animation that is played. A scene of
+    /// up to 131,072 primitives takes a fifth of the time of [`SceneBvhs::of`], and rays take up to 4 % longer. Films
+    /// are the same.
+    pub fn of_moment(scene: &Scene) -> Result<SceneBvhs, Error> {
+        SceneBvhs::with_effort(scene, Reinserted::SOME)
+    }
+
+    /// Builds the trees with this effort, see [`SceneBvhs::of`].
+    fn with_effort(scene: &Scene, effort: Reinserted) -> Result<SceneBvhs, Error> {
         let primitive_count = primitive_count(scene);
         memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
@@ -71,7 +83,7 @@ impl SceneBvhs {
                 "the trees over its {primitive_count} triangles, spheres and instances {problem}; use smaller meshes"
             ),
         })?;
-        build(scene).ok_or_else(|| Error::TreeTooDeep {
+        build(scene, effort).ok_or_else(|| Error::TreeTooDeep {
             scene: scene.path.clone(),
         })
     }
@@ -113,13 +125,13 @@ struct MeshTree {
     corners: u32,
 }
 
-/// Builds the trees of a scene. Returns `None` if a traversal would need more than [`STACK_SIZE`] stack entries.
-fn build(scene: &Scene) -> Option<SceneBvhs> {
+/// Builds the trees of a scene with this effort. Returns `None` if a traversal would need more than [`STACK_SIZE`] stack entries.
+fn build(scene: &Scene, effort: Reinserted) -> Option<SceneBvhs> {
     if scene.instances.is_empty() {
-        return bvh::build_from(&Source::Scene(scene, &[]), STACK_SIZE).map(SceneBvhs::new);
+        return bvh::build_from(&Source::Scene(scene, &[]), effort, STACK_SIZE).map(SceneBvhs::new);
     }
 
-    let mut grown = mesh_trees(&scene.meshes)?;
+    let mut grown = mesh_trees(&scene.meshes, effort)?;
     let deepest = grown.iter().map(|grown| grown.tree.stack_height).max();
     let flat = Source::Scene(scene, &[]);
     let flat_extent = (0..flat.count() as u32).into_par_iter();
@@ -151,7 +163,7 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
     let instances: Vec<Primitive> = numbered.map(boxed).collect();
     let all = Source::Scene(scene, &instances);
     // Entering an instance leaves up to two groups of siblings on the stack, besides those of its mesh.
-    let above = bvh::build_from(&all, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    let above = bvh::build_from(&all, effort, STACK_SIZE.checked_sub(deepest? + 2)?)?;
     drop((instances, boxes));
     let (mut nodes, mut primitives) = (above.nodes, above.primitives);
     let trees = || grown.iter().map(|grown| &grown.tree);
@@ -198,11 +210,11 @@ fn build(scene: &Scene) -> Option<SceneBvhs> {
 
 /// Builds the BVH of each mesh, in parallel, without its place in the scene's buffers. Returns `None` if one is too
 /// deep.
-fn mesh_trees(meshes: &[scene::Mesh]) -> Option<Vec<MeshTree>> {
+fn mesh_trees(meshes: &[scene::Mesh], effort: Reinserted) -> Option<Vec<MeshTree>> {
     meshes
         .par_iter()
         .map(|mesh| {
-            let tree = bvh::build_from(&Source::Mesh(mesh), STACK_SIZE)?;
+            let tree = bvh::build_from(&Source::Mesh(mesh), effort, STACK_SIZE)?;
             Some(MeshTree {
                 tree,
                 root: 0,

@@ -104,7 +104,7 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Minimum time between two copies of the film from GPUs to host memory, which survive a failure. If one of several
     /// GPUs fails, the others render again at most the pairs that were assigned after the last copy. `None` copies
-    /// every two seconds, or less often if a transfer takes long.
+    /// every two seconds, on a single GPU every ten, or less often if a transfer takes long.
     pub keep_every: Option<Duration>,
     /// Minimum time that a GPU gets for a wave, or for a step in which it is opened, before it counts as hung. A wave
     /// gets a multiple of what such waves took if that is more. `None` is 30 seconds.

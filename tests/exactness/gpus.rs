@@ -25,6 +25,8 @@ use crate::{
 pub(crate) const FAILING: &str = "gpus_that_fail_are_left_out";
 /// Name of a test that runs its cases in child processes, for the same reason as [`FAILING`].
 pub(crate) const ALL_FAIL: &str = "parts_remain_when_all_gpus_fail";
+/// Name of a test that runs itself in a child process, for the same reason as [`FAILING`].
+pub(crate) const ONLY_FAILS: &str = "a_part_remains_when_the_only_gpu_fails";
 /// Name of a test that runs itself in a child process whose second GPU is slower.
 pub(crate) const UNEVEN: &str = "faster_gpus_get_more_work";
 
@@ -40,6 +42,12 @@ pub(crate) fn several() -> Result<usize, String> {
         Ok(count) => Ok(count),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// Returns the number of GPUs, or an error if there is none.
+pub(crate) fn any() -> Result<usize, String> {
+    let found = devices().map_err(|error| error.to_string())?;
+    Ok(found.len())
 }
 
 /// Returns whether the GPUs are emulated (`emulator/run`).
@@ -259,10 +267,23 @@ pub(crate) fn parts_remain_when_all_gpus_fail(&count: &usize) {
     if env::var_os(CASE).is_none() {
         return run_case_in_child(ALL_FAIL, "", &[("EMULATED_ALL_FALL", "1")]);
     }
-    let scene = long_scene();
     let all: Vec<usize> = (0..count).collect();
-    let mut renderer = start(&scene, &on(&all, Some(small_waves())));
-    let mut trap = Some(Trap::compile(1));
+    assert_part_remains(&on(&all, Some(small_waves())), 1);
+}
+
+/// When a kernel crashes on the only GPU of a render, the safe part continues to the same film.
+pub(crate) fn a_part_remains_when_the_only_gpu_fails(_: &usize) {
+    if env::var_os(CASE).is_none() {
+        return run_case_in_child(ONLY_FAILS, "", &[]);
+    }
+    assert_part_remains(&on(&[0], Some(small_waves())), 0);
+}
+
+/// Asserts that a render whose GPUs are disabled by a crash on the GPU `crashing` leaves an exact part.
+fn assert_part_remains(settings: &Settings, crashing: usize) {
+    let scene = long_scene();
+    let mut renderer = start(&scene, settings);
+    let mut trap = Some(Trap::compile(crashing));
     let error = loop {
         match renderer.advance_for(Duration::from_millis(3)) {
             Ok(more) => assert!(more, "the render ended before the failure"),
@@ -285,6 +306,12 @@ pub(crate) fn parts_remain_when_all_gpus_fail(&count: &usize) {
     cpu.resume(&part).unwrap();
     while cpu.advance().unwrap() {}
     assert_equals_cpu(&scene, &cpu.part().unwrap(), "resumed");
+    // No call succeeds on a GPU that has failed, and a failed restart leaves no samples.
+    assert!(renderer.advance().is_err() && renderer.restart().is_err());
+    let sums = renderer.part().unwrap().film.sums;
+    assert!(sums.iter().all(|&sum| sum == 0));
+    assert!(renderer.resume(&part).is_err());
+    assert_equals_cpu(&scene, &renderer.part().unwrap(), "resumed in vain");
 }
 
 /// Returns a scene whose render is long enough for failures to happen before its end.

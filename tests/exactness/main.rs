@@ -157,6 +157,12 @@ fn main() {
             cuda::recording_a_synchronisation_into_a_graph_fails,
         )
         .needs(
+            "no GPU",
+            gpus::any(),
+            gpus::ONLY_FAILS,
+            gpus::a_part_remains_when_the_only_gpu_fails,
+        )
+        .needs(
             "no two GPUs",
             gpus::several(),
             "several_gpus_have_the_cpus_film",

@@ -53,11 +53,12 @@ struct Clusters {
 impl Builder {
     /// Builds a binary BVH over at least one box, with one box per leaf.
     ///
-    /// Then 16 passes remove nodes and insert them where they cost least. The first takes the fraction `reinserted` of
-    /// the nodes, 0..=1, and the others take a third, a fifth, … of that fraction. 0 leaves the passes out.
-    pub(crate) fn build(&mut self, boxes: &[Aabb], reinserted: f32) -> &Bvh2 {
+    /// Then each of `rounds` rounds has 16 passes that remove nodes and insert them where they cost least. The first
+    /// pass takes the fraction `reinserted` of the nodes, 0..=1, and the others take a third, a fifth, … of that
+    /// fraction.
+    pub(crate) fn build(&mut self, boxes: &[Aabb], reinserted: f32, rounds: u32) -> &Bvh2 {
         self.cluster(boxes);
-        if reinserted > 0.0 {
+        for _ in 0..rounds {
             self.optimizer.run(&mut self.tree, reinserted, None);
         }
         &self.tree

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Default minimum time between two copies.
-const PAUSE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_secs(10);
 /// Minimum time between two copies, as a multiple of the duration of one: copying takes at most 1 % of the time.
 const SPACING: u32 = 100;
 /// Bytes of host memory per pixel while a copy is made: the film's sums, and the statistics of adaptive sampling.
