@@ -51,12 +51,14 @@ impl Dialog {
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let name = scene.file_stem().unwrap_or(scene.as_os_str());
         let dialog = AsyncFileDialog::new()
-            .set_title("Save as")
+            .set_title("Save as .png, .exr or .ron")
             .set_directory(folder)
             .set_file_name(format!("{}.png", name.to_string_lossy()))
-            .add_filter("Picture (PNG)", &["png"])
-            .add_filter("Light with all layers (OpenEXR)", &["exr"])
-            .add_filter("Scene", &["ron"])
+            // The dialog does not tell which filter was selected, so several would seem to select the format.
+            .add_filter(
+                "Picture (.png), light with all layers (.exr) or scene (.ron)",
+                &["png", "exr", "ron"],
+            )
             .set_parent(parent);
         Self(Box::pin(dialog.save_file()))
     }
@@ -70,6 +72,25 @@ impl Dialog {
             None if HAS_FAILED.load(Relaxed) => Choice::NoDialog,
             None => Choice::Cancelled,
         }
+    }
+}
+
+/// Returns the path to save to if the user has chosen `path`: a name without an ending is that of a PNG.
+///
+/// # Errors
+/// If the ending is missing and the file with it exists, because the dialog has not asked whether to replace it.
+pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
+    if path.extension().is_some() {
+        return Ok(path);
+    }
+    let path = path.with_extension("png");
+    match path.exists() {
+        false => Ok(path),
+        true => Err(Error::Write {
+            path,
+            problem: "not saved: the file exists; to replace it, save with the ending .png"
+                .to_owned(),
+        }),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
         Wake,
         layout::Placement,
         save::Displayed,
-        save_as::{Choice, Dialog, Savable},
+        save_as::{Choice, Dialog, Savable, with_ending},
     },
 };
 use raysieve::render::output::PictureFormat;
@@ -41,8 +41,11 @@ impl Viewer {
         }
     }
 
-    /// Asks for the name of a file in a dialog, unless one is open. `Wake::Chosen` follows.
+    /// Asks for the name of a file in a dialog, unless one is open, and displays a message that the dialog is there.
+    /// `Wake::Chosen` follows.
     pub(super) fn ask_name(&mut self) {
+        // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
+        self.say("choose a name in the dialog".to_owned());
         if self.asks_name {
             return;
         }
@@ -63,8 +66,12 @@ impl Viewer {
             return;
         };
         match choice {
-            Choice::Cancelled => {}
+            Choice::Cancelled => self.say("nothing saved".to_owned()),
             Choice::Path(path) => {
+                let path = match with_ending(path) {
+                    Ok(path) => path,
+                    Err(error) => return self.say_problem(error.to_string()),
+                };
                 let savable = Savable {
                     displayed,
                     film: PictureFormat::of(&path)
