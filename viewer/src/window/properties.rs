@@ -161,12 +161,12 @@ impl Properties {
         self.is_open
     }
 
-    /// Hides the panel, and discards a number that is being typed. Returns whether the panel was displayed.
+    /// Hides the list of parts or, without it, the panel, and discards a number that is being typed. Returns whether
+    /// there was something to hide.
     pub(super) fn close(&mut self) -> bool {
         self.typing = None;
-        self.parts = None;
         self.drag = None;
-        std::mem::take(&mut self.is_open)
+        self.parts.take().is_some() || std::mem::take(&mut self.is_open)
     }
 
     /// Returns whether a position in window pixels is on the panel.
