@@ -44,7 +44,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     );
     fs::write(&dialog, script).unwrap();
     fs::set_permissions(&dialog, fs::Permissions::from_mode(0o755)).unwrap();
-    let desktop = open(folder.path());
+    let mut desktop = open(folder.path());
     let plain = desktop.save();
 
     // A cancelled dialog saves nothing.
@@ -125,6 +125,18 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
         .collect();
     found.sort();
     assert_eq!(found, names);
+
+    // The scene's own file gets the changes, and quitting asks for nothing that has been saved in a file.
+    save_to("scene.ron");
+    eventually("the camera is saved to the scene", || {
+        (desktop.scene() == text).then_some(())
+    });
+    desktop.press(&["Left"]);
+    until_written(&save_to("second.ron"));
+    // The window says so soon after the file is there.
+    desktop.still();
+    desktop.press(&["q"]);
+    assert!(desktop.until_ended().success());
 }
 
 fn without_a_dialog_the_picture_is_saved_next_to_the_scene() {
