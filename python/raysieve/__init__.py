@@ -224,8 +224,8 @@ def render(
 
     ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``backend`` is
     "auto", "cpu", "cuda", "cuda:1", "cuda:0,2" or "cuda:all". ``threads`` is the number of threads that render on the
-    CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy, which
-    affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
+    CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy,
+    which affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
 
     ``callback`` is called with a `Progress` about twenty times per second. If it returns False, the render stops, and
     the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
@@ -262,7 +262,7 @@ def _image(renderer, exposure, tone):
 
 
 def _whole(name, value, low, high):
-    """Returns a setting as an `int`. Raises an error that names the setting if it is no whole number or out of range."""
+    """Returns a setting as an `int`. Raises an error that names it if it is no whole number or out of range."""
     try:
         number = operator.index(value)
     except TypeError:

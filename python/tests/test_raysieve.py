@@ -133,7 +133,8 @@ def test_a_setting_out_of_range_is_named_with_its_range(setting, value, problem)
 
 
 @pytest.mark.parametrize(
-    "setting, value", [("samples", 1.5), ("seed", "1"), ("size", 8), ("size", (1, 2, 3)), ("size", (8, 8.0)), ("threads", "all")]
+    "setting, value",
+    [("samples", 1.5), ("seed", "1"), ("size", 8), ("size", (1, 2, 3)), ("size", (8, 8.0)), ("threads", "all")],
 )
 def test_a_setting_that_is_no_whole_number_is_named(setting, value):
     with pytest.raises(TypeError, match=setting):

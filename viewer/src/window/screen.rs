@@ -49,9 +49,8 @@ const TITLE_BAR: f64 = 40.0;
 impl Screen {
     /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
     /// monitor in logical pixels, if it is known. `position` is that of its upper left corner on the desktop in
-    /// physical pixels; the window is moved into the monitor there, and `None` or a place on no monitor leaves the place
-    /// to the desktop. The window is redrawn less often if `renders_on_cpu`.
-    /// The error is the reason on one line.
+    /// physical pixels. The window is moved into the monitor there; `None`, or a place on no monitor, leaves the place
+    /// to the desktop. The window is redrawn less often if `renders_on_cpu`. The error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,

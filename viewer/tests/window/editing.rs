@@ -61,9 +61,14 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     desktop.press(&["i"]);
     // The first property is the strength. Its slider is in the right half of the panel.
     let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
+    let message = |shot: &RgbImage| image::imageops::crop_imm(shot, 0, 440, 480, 72).to_image();
+    let before = message(&desktop.still());
     desktop.click(at(0.5), row(2));
-    desktop.press(&["2", "period", "8", "x", "Return"]);
-    desktop.press(&["k"]);
+    desktop.press(&["2", "period", "8", "x"]);
+    desktop.until_shown("how typing ends", |shot| {
+        differing_pixels(&message(shot), &before) > 500
+    });
+    desktop.press(&["Return", "k"]);
     let printed = |text: &str| {
         eventually(text, || desktop.output().contains(text).then_some(()));
     };
