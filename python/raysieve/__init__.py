@@ -9,6 +9,7 @@
 """
 
 import json
+import operator
 import os
 
 import numpy
@@ -22,8 +23,8 @@ __all__ = ["Progress", "RaysieveError", "Result", "Scene", "render"]
 class Scene:
     """A scene: camera, lights, materials and geometry, with the settings of its render.
 
-    Create one by `Scene.load` or `Scene.parse`. A setting out of range raises `RaysieveError`, or `OverflowError` if it
-    does not fit into 32 bits without a sign. It then keeps its value.
+    Create one by `Scene.load` or `Scene.parse`. A setting out of range raises `ValueError`, and one that is no whole
+    number `TypeError`. The setting then keeps its value.
     """
 
     def __init__(self, inner):
@@ -81,16 +82,24 @@ class Scene:
 
     @size.setter
     def size(self, size):
-        self._inner.size = size
+        try:
+            width, height = size
+        except (TypeError, ValueError):
+            raise TypeError(f"size {size!r}: expected (width, height)") from None
+        width = _whole("the width in size", width, 1, 65_536)
+        height = _whole("the height in size", height, 1, 65_536)
+        if width * height > 2**28:
+            raise ValueError(f"size {width}x{height}: expected at most {2**28} pixels")
+        self._inner.size = width, height
 
     @property
     def samples(self):
-        """Samples per pixel, 1 or more."""
+        """Samples per pixel, 1 to 2³²−1."""
         return self._inner.samples
 
     @samples.setter
     def samples(self, samples):
-        self._inner.samples = samples
+        self._inner.samples = _whole("samples", samples, 1, 2**32 - 1)
 
     @property
     def max_bounces(self):
@@ -99,7 +108,7 @@ class Scene:
 
     @max_bounces.setter
     def max_bounces(self, max_bounces):
-        self._inner.max_bounces = max_bounces
+        self._inner.max_bounces = _whole("max_bounces", max_bounces, 0, 4096)
 
     @property
     def seed(self):
@@ -108,7 +117,7 @@ class Scene:
 
     @seed.setter
     def seed(self, seed):
-        self._inner.seed = seed
+        self._inner.seed = _whole("seed", seed, 0, 2**32 - 1)
 
     @property
     def exposure(self):
@@ -215,19 +224,22 @@ def render(
 
     ``size``, ``samples``, ``max_bounces`` and ``seed`` replace those of the scene, which is not changed. ``backend`` is
     "auto", "cpu", "cuda", "cuda:1", "cuda:0,2" or "cuda:all". ``threads`` is the number of threads that render on the
-    CPU; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy, which
-    affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
+    CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy,
+    which affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
 
     ``callback`` is called with a `Progress` about twenty times per second. If it returns False, the render stops, and
     the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
 
-    Raises `ValueError` for an unknown backend, strategy or layer. Raises `RaysieveError` if the backend cannot be used
-    or the render fails. For a setting out of range, raises the same errors as `Scene`.
+    Raises `ValueError` for an unknown backend, strategy or layer, and for a setting or number of threads out of range.
+    Raises `TypeError` for one that is no whole number, and `RaysieveError` if the backend cannot be used or the render
+    fails.
     """
     scene = scene.copy()
     for name, value in [("size", size), ("samples", samples), ("max_bounces", max_bounces), ("seed", seed)]:
         if value is not None:
             setattr(scene, name, value)
+    if threads is not None:
+        threads = _whole("threads", threads, 1, 1024)
     renderer = _raysieve.Renderer(scene._inner, backend, strategy, threads, list(layers))
     notes = renderer.take_notes()
     remain = True
@@ -247,6 +259,17 @@ def _film(renderer):
 def _image(renderer, exposure, tone):
     width, height = renderer.size
     return numpy.frombuffer(renderer.image(exposure, tone), numpy.uint8).reshape(height, width, 3)
+
+
+def _whole(name, value, low, high):
+    """Returns a setting as an `int`. Raises an error that names it if it is no whole number or out of range."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected a whole number, got {value!r}") from None
+    if not low <= number <= high:
+        raise ValueError(f"{name} {number}: expected {low} to {high}")
+    return number
 
 
 def _array(values, dtype, name):

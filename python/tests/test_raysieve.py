@@ -98,14 +98,47 @@ def test_errors_are_one_line_that_names_the_object(tmp_path):
     with pytest.raises(raysieve.RaysieveError, match=r"text.ron:1:\d+"):
         raysieve.Scene.parse("(camera: 3)")
     scene = raysieve.Scene.parse(FURNACE)
-    with pytest.raises(raysieve.RaysieveError, match="size 0x1"):
-        scene.size = (0, 1)
-    assert scene.size == (8, 8)
     for argument, value in [("backend", "gpu"), ("strategy", "fast"), ("layers", ["light"])]:
         with pytest.raises(ValueError, match=value if isinstance(value, str) else value[0]):
             raysieve.render(scene, **{argument: value})
     with pytest.raises(ValueError, match="expected one of srgb"):
         raysieve.render(scene, backend="cpu").image(tone="film")
+
+
+@pytest.mark.parametrize(
+    "setting, value, problem",
+    [
+        ("samples", -1, r"^samples -1: expected 1 to 4294967295$"),
+        ("samples", 0, r"^samples 0: expected 1 to"),
+        ("samples", 2**32, r"^samples 4294967296: expected 1 to"),
+        ("max_bounces", -1, r"^max_bounces -1: expected 0 to 4096$"),
+        ("max_bounces", 4097, r"^max_bounces 4097: expected 0 to"),
+        ("seed", -1, r"^seed -1: expected 0 to 4294967295$"),
+        ("seed", 2**64, r"^seed 18446744073709551616: expected 0 to"),
+        ("size", (0, 1), r"^the width in size 0: expected 1 to 65536$"),
+        ("size", (1, -1), r"^the height in size -1: expected 1 to"),
+        ("size", (60_000, 60_000), r"^size 60000x60000: expected at most 268435456 pixels$"),
+        ("threads", 0, r"^threads 0: expected 1 to 1024$"),
+        ("threads", -1, r"^threads -1: expected"),
+    ],
+)
+def test_a_setting_out_of_range_is_named_with_its_range(setting, value, problem):
+    scene = raysieve.Scene.parse(FURNACE)
+    with pytest.raises(ValueError, match=problem):
+        raysieve.render(scene, **{setting: value})
+    if setting != "threads":
+        with pytest.raises(ValueError, match=problem):
+            setattr(scene, setting, value)
+        assert (scene.size, scene.samples, scene.max_bounces, scene.seed) == ((8, 8), 4, 8, 0)
+
+
+@pytest.mark.parametrize(
+    "setting, value",
+    [("samples", 1.5), ("seed", "1"), ("size", 8), ("size", (1, 2, 3)), ("size", (8, 8.0)), ("threads", "all")],
+)
+def test_a_setting_that_is_no_whole_number_is_named(setting, value):
+    with pytest.raises(TypeError, match=setting):
+        raysieve.render(raysieve.Scene.parse(FURNACE), **{setting: value})
 
 
 def test_a_callback_sees_progress_and_can_stop():

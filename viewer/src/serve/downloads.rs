@@ -54,7 +54,8 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
             let scene = broadcaster.scene_to_save();
             // The paths in it are relative to the folder of the scene.
             let text = scene.text(&scene.path().with_extension("ron"));
-            Some(text.map(String::into_bytes).map_err(|error| error.line()))
+            let bytes = text.map(|(text, _)| text.into_bytes());
+            Some(bytes.map_err(|error| error.line()))
         },
     )
     .await

@@ -2,16 +2,20 @@
 //!
 //! The session has the properties. This module lays out their rows, and turns positions on sliders into values.
 
-use glam::Vec3;
+mod numbers;
+
 use winit::keyboard::{Key, NamedKey};
 
+use self::numbers::{
+    at_share, displayed, from_hsv, number_text, rounded, share, to_hsv, unclamped_share,
+};
 use crate::{
     overlay::{
         Overlay,
         canvas::Area,
         properties::{DrawnProperties, PropertyRow, RowState},
     },
-    session::{Action, Change, Continuity, Property, ScreenAction, Session},
+    session::{Action, Change, Continuity, PartInfo, Property, ScreenAction, Session},
 };
 use raysieve_scene::{FieldValue, NumberKind, Part};
 
@@ -19,6 +23,8 @@ use raysieve_scene::{FieldValue, NumberKind, Part};
 #[derive(Default)]
 pub(super) struct Properties {
     is_open: bool,
+    /// All parts of the scene as listed instead of the properties of the selected one; `None` while they are not.
+    parts: Option<Vec<PartInfo>>,
     /// First row that is displayed below the fixed rows.
     first: usize,
     /// Colour whose sliders are displayed: its part and property.
@@ -37,10 +43,12 @@ pub(super) struct Properties {
 /// The effect of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RowAction {
-    /// Selects the previous or the next part.
+    /// Selects the previous or the next part, or lists all parts.
     Title,
     /// Undoes, redoes, saves, or closes the panel.
     Tools,
+    /// Selects this part, in the list of parts.
+    Select(Part),
     /// Does nothing.
     Note,
     Number {
@@ -77,14 +85,27 @@ pub(super) struct Effect {
     pub(super) action: Option<Action>,
 }
 
+impl Effect {
+    fn message(text: &str) -> Self {
+        Self {
+            message: Some(text.to_owned()),
+            action: None,
+        }
+    }
+}
+
+/// Message while a number is typed, when typing begins and after a key that has no effect then.
+const TYPING: &str = "type a number: Enter sets it, Escape keeps the old one";
+
 /// Number of rows that do not scroll: the title and the tools.
 const FIXED: usize = 2;
 
 /// Labels of the tools, with their actions.
-const TOOLS: [(&str, Action); 4] = [
+const TOOLS: [(&str, Action); 5] = [
     ("undo", Action::Render(Change::Undo)),
     ("redo", Action::Render(Change::Redo)),
     ("save", Action::Render(Change::SaveCamera)),
+    ("save as", Action::Screen(ScreenAction::SaveAs)),
     ("close", Action::Screen(ScreenAction::Properties)),
 ];
 
@@ -127,6 +148,7 @@ impl Properties {
     /// is selected.
     pub(super) fn switch(&mut self, session: &mut Session) {
         self.is_open = !self.is_open;
+        self.parts = None;
         self.typing = None;
         self.drag = None;
         if self.is_open && session.selected_part().is_none() {
@@ -139,11 +161,12 @@ impl Properties {
         self.is_open
     }
 
-    /// Hides the panel, and discards a number that is being typed. Returns whether the panel was displayed.
+    /// Hides the list of parts or, without it, the panel, and discards a number that is being typed. Returns whether
+    /// there was something to hide.
     pub(super) fn close(&mut self) -> bool {
         self.typing = None;
         self.drag = None;
-        std::mem::take(&mut self.is_open)
+        self.parts.take().is_some() || std::mem::take(&mut self.is_open)
     }
 
     /// Returns whether a position in window pixels is on the panel.
@@ -176,6 +199,10 @@ impl Properties {
         }
         let (rows, actions): (Vec<_>, Vec<_>) = self.layout(session).into_iter().unzip();
         self.rows = actions;
+        // A click in the picture or a reload may have removed the row. Keys belong to the panel only while it is there.
+        let actions = &self.rows;
+        self.typing
+            .take_if(|(typed, _)| !actions.iter().any(|row| typed.is_same(*row)));
         let place = (region, is_alone);
         self.drawn = overlay.draw_properties(rgba, size, place, &rows, (FIXED, self.first));
         self.first = self.drawn.first;
@@ -186,12 +213,19 @@ impl Properties {
     fn layout(&self, session: &Session) -> Vec<(PropertyRow, RowAction)> {
         let name = session.selected_name();
         let name = name.unwrap_or_else(|| "nothing selected".to_owned());
-        let title = [" < ".to_owned(), name, " > ".to_owned()];
+        let title = [" < ".to_owned(), format!("{name} …"), " > ".to_owned()];
         let tools = TOOLS.map(|(label, _)| label.to_owned());
         let mut rows = vec![
             (PropertyRow::Buttons(title.into()), RowAction::Title),
             (PropertyRow::Buttons(tools.into()), RowAction::Tools),
         ];
+        if let Some(parts) = &self.parts {
+            rows.extend(parts.iter().map(|PartInfo { part, name }| {
+                let entry = PropertyRow::Buttons(vec![name.clone()]);
+                (entry, RowAction::Select(*part))
+            }));
+            return rows;
+        }
         let Some(part) = session.selected_part() else {
             let note = "click on an object in the picture".to_owned();
             rows.push((PropertyRow::Note(note), RowAction::Note));
@@ -262,7 +296,7 @@ impl Properties {
     }
 
     /// Returns hue, saturation and value of a colour: those that the sliders have set if they still give that colour.
-    fn hsv_of(&self, color: Vec3) -> [f32; 3] {
+    fn hsv_of(&self, color: glam::Vec3) -> [f32; 3] {
         let is_same = |hsv: &[f32; 3]| from_hsv(*hsv).abs_diff_eq(color, 1e-3);
         self.hsv.filter(is_same).unwrap_or_else(|| to_hsv(color))
     }
@@ -278,6 +312,26 @@ impl Properties {
         match self.rows.get(row).copied() {
             Some(RowAction::Title) if button != 1 => {
                 session.choose_part(button == 2);
+                self.parts = None;
+                self.first = 0;
+            }
+            Some(RowAction::Title) => {
+                self.first = 0;
+                self.parts = match self.parts {
+                    Some(_) => None,
+                    None => {
+                        let parts = session.parts();
+                        let selected = session.selected_part();
+                        let place = parts.iter().position(|info| Some(info.part) == selected);
+                        self.first = place.unwrap_or_default();
+                        Some(parts)
+                    }
+                };
+            }
+            Some(RowAction::Select(part)) => {
+                // The part may be gone after a reload.
+                let _ = session.select(part);
+                self.parts = None;
                 self.first = 0;
             }
             Some(RowAction::Tools) => effect.action = TOOLS.get(button).map(|&(_, action)| action),
@@ -294,7 +348,7 @@ impl Properties {
                     has_moved: false,
                 });
             }
-            Some(RowAction::Title | RowAction::Note) | None => {}
+            Some(RowAction::Note) | None => {}
         }
         effect
     }
@@ -337,7 +391,7 @@ impl Properties {
             return self.set(drag.row, next, Continuity::Begins, session);
         }
         self.typing = Some((drag.row, String::new()));
-        Effect::default()
+        Effect::message(TYPING)
     }
 
     /// Handles notches of the wheel at a position on the panel: changes the slider there a little, or scrolls.
@@ -375,25 +429,36 @@ impl Properties {
                 let is_number =
                     |letter: &char| letter.is_ascii_digit() || "+-.,eE".contains(*letter);
                 let room = MAX_TYPED.saturating_sub(text.len());
-                text.extend(letters.chars().filter(is_number).take(room));
+                let mut typed = letters.chars().filter(is_number).take(room).peekable();
+                if typed.peek().is_none() {
+                    return Effect::message(TYPING);
+                }
+                text.extend(typed);
             }
-            _ => {}
+            // A modifier key acts together with another key.
+            Key::Named(
+                NamedKey::Shift | NamedKey::Control | NamedKey::Alt | NamedKey::AltGraph,
+            ) => {}
+            _ => return Effect::message(TYPING),
         }
         Effect::default()
     }
 
+    /// Handles a press outside the panel: sets the number that is being typed, and hides the list of parts.
+    pub(super) fn leave(&mut self, session: &mut Session) -> Effect {
+        self.parts = None;
+        self.end_typing(session)
+    }
+
     /// Ends typing, and sets the typed number. Returns a message if the text is no number. An empty text changes
-    /// nothing.
+    /// nothing, and nothing happens if no number is being typed.
     fn end_typing(&mut self, session: &mut Session) -> Effect {
         let Some((row, text)) = self.typing.take().filter(|(_, text)| !text.is_empty()) else {
             return Effect::default();
         };
         match text.replace(',', ".").parse::<f32>() {
             Ok(value) if value.is_finite() => self.set(row, value, Continuity::Begins, session),
-            _ => Effect {
-                message: Some(format!("{text} is no number")),
-                action: None,
-            },
+            _ => Effect::message(&format!("{text} is no number")),
         }
     }
 
@@ -483,114 +548,4 @@ fn is_in(area: Area, x: f64, y: f64) -> bool {
         (f64::from(begin)..f64::from(begin + length)).contains(&at)
     };
     inside(x, area.x, area.width) && inside(y, area.y, area.height)
-}
-
-/// Returns the position of a value on its slider, 0..=1 within the slider's range.
-fn share(value: f32, kind: &NumberKind) -> f32 {
-    unclamped_share(value, kind).clamp(0.0, 1.0)
-}
-
-/// Returns the position of a value on its slider, which is outside 0..=1 if the value is outside the slider's range.
-fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
-    let (low, high) = kind.slider;
-    match kind.is_logarithmic {
-        true if value <= 0.0 => 0.0,
-        true => libm::logf(value / low) / libm::logf(high / low),
-        false => (value - low) / (high - low),
-    }
-}
-
-/// Returns the value at a position on a slider, rounded to four significant digits and clamped to the valid range.
-/// Positions outside 0..=1 extend the slider.
-fn at_share(share: f32, kind: &NumberKind) -> f32 {
-    let (low, high) = kind.slider;
-    let value = match kind.is_logarithmic {
-        true if share <= 0.0 && kind.min == 0.0 => 0.0,
-        true => low * libm::powf(high / low, share),
-        false => low + share * (high - low),
-    };
-    rounded(value).clamp(kind.min, kind.max)
-}
-
-/// Rounds a number to four significant digits, so that it is short in a scene file.
-fn rounded(value: f32) -> f32 {
-    format!("{value:.3e}").parse().unwrap_or(value)
-}
-
-/// Formats a number, given in the unit of `kind`, with about four significant digits and this unit. A named number is
-/// replaced by its name, and a whole number has no unit.
-fn number_text(value: f32, kind: &NumberKind) -> String {
-    if let Some(name) = kind.name_of(value) {
-        return name.to_owned();
-    }
-    if kind.is_whole {
-        return format!("{value:.0}");
-    }
-    let size = value.abs();
-    let number = match size {
-        0.0 => "0".to_owned(),
-        ..0.001 | 1e6.. => format!("{value:.2e}"),
-        ..1.0 => format!("{value:.4}"),
-        ..10.0 => format!("{value:.3}"),
-        ..100.0 => format!("{value:.2}"),
-        ..1000.0 => format!("{value:.1}"),
-        _ => format!("{value:.0}"),
-    };
-    match kind.unit {
-        "" => number,
-        "°" => number + "°",
-        unit => format!("{number} {unit}"),
-    }
-}
-
-/// Encodes a channel of a linear colour as sRGB, 0..=1.
-fn encoded(value: f32) -> f32 {
-    let value = value.clamp(0.0, 1.0);
-    match value <= 0.003_130_8 {
-        true => 12.92 * value,
-        false => 1.055 * libm::powf(value, 1.0 / 2.4) - 0.055,
-    }
-}
-
-/// Decodes a channel of an sRGB colour, 0..=1, to linear light.
-fn decoded(value: f32) -> f32 {
-    match value <= 0.040_45 {
-        true => value / 12.92,
-        false => libm::powf((value + 0.055) / 1.055, 2.4),
-    }
-}
-
-/// Returns a linear colour with eight bits per channel of sRGB.
-fn displayed(color: Vec3) -> [u8; 3] {
-    color
-        .to_array()
-        .map(|channel| (255.0 * encoded(channel)).round() as u8)
-}
-
-/// Returns hue in degrees, saturation and value of a linear colour, of which the sRGB encoding is used.
-fn to_hsv(color: Vec3) -> [f32; 3] {
-    let [red, green, blue] = color.to_array().map(encoded);
-    let max = red.max(green).max(blue);
-    let range = max - red.min(green).min(blue);
-    if range <= 0.0 {
-        return [0.0, 0.0, max];
-    }
-    let sixths = if max == red {
-        ((green - blue) / range).rem_euclid(6.0)
-    } else if max == green {
-        (blue - red) / range + 2.0
-    } else {
-        (red - green) / range + 4.0
-    };
-    [60.0 * sixths, range / max, max]
-}
-
-/// Returns the linear colour with this hue in degrees, saturation and value, the inverse of [`to_hsv`].
-fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
-    let channel = |offset: f32| {
-        let place = (offset + hue / 60.0).rem_euclid(6.0);
-        let part = place.min(4.0 - place).clamp(0.0, 1.0);
-        decoded(value - value * saturation * part)
-    };
-    Vec3::new(channel(5.0), channel(3.0), channel(1.0))
 }

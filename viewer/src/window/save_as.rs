@@ -28,6 +28,33 @@ pub(super) struct Savable {
     /// The film; `None` unless it is to be saved.
     pub(super) film: Option<RequestedFilm>,
     pub(super) scene: SceneToSave,
+    /// Camera and edits of the scene, as text.
+    pub(super) state: String,
+}
+
+/// A file that was saved.
+pub(super) struct Saved {
+    /// Message about it.
+    pub(super) message: String,
+    /// Camera and edits, as text, that a new scene file now has; `None` for another file or if it lacks some of them.
+    pub(super) state: Option<String>,
+}
+
+impl From<String> for Saved {
+    fn from(message: String) -> Self {
+        Self {
+            message,
+            state: None,
+        }
+    }
+}
+
+/// Returns whether both paths are those of one existing file.
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
 }
 
 /// The outcome of a dialog.
@@ -51,12 +78,14 @@ impl Dialog {
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let name = scene.file_stem().unwrap_or(scene.as_os_str());
         let dialog = AsyncFileDialog::new()
-            .set_title("Save as")
+            .set_title("Save as .png, .exr or .ron")
             .set_directory(folder)
             .set_file_name(format!("{}.png", name.to_string_lossy()))
-            .add_filter("Picture (PNG)", &["png"])
-            .add_filter("Light with all layers (OpenEXR)", &["exr"])
-            .add_filter("Scene", &["ron"])
+            // The dialog does not tell which filter was selected, so several would seem to select the format.
+            .add_filter(
+                "Picture (.png), light with all layers (.exr) or scene (.ron)",
+                &["png", "exr", "ron"],
+            )
             .set_parent(parent);
         Self(Box::pin(dialog.save_file()))
     }
@@ -73,40 +102,51 @@ impl Dialog {
     }
 }
 
+/// Returns the path to save to if the user has chosen `path`: a name without an ending is that of a PNG.
+///
+/// # Errors
+/// If the ending is missing and the file with it exists, because the dialog has not asked whether to replace it.
+pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
+    if path.extension().is_some() {
+        return Ok(path);
+    }
+    let path = path.with_extension("png");
+    match path.exists() {
+        false => Ok(path),
+        true => Err(Error::Write {
+            path,
+            problem: "not saved: the file exists; to replace it, save with the ending .png"
+                .to_owned(),
+        }),
+    }
+}
+
 impl Savable {
     /// Saves the picture as `.png`, the film as `.exr`, or the scene as `.ron`. The case of the ending is ignored. An
-    /// existing file is replaced, but never the file of the current scene. Returns the message about it.
+    /// existing file is replaced, so `path` must not be the file of the current scene.
     ///
     /// # Errors
-    /// If the file cannot be written, is that of the current scene, or has another ending. Also if the film is not
-    /// available, or if the scene names other files and `path` is in another folder.
-    pub(super) fn save_to(self, path: &Path) -> Result<String, Error> {
+    /// If the file cannot be written or has another ending. Also if the film is not available, or if the scene names
+    /// other files and `path` is in another folder.
+    pub(super) fn save_to(self, path: &Path) -> Result<Saved, Error> {
         let refused = |problem: String| Error::Write {
             path: path.to_owned(),
             problem,
         };
         let scene = self.scene.path().to_owned();
-        let is_scene = |path: &Path| match (fs::canonicalize(path), fs::canonicalize(&scene)) {
-            (Ok(one), Ok(other)) => one == other,
-            _ => false,
-        };
         let saved = path.display();
         match PictureFormat::of(path) {
-            _ if is_scene(path) => Err(refused(
-                "not saved: this is the scene itself; K saves camera and materials to it"
-                    .to_owned(),
-            )),
             Some(PictureFormat::Png) => {
                 let png = self.displayed.png()?;
                 write_whole(path, |file| file.write_all(&png))?;
-                Ok(format!("picture saved to {saved}"))
+                Ok(format!("picture saved to {saved}").into())
             }
             Some(PictureFormat::Exr) => {
                 let film = self
                     .film
                     .ok_or_else(|| refused("not saved: no film".to_owned()))?;
                 film.write(path)?;
-                Ok(format!("light with all layers saved to {saved}"))
+                Ok(format!("light with all layers saved to {saved}").into())
             }
             None if path
                 .extension()
@@ -119,9 +159,15 @@ impl Savable {
                         folder_of(&scene).display()
                     )));
                 }
-                let text = self.scene.text(path)?;
+                let (text, missing) = self.scene.text(path)?;
                 write_whole(path, |file| file.write_all(text.as_bytes()))?;
-                Ok(format!("scene saved to {saved}"))
+                let message = format!("scene saved to {saved}");
+                if missing.is_empty() {
+                    let state = Some(self.state);
+                    return Ok(Saved { message, state });
+                }
+                let missing = missing.join(", ");
+                Ok(format!("{message}, without {missing}, which the file does not define").into())
             }
             None => Err(refused(
                 "not saved: expected a name that ends in .png, .exr or .ron".to_owned(),

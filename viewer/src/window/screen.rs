@@ -43,11 +43,14 @@ const MONITOR_SHARE: f64 = 0.9;
 /// Minimum size of the window in logical pixels.
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
+/// Height in logical pixels that a window leaves free at a restored place, for its title bar and borders.
+const TITLE_BAR: f64 = 40.0;
+
 impl Screen {
     /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
     /// monitor in logical pixels, if it is known. `position` is that of its upper left corner on the desktop in
-    /// physical pixels, and is ignored if it is on no monitor. The window is redrawn less often if `renders_on_cpu`.
-    /// The error is the reason on one line.
+    /// physical pixels. The window is moved into the monitor there; `None`, or a place on no monitor, leaves the place
+    /// to the desktop. The window is redrawn less often if `renders_on_cpu`. The error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
@@ -55,14 +58,18 @@ impl Screen {
         position: Option<(i32, i32)>,
         renders_on_cpu: bool,
     ) -> Result<Self, String> {
-        let (width, height) = size(monitor_room(event_loop));
-        let size = LogicalSize::new(width, height);
+        let monitor = monitor_size(event_loop);
+        let (width, height) =
+            size(monitor.map(|(width, height)| (MONITOR_SHARE * width, MONITOR_SHARE * height)));
+        // A saved size may be that of a larger monitor.
+        let (wide, high) = monitor.unwrap_or((f64::INFINITY, f64::INFINITY));
         let mut attributes = WindowAttributes::default()
             .with_title(title)
-            .with_inner_size(size)
+            .with_inner_size(LogicalSize::new(width.min(wide), height.min(high)))
             .with_min_inner_size(MIN_SIZE);
-        if let Some(position) = position.filter(|&position| is_on_monitor(event_loop, position)) {
-            attributes = attributes.with_position(PhysicalPosition::<i32>::from(position));
+        let place = position.and_then(|at| visible_place(event_loop, at, (width, height)));
+        if let Some((position, size)) = place {
+            attributes = attributes.with_position(position).with_inner_size(size);
         }
         let window = event_loop
             .create_window(attributes)
@@ -204,26 +211,48 @@ fn surface_error(error: &SoftBufferError) -> String {
     )
 }
 
-/// Returns the width and height in logical pixels that a new window may take on the monitor; `None` if no monitor is
-/// known.
-fn monitor_room(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
+/// Returns the width and height of the primary monitor in logical pixels; `None` if no monitor is known.
+fn monitor_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let monitor = event_loop
         .primary_monitor()
         .or_else(|| event_loop.available_monitors().next())?;
-    let room = monitor.size().to_logical::<f64>(monitor.scale_factor());
-    let is_known = room.width > 0.0 && room.height > 0.0;
-    is_known.then_some((MONITOR_SHARE * room.width, MONITOR_SHARE * room.height))
+    let size = monitor.size().to_logical::<f64>(monitor.scale_factor());
+    let is_known = size.width > 0.0 && size.height > 0.0;
+    is_known.then_some((size.width, size.height))
 }
 
-/// Returns whether a position on the desktop in physical pixels is on one of the monitors, so that a window there is
-/// visible.
-fn is_on_monitor(event_loop: &ActiveEventLoop, (x, y): (i32, i32)) -> bool {
-    event_loop.available_monitors().any(|monitor| {
-        let (PhysicalPosition { x: left, y: top }, size) = (monitor.position(), monitor.size());
-        let is_within = |at: i32, begin: i32, length: u32| {
-            let along = i64::from(at) - i64::from(begin);
-            (0..i64::from(length)).contains(&along)
-        };
-        is_within(x, left, size.width) && is_within(y, top, size.height)
-    })
+/// Returns the place and size for a window that was last at `position`, in physical pixels on the desktop, with a
+/// width and height of `size` logical pixels. The window is shrunk and moved so that it is within the monitor that has
+/// the largest part of it. Returns `None` if none has a part.
+fn visible_place(
+    event_loop: &ActiveEventLoop,
+    (x, y): (i32, i32),
+    size: (f64, f64),
+) -> Option<(PhysicalPosition<i32>, PhysicalSize<u32>)> {
+    /// Returns the length of the part of `at..at + length` that is on the monitor.
+    fn overlap(at: i32, length: u32, begin: i32, room: u32) -> i64 {
+        let (at, begin) = (i64::from(at), i64::from(begin));
+        let end = (at + i64::from(length)).min(begin + i64::from(room));
+        (end - at.max(begin)).max(0)
+    }
+    /// Returns the begin and the length of the part of the monitor for the window.
+    fn fitted(at: i32, length: u32, begin: i32, room: u32) -> (i32, u32) {
+        let length = length.min(room);
+        let free = i32::try_from(room - length).unwrap_or(i32::MAX);
+        let at = i64::from(at).clamp(i64::from(begin), i64::from(begin) + i64::from(free));
+        (i32::try_from(at).unwrap_or(begin), length)
+    }
+    let places = event_loop.available_monitors().map(|monitor| {
+        let (PhysicalPosition { x: left, y: top }, room) = (monitor.position(), monitor.size());
+        let scale = monitor.scale_factor();
+        let size = LogicalSize::<f64>::from(size).to_physical::<u32>(scale);
+        let high = room.height.saturating_sub((TITLE_BAR * scale) as u32);
+        let area = overlap(x, size.width, left, room.width) * overlap(y, size.height, top, high);
+        let (x, width) = fitted(x, size.width, left, room.width);
+        let (y, height) = fitted(y, size.height, top, high);
+        let place = (PhysicalPosition { x, y }, PhysicalSize { width, height });
+        (area, place)
+    });
+    let (area, place) = places.max_by_key(|&(area, _)| area)?;
+    (area > 0).then_some(place)
 }

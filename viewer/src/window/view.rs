@@ -185,8 +185,8 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, or the properties.
-    /// Returns whether there was one.
+    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, the list of parts, or
+    /// the properties. Returns whether there was one.
     pub(super) fn close_panel(&mut self) -> bool {
         self.keys.take().is_some()
             || self.hide_hints()

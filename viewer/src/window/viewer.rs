@@ -80,6 +80,8 @@ pub(super) struct Viewer {
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
+    /// Camera and edits, as text, that a scene file under a chosen name has; `None` before one was saved.
+    saved_state: Option<String>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
 }
@@ -150,6 +152,7 @@ impl Viewer {
             title_time: None,
             warned: false,
             saves: Vec::new(),
+            saved_state: None,
             asks_name: false,
         })
     }
@@ -227,6 +230,9 @@ impl Viewer {
         let Some(what) = unsaved else {
             return true;
         };
+        if self.saved_state.as_ref() == Some(&self.session.scene_text()) {
+            return true;
+        }
         self.warned = true;
         self.say(format!("{what}, q again quits without saving"));
         false

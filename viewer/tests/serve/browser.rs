@@ -171,6 +171,9 @@ fn a_click_on_the_page_shows_a_path() {
                 |title| title == "Path of pixel 60,60, sample 15",
             )
             .await;
+        browser
+            .wait_for_text("#message", "red selected: see Edit")
+            .await;
         let material_script = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
         let materials = browser.run(material_script).await;
         assert_eq!(materials[0], "red", "{materials}");

@@ -157,6 +157,18 @@ impl Desktop {
         desktop
     }
 
+    /// Returns the position of the window's content on the screen in pixels.
+    pub(crate) fn corner(&self) -> (i32, i32) {
+        let place = self.place();
+        let numbers = place
+            .split([' ', ',', '('])
+            .filter_map(|word| word.parse().ok());
+        match numbers.collect::<Vec<_>>()[..] {
+            [x, y, ..] => (x, y),
+            _ => panic!("no position: {place}"),
+        }
+    }
+
     /// Opens a window with this scene and additional environment variables.
     pub(crate) fn open_with(scene: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         Self::open_all(scene, arguments, environment, "")

@@ -61,9 +61,14 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     desktop.press(&["i"]);
     // The first property is the strength. Its slider is in the right half of the panel.
     let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
+    let message = |shot: &RgbImage| image::imageops::crop_imm(shot, 0, 440, 480, 72).to_image();
+    let before = message(&desktop.still());
     desktop.click(at(0.5), row(2));
-    desktop.press(&["2", "period", "8", "x", "Return"]);
-    desktop.press(&["k"]);
+    desktop.press(&["2", "period", "8", "x"]);
+    desktop.until_shown("how typing ends", |shot| {
+        differing_pixels(&message(shot), &before) > 500
+    });
+    desktop.press(&["Return", "k"]);
     let printed = |text: &str| {
         eventually(text, || desktop.output().contains(text).then_some(()));
     };
@@ -90,12 +95,34 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     eventually("the lamp is saved", || {
         (desktop.scene() == expected).then_some(())
     });
+    // A click in the picture sets the number, selects what is there, and returns the keys to the window.
+    desktop.click(at(0.5), row(2));
+    desktop.press(&["7"]);
+    desktop.click(300, 20);
+    desktop.press(&["k"]);
+    printed("\"red\": Emissive(radiance: (7, 2, 1)),");
+    // A click on the name of the part lists all parts, of which the camera is the fifth.
+    let before = desktop.shot();
+    desktop.click(at(0.0), row(0));
+    desktop.until_shown("the parts", |shot| differing_pixels(shot, &before) > 1_000);
+    desktop.click(at(0.0), row(6));
+    desktop.click(at(0.5), row(2));
+    desktop.press(&["7", "0", "Return", "k"]);
+    printed("fov: 70");
 }
 
 fn properties_are_edited_in_a_small_window() {
     let material = "\"red\": Principled(base_color: (0.7, 0.2, 0.1)),";
     let scene = SCENE.replace("\"red\": Diffuse(albedo: (0.7, 0.2, 0.1)),", material);
-    let desktop = Desktop::open_bare(&scene, &[]);
+    // The saved place is at the lower right of a larger screen than this one, of 1280 × 1024 pixels.
+    let settings = "(statistics: off, size: Some((480, 360)), position: Some((1200, 1000)))";
+    let desktop = Desktop::open_all(&scene, &[], &[], settings);
+    let (x, y) = desktop.corner();
+    assert!(
+        (400..810).contains(&x) && (300..690).contains(&y),
+        "the window is visible: {x}, {y}"
+    );
+    desktop.press(&["Escape"]);
     desktop.until_title("scene.ron – 4 samples");
     let home = desktop.save();
     desktop.until_shown("where it is saved", |shot| *shot != home);

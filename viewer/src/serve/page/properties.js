@@ -136,8 +136,13 @@ function showRows({ selected, properties }) {
   });
 }
 
-/** Displays the state of the editor that the program has sent. */
+/**
+ * Displays the state of the editor that the program has sent. Returns the name of the selected part if a click in the
+ * picture may have selected it.
+ */
 export function showEditor(editor) {
+  const isFirst = partsShown === undefined;
+  const isNew = !isFirst && keyOf(editor.selected) !== keyOf(state.selected) && document.activeElement !== at("part");
   state = editor;
   at("editor").hidden = !editor.parts.length;
   const parts = JSON.stringify(editor.parts);
@@ -149,6 +154,8 @@ export function showEditor(editor) {
     const button = at("buttons").querySelector(`[data-action=${action}]`);
     button?.setAttribute("aria-disabled", String(!can));
   }
+  const isSelected = ({ part }) => keyOf(part) === keyOf(editor.selected);
+  return isNew ? editor.parts.find(isSelected)?.name : undefined;
 }
 
 /** Moves the keyboard to the list of parts. */

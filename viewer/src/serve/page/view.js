@@ -122,7 +122,9 @@ function handle(message) {
     if (!version) build(message);
     version = message.version;
   } else if (message.parts) {
-    showEditor(message);
+    const selected = showEditor(message);
+    // On a phone, the editor is far below the picture.
+    if (selected) showMessage(`${selected} selected: see Edit`, 4000);
   } else if ("pixel" in message) {
     showPixel(message);
   } else if ("path" in message) {

@@ -8,7 +8,7 @@ use std::{
 use super::Session;
 use crate::{
     Error,
-    session::{commands::Command, film::RequestedFilm},
+    session::{commands::Command, editing::described, film::RequestedFilm},
 };
 use raysieve_scene::{LoadOptions, Scene, SceneLoader, can_save_view, edits_text};
 
@@ -61,19 +61,22 @@ impl SceneToSave {
     }
 
     /// Returns the text of a scene file at `target`: the scene's own file with the changed values, or for a model a new
-    /// scene that shows it. A model is read again.
+    /// scene that shows it. A model is read again. Also returns the edited parts that the text does not have, because
+    /// the scene's own file does not define them.
     ///
     /// # Errors
     /// If the scene's file cannot be read any more, or has a format that cannot be written.
-    pub(crate) fn text(&self, target: &Path) -> Result<String, Error> {
+    pub(crate) fn text(&self, target: &Path) -> Result<(String, Vec<String>), Error> {
         let path = &self.scene.path;
         if can_save_view(path) {
             let [edited, loaded] = &self.edits;
-            let (text, _) = edits_text(edited, loaded, &self.camera)?;
-            return Ok(text);
+            let (text, missing) = edits_text(edited, loaded, &self.camera)?;
+            let names = missing.into_iter().map(|part| described(edited, part));
+            return Ok((text, names.collect()));
         }
         let mut loader = SceneLoader::new(path);
         loader.load(&self.options)?;
-        Ok(loader.scene_text(&self.scene, &self.options, target)?)
+        let text = loader.scene_text(&self.scene, &self.options, target)?;
+        Ok((text, Vec::new()))
     }
 }

@@ -175,7 +175,7 @@ impl Session {
 
     /// Returns the camera and the edited parts as scene text (RON). If the parts cannot be written as scene text, the
     /// error takes their place.
-    pub(super) fn scene_text(&self) -> String {
+    pub(crate) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
         match edits_to_ron(&self.scene, &self.editing.read) {
             Ok(parts) if parts.is_empty() => camera,

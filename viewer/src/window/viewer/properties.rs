@@ -7,7 +7,7 @@ use crate::window::properties::Effect;
 
 impl Viewer {
     /// Passes a press or release of the left button to the panel of properties. Returns whether it belongs to the
-    /// panel: a press anywhere on it, or a release that ends the drag of a slider.
+    /// panel: a press anywhere on it, or a release that ends the drag of a slider. A press elsewhere ends typing.
     pub(super) fn press_properties(&mut self, pressed: bool) -> bool {
         let at = (self.cursor.x, self.cursor.y);
         if !pressed {
@@ -19,6 +19,11 @@ impl Viewer {
             return was_dragging;
         }
         if !self.view.properties.contains(at) {
+            // As in other programs, a click elsewhere sets the typed number.
+            if self.view.properties.is_open() {
+                let effect = self.view.properties.leave(&mut self.session);
+                self.show_effect(effect);
+            }
             return false;
         }
         let effect = self.view.properties.press(at, &mut self.session);

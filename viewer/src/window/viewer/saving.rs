@@ -6,18 +6,19 @@ use super::Viewer;
 use crate::{
     Error,
     saved_picture::SavedPicture,
+    session::{Action, Change},
     window::{
         Wake,
         layout::Placement,
         save::Displayed,
-        save_as::{Choice, Dialog, Savable},
+        save_as::{Choice, Dialog, Savable, Saved, is_same_file, with_ending},
     },
 };
 use raysieve::render::output::PictureFormat;
 use raysieve_scene::catch_panics::panic_text;
 
-/// The message about a saved file.
-pub(super) type SaveResult = Result<String, Error>;
+/// A saved file, or why it was not saved.
+pub(super) type SaveResult = Result<Saved, Error>;
 
 impl Viewer {
     /// Returns a copy of what is displayed, to save it; `None` before the first frame.
@@ -37,12 +38,15 @@ impl Viewer {
     /// own. Does nothing before the first frame.
     pub(super) fn save(&mut self) {
         if let Some(displayed) = self.displayed() {
-            self.save_by(move || displayed.save());
+            self.save_by(move || displayed.save().map(Saved::from));
         }
     }
 
-    /// Asks for the name of a file in a dialog, unless one is open. `Wake::Chosen` follows.
+    /// Asks for the name of a file in a dialog, unless one is open, and displays a message that the dialog is there.
+    /// `Wake::Chosen` follows.
     pub(super) fn ask_name(&mut self) {
+        // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
+        self.say("choose a name in the dialog".to_owned());
         if self.asks_name {
             return;
         }
@@ -55,30 +59,38 @@ impl Viewer {
         }
     }
 
-    /// Saves under the name that the user has chosen, as its ending asks for. If no dialog could be opened, saves the
-    /// picture next to the scene.
+    /// Saves under the name that the user has chosen, as its ending asks for. The scene's own file gets camera and
+    /// edits, as by `K`. If no dialog could be opened, saves the picture next to the scene.
     pub(in crate::window) fn save_as(&mut self, choice: Choice) {
         self.asks_name = false;
         let Some(displayed) = self.displayed() else {
             return;
         };
         match choice {
-            Choice::Cancelled => {}
+            Choice::Cancelled => self.say("nothing saved".to_owned()),
             Choice::Path(path) => {
+                let path = match with_ending(path) {
+                    Ok(path) => path,
+                    Err(error) => return self.say_problem(error.to_string()),
+                };
+                if is_same_file(&path, &self.session.scene().path) {
+                    self.act(Action::Render(Change::SaveCamera));
+                    return;
+                }
                 let savable = Savable {
                     displayed,
                     film: PictureFormat::of(&path)
                         .filter(|&format| format == PictureFormat::Exr)
                         .map(|_| self.session.request_film()),
                     scene: self.session.scene_to_save(),
+                    state: self.session.scene_text(),
                 };
                 self.save_by(move || savable.save_to(&path));
             }
             Choice::NoDialog => self.save_by(move || {
                 let saved = displayed.save()?;
-                Ok(format!(
-                    "{saved}; a dialog for another name needs xdg-desktop-portal or zenity"
-                ))
+                let remedy = "a dialog for another name needs xdg-desktop-portal or zenity";
+                Ok(format!("{saved}; {remedy}").into())
             }),
         }
     }
@@ -108,7 +120,10 @@ impl Viewer {
         };
         let saved = joined(self.saves.swap_remove(place));
         match saved {
-            Ok(message) => self.say(message),
+            Ok(Saved { message, state }) => {
+                self.saved_state = state.or(self.saved_state.take());
+                self.say(message);
+            }
             Err(error) => self.say_problem(error.to_string()),
         }
     }

@@ -1,0 +1,115 @@
+//! Numbers and colours as the sliders of the panel show them.
+
+use glam::Vec3;
+
+use raysieve_scene::NumberKind;
+
+/// Returns the position of a value on its slider, 0..=1 within the slider's range.
+pub(super) fn share(value: f32, kind: &NumberKind) -> f32 {
+    unclamped_share(value, kind).clamp(0.0, 1.0)
+}
+
+/// Returns the position of a value on its slider, which is outside 0..=1 if the value is outside the slider's range.
+pub(super) fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
+    let (low, high) = kind.slider;
+    match kind.is_logarithmic {
+        true if value <= 0.0 => 0.0,
+        true => libm::logf(value / low) / libm::logf(high / low),
+        false => (value - low) / (high - low),
+    }
+}
+
+/// Returns the value at a position on a slider, rounded to four significant digits and clamped to the valid range.
+/// Positions outside 0..=1 extend the slider.
+pub(super) fn at_share(share: f32, kind: &NumberKind) -> f32 {
+    let (low, high) = kind.slider;
+    let value = match kind.is_logarithmic {
+        true if share <= 0.0 && kind.min == 0.0 => 0.0,
+        true => low * libm::powf(high / low, share),
+        false => low + share * (high - low),
+    };
+    rounded(value).clamp(kind.min, kind.max)
+}
+
+/// Rounds a number to four significant digits, so that it is short in a scene file.
+pub(super) fn rounded(value: f32) -> f32 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Formats a number, given in the unit of `kind`, with about four significant digits and this unit. A named number is
+/// replaced by its name, and a whole number has no unit.
+pub(super) fn number_text(value: f32, kind: &NumberKind) -> String {
+    if let Some(name) = kind.name_of(value) {
+        return name.to_owned();
+    }
+    if kind.is_whole {
+        return format!("{value:.0}");
+    }
+    let size = value.abs();
+    let number = match size {
+        0.0 => "0".to_owned(),
+        ..0.001 | 1e6.. => format!("{value:.2e}"),
+        ..1.0 => format!("{value:.4}"),
+        ..10.0 => format!("{value:.3}"),
+        ..100.0 => format!("{value:.2}"),
+        ..1000.0 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    };
+    match kind.unit {
+        "" => number,
+        "°" => number + "°",
+        unit => format!("{number} {unit}"),
+    }
+}
+
+/// Encodes a channel of a linear colour as sRGB, 0..=1.
+fn encoded(value: f32) -> f32 {
+    let value = value.clamp(0.0, 1.0);
+    match value <= 0.003_130_8 {
+        true => 12.92 * value,
+        false => 1.055 * libm::powf(value, 1.0 / 2.4) - 0.055,
+    }
+}
+
+/// Decodes a channel of an sRGB colour, 0..=1, to linear light.
+fn decoded(value: f32) -> f32 {
+    match value <= 0.040_45 {
+        true => value / 12.92,
+        false => libm::powf((value + 0.055) / 1.055, 2.4),
+    }
+}
+
+/// Returns a linear colour with eight bits per channel of sRGB.
+pub(super) fn displayed(color: Vec3) -> [u8; 3] {
+    color
+        .to_array()
+        .map(|channel| (255.0 * encoded(channel)).round() as u8)
+}
+
+/// Returns hue in degrees, saturation and value of a linear colour, of which the sRGB encoding is used.
+pub(super) fn to_hsv(color: Vec3) -> [f32; 3] {
+    let [red, green, blue] = color.to_array().map(encoded);
+    let max = red.max(green).max(blue);
+    let range = max - red.min(green).min(blue);
+    if range <= 0.0 {
+        return [0.0, 0.0, max];
+    }
+    let sixths = if max == red {
+        ((green - blue) / range).rem_euclid(6.0)
+    } else if max == green {
+        (blue - red) / range + 2.0
+    } else {
+        (red - green) / range + 4.0
+    };
+    [60.0 * sixths, range / max, max]
+}
+
+/// Returns the linear colour with this hue in degrees, saturation and value, the inverse of [`to_hsv`].
+pub(super) fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
+    let channel = |offset: f32| {
+        let place = (offset + hue / 60.0).rem_euclid(6.0);
+        let part = place.min(4.0 - place).clamp(0.0, 1.0);
+        decoded(value - value * saturation * part)
+    };
+    Vec3::new(channel(5.0), channel(3.0), channel(1.0))
+}
