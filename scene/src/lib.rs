@@ -182,7 +182,7 @@
 //! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
 //! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes; `"all"` plays all of them | all |
 //! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
-//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
+//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8; spheres stay round where `scale` stretches | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |

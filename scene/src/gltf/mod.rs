@@ -120,7 +120,7 @@ fn read(file: &File, images: &mut ImageCache, options: &LoadOptions) -> Result<M
     }
     nodes::read(file, images, options, &mut model)?;
     model.bake_flat_instances()?;
-    if model.instances.is_empty() {
+    if model.instances.is_empty() && model.spheres.is_empty() {
         return Err(match has_splats(file) {
             true => SPLAT.to_owned(),
             false => scenes::nothing_to_show(root),

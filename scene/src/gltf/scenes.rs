@@ -25,6 +25,10 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
     let Some(default_roots) = scenes.get(default) else {
         return Ok(parentless(root));
     };
+    if default_roots.iter().any(|&node| node >= root.nodes.len()) {
+        // An error later.
+        return Ok(default_roots.clone());
+    }
     let mut others: Vec<usize> = (0..scenes.len()).collect();
     // The sort is stable, so that the default scene precedes the others in their order.
     others.sort_by_key(|&scene| scene != default);

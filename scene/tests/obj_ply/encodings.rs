@@ -116,7 +116,7 @@ fn scenes_of_other_renderers_may_have_any_encoding() {
     for encoding in all {
         let path = folder.join("scene.xml");
         fs::write(&path, encoding(xml)).unwrap();
-        assert_eq!(load(&path).triangles.len(), 1);
+        assert_eq!(load(&path).meshes.len(), 1);
         let path = folder.join("scene.pbrt");
         fs::write(&path, encoding(pbrt)).unwrap();
         assert_eq!(load(&path).spheres.len(), 1);
