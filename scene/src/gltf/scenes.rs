@@ -26,17 +26,19 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
         return Ok(parentless(root));
     };
     if default_roots.iter().any(|&node| node >= root.nodes.len()) {
-        // An error later.
+        // The caller reports the node that does not exist.
         return Ok(default_roots.clone());
     }
-    let mut others: Vec<usize> = (0..scenes.len()).collect();
-    // The sort is stable, so that the default scene precedes the others in their order.
-    others.sort_by_key(|&scene| scene != default);
-    let shown =
-        (others.into_iter()).find(|&scene| mesh_count(root, &reached(root, &scenes[scene])) > 0);
-    let Some(shown) = shown else {
+    let above_meshes = above_meshes(root);
+    let has_mesh = |roots: &[usize]| {
+        let mut above = roots.iter().filter_map(|&node| above_meshes.get(node));
+        above.any(|&above| above)
+    };
+    let others = (0..scenes.len()).filter(|&scene| scene != default);
+    let mut shown = [default].into_iter().chain(others);
+    let Some(shown) = shown.find(|&scene| has_mesh(&scenes[scene])) else {
         let all = parentless(root);
-        if mesh_count(root, &reached(root, &all)) == 0 {
+        if !has_mesh(&all) {
             return Ok(default_roots.clone());
         }
         model.note("its scenes have no meshes; the nodes outside of them are shown".to_owned());
@@ -58,6 +60,27 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
     let text = "not shown: {} with meshes outside of all scenes";
     model.note_count(text, ["node", "nodes"], outside as u64);
     Ok(scenes[shown].clone())
+}
+
+/// Returns, for each node of the file, whether it or a descendant has a mesh.
+fn above_meshes(root: &Root) -> Vec<bool> {
+    let mut parents = vec![None; root.nodes.len()];
+    for (parent, node) in root.nodes.iter().enumerate() {
+        for child in node.children.iter().flatten() {
+            if let Some(of) = parents.get_mut(child.value()) {
+                *of = Some(parent);
+            }
+        }
+    }
+    let mut above = vec![false; root.nodes.len()];
+    for (index, _) in (root.nodes.iter().enumerate()).filter(|(_, node)| node.mesh.is_some()) {
+        let mut next = Some(index);
+        while let Some(node) = next.filter(|&node| !above[node]) {
+            above[node] = true;
+            next = parents[node];
+        }
+    }
+    above
 }
 
 /// Returns the indices of the nodes that are not children of others.

@@ -12,8 +12,9 @@ use super::{
 };
 use crate::{builder::transform::rotation, error::excerpt, files::display_path};
 
-/// End of the error for scenes of the previous version.
-const OLD_VERSION: &str = "pbrt-v3; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`";
+/// End of the error for scenes of earlier versions.
+const OLD_VERSION: &str =
+    "pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`";
 /// Largest number of files that a scene may include, counted with repetitions.
 const MAX_INCLUDES: u32 = 10_000;
 /// Largest depth of included files.
@@ -278,7 +279,9 @@ impl Converter {
                 let name = tokens.text("a file name")?;
                 self.include(&name)?;
             }
-            "WorldEnd" => return Err(format!("is a directive of {OLD_VERSION}")),
+            "WorldEnd" | "Renderer" | "SurfaceIntegrator" | "VolumeIntegrator" => {
+                return Err(format!("is a directive of {OLD_VERSION}"));
+            }
             _ => return Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
         }
         Ok(())

@@ -270,11 +270,11 @@ fn errors_name_the_line_the_cause_and_the_remedy() {
         ("\n\nSphere 1", "line 3: Sphere: is no directive of pbrt-v4"),
         (
             "WorldEnd",
-            "line 1: WorldEnd: is a directive of pbrt-v3; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`",
+            "line 1: WorldEnd: is a directive of pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`",
         ),
         (
             "Film \"image\" \"integer xresolution\" 64",
-            "line 1: Film: its film `image` is of pbrt-v3; convert",
+            "line 1: Film: its film `image` is of pbrt-v3 or older; convert",
         ),
         ("AttributeEnd", "there is no AttributeBegin before it"),
         ("ObjectEnd", "there is no ObjectBegin before it"),

@@ -188,7 +188,7 @@ fn errors_name_the_faulty_object_and_the_cause() {
             );
         }
     }
-    assert_eq!(cases, 49);
+    assert_eq!(cases, 55);
 }
 
 /// Loads a model with two materials whose image cannot be read. It is shown without the image.
