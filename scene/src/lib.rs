@@ -182,7 +182,7 @@
 //! | | `variant` | name of a material variant of a glTF file, in quotes | the default materials |
 //! | | `animation` | the animation of a glTF file that plays, by name or number from 1, in quotes; `"all"` plays all of them | all |
 //! | | `time` | time in seconds at which the animations are shown; an `animation` without a time is shown at 0 | the rest pose |
-//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8 | 1/200 of the diagonal of the model's bounding box |
+//! | | `line_width` | diameter in metres of the tubes and spheres for lines and points of a glTF file, before `scale`, above 0 and up to 1e8; spheres stay round where `scale` stretches | 1/200 of the diagonal of the model's bounding box |
 //! | | `scale`, `rotate`, `translate` | like those of a `Mesh` | |
 //! | `DisplacedSphere` | `rings`, `segments` | number of steps from pole to pole, 2 or more, and around the axis, 3 or more | required |
 //! | | `amplitudes` | amplitudes `(a, b)` of its two waves, \|a\| + \|b\| < 1 | `(0.08, 0.03)` |
@@ -269,6 +269,11 @@
 //! are taken as numbers without conversion. Many programs mix these units with watts, though. So if any light is 200 or
 //! more, all lights are divided by 683, the lumens per watt.
 //!
+//! **Scenes of glTF.** The default scene is shown, or else the first. If it has no meshes, it is the first scene with
+//! meshes, or else all nodes of the file.
+//!
+//! **Text of OBJ and MTL** is UTF-8, UTF-16 with a byte order mark, or else Latin-1.
+//!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
 //! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at
 //! any size, from 35° to the right of +z and 20° above. [`LoadOptions::camera_from`] selects another direction. The
@@ -288,7 +293,7 @@
 //! counterpart is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. A shape
 //! whose file is missing is left out. Files have paths relative to the scene file; Mitsuba's `<path>` adds folders that
 //! are searched first. If the file of an absolute path is missing or elsewhere, one of the same name in the scene's
-//! folder is used. A file may not include itself.
+//! folder is used. A file may not include itself. Its text is UTF-8, UTF-16 with a byte order mark, or else Latin-1.
 //!
 //! | | Mitsuba | pbrt |
 //! |---|---|---|

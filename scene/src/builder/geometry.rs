@@ -126,8 +126,8 @@ impl Geometry {
         Ok(flat as u64)
     }
 
-    /// Adds the instances of a model with `transform`, each as separate triangles or as an instance of a mesh,
-    /// whichever is faster.
+    /// Adds the instances and spheres of a model with `transform`. Each instance becomes separate triangles or an
+    /// instance of a mesh, whichever is faster.
     ///
     /// `material` converts a material index of the model to one of the scene. Vertices of meshes move from the model
     /// into the scene, and a later call for the same model reuses them.
@@ -156,6 +156,7 @@ impl Geometry {
                 uses.normal_mapped |= materials.needs_tangents(material);
             }
         }
+        self.push_model_spheres(model, transform, &material)?;
         let mut flat = 0;
         for instance in &model.instances {
             let transform = *transform * instance.transform;
@@ -204,6 +205,33 @@ impl Geometry {
             }
         }
         Ok(flat)
+    }
+
+    /// Adds the spheres of a model with `transform`, which scales their radius by the cube root of the volume's scale.
+    /// Fails like [`Geometry::push_model`].
+    fn push_model_spheres(
+        &mut self,
+        model: &Model,
+        transform: &DAffine3,
+        material: impl Fn(usize) -> u32,
+    ) -> Result<(), String> {
+        let scale = libm::cbrt(transform.matrix3.determinant().abs());
+        self.check_room(model.spheres.len())?;
+        reserve_more(&mut self.spheres, model.spheres.len())?;
+        for sphere in &model.spheres {
+            let center = transform.transform_point3(sphere.center.as_dvec3());
+            check_position(center, "a point")?;
+            let radius = (f64::from(sphere.radius) * scale) as f32;
+            // A sphere that is too small for `f32` is invisible.
+            if radius.is_normal() {
+                self.spheres.push(Sphere {
+                    center: center.as_vec3(),
+                    radius,
+                    material: material(sphere.material),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Adds a mesh as separate triangles in world space. Returns the number of triangles that were left out because

@@ -22,6 +22,18 @@ pub(crate) const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
 /// vertex. Beyond that the corners of the mesh's bounding box are used.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
 
+/// Corners of the cube around a sphere, relative to its radius.
+const CORNERS: [DVec3; 8] = [
+    DVec3::new(-1.0, -1.0, -1.0),
+    DVec3::new(1.0, -1.0, -1.0),
+    DVec3::new(-1.0, 1.0, -1.0),
+    DVec3::new(1.0, 1.0, -1.0),
+    DVec3::new(-1.0, -1.0, 1.0),
+    DVec3::new(1.0, -1.0, 1.0),
+    DVec3::new(-1.0, 1.0, 1.0),
+    DVec3::new(1.0, 1.0, 1.0),
+];
+
 /// Number of azimuths from which a model on a turntable is examined.
 const TURNS: u32 = 24;
 
@@ -38,7 +50,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Returns the extent of the triangles of a model in the view that `options` choose.
+    /// Returns the extent of the triangles and spheres of a model in the view that `options` choose.
     pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
         let upright = upright(options.up);
         let used: Vec<Vec<bool>> = model.meshes.iter().map(used_vertices).collect();
@@ -54,6 +66,12 @@ impl Extent {
                 } else {
                     let corners = mesh.corners();
                     corners.iter().for_each(|corner| take(corner.as_dvec3()));
+                }
+            }
+            for sphere in &model.spheres {
+                let center = upright.transform_point3(sphere.center.as_dvec3());
+                for signs in CORNERS {
+                    take(center + signs * f64::from(sphere.radius));
                 }
             }
         };

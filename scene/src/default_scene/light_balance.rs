@@ -91,10 +91,8 @@ pub(super) fn balance(
 fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<SurfacePoint> {
     let triangles = |instance: usize| model.meshes[model.instances[instance].mesh].triangles.len();
     let instances = 0..model.instances.len();
-    let total: u64 = instances
-        .clone()
-        .map(|instance| triangles(instance) as u64)
-        .sum();
+    let meshes = instances.clone().map(|instance| triangles(instance) as u64);
+    let total = meshes.sum::<u64>() + 8 * model.spheres.len() as u64;
     let step = (total.div_ceil(MAX_TRIANGLES)).max(1) as usize;
     let each = |take: &mut dyn FnMut([DVec3; 3], DVec3, usize)| {
         for instance in instances.clone().step_by(step) {
@@ -111,6 +109,25 @@ fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<Surfac
                 let material = mesh.triangle_materials.get(number);
                 let material = material.map_or(instance.material, |&material| material as usize);
                 take(corners, (b - a).cross(c - a) * side, material);
+            }
+        }
+        for sphere in model.spheres.iter().step_by(step) {
+            let center = transform.transform_point3(sphere.center.as_dvec3());
+            // The faces of an octahedron stand for a sphere.
+            for signs in [-1.0, 1.0]
+                .map(|x| [-1.0, 1.0].map(|y| [-1.0, 1.0].map(|z| [x, y, z])))
+                .as_flattened()
+                .as_flattened()
+            {
+                let [x, y, z] = signs.map(|sign| sign * f64::from(sphere.radius));
+                let corners = [DVec3::X * x, DVec3::Y * y, DVec3::Z * z].map(|arm| center + arm);
+                let outside = DVec3::from_array(*signs);
+                let [a, b, c] = corners;
+                take(
+                    corners,
+                    outside.normalize() * (b - a).cross(c - a).length(),
+                    sphere.material,
+                );
             }
         }
     };

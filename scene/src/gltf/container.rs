@@ -13,7 +13,10 @@ use gltf::json::{self, Root, Value};
 use super::compressed;
 use crate::{
     error::excerpt,
-    files::{display_path, file_type, open_regular_file, record::record, relative_path},
+    files::{
+        display_path, file_type, foreign::UTF16, lines::is_utf16, open_regular_file,
+        record::record, relative_path,
+    },
     memory::{self, vec_with_capacity},
 };
 
@@ -181,11 +184,14 @@ impl File {
 fn parse(text: &[u8]) -> Result<Root, String> {
     // Readers may ignore a byte order mark (RFC 8259, section 8.1).
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    if is_utf16(text) {
+        return Err(UTF16.to_owned());
+    }
     memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
         .map_err(|problem| format!("its JSON {problem}"))?;
     let parsed = match json::deserialize::from_slice(text) {
-        Err(error) if error.to_string().starts_with("missing field `node`") => {
-            with_channel_nodes(text)
+        Err(error) if error.to_string().starts_with("missing field `node") => {
+            with_optional_fields(text)
         }
         parsed => parsed,
     };
@@ -212,10 +218,21 @@ fn is_version_1(text: &[u8]) -> bool {
     })
 }
 
-/// Parses JSON in which channels of animations have no node, as `KHR_animation_pointer` allows and the crate `gltf`
-/// does not. They get the property `pointer` of node 0, which no node has.
-fn with_channel_nodes(text: &[u8]) -> Result<Root, json::Error> {
+/// Parses JSON without fields that are optional, but that the crate `gltf` requires.
+///
+/// Scenes without `nodes` get an empty list. Channels of animations without a node, as `KHR_animation_pointer` allows
+/// them, get the property `pointer` of node 0, which no node has.
+fn with_optional_fields(text: &[u8]) -> Result<Root, json::Error> {
     let mut root: Value = json::deserialize::from_slice(text)?;
+    let scenes = root.get_mut("scenes").and_then(Value::as_array_mut);
+    for scene in scenes
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        let nodes = scene.entry("nodes");
+        nodes.or_insert_with(|| Value::Array(Vec::new()));
+    }
     let animations = root.get_mut("animations").and_then(Value::as_array_mut);
     let channels = animations
         .into_iter()

@@ -13,6 +13,7 @@ mod image;
 mod material;
 mod nodes;
 mod primitive;
+mod scenes;
 mod variants;
 
 use std::path::Path;
@@ -111,13 +112,6 @@ fn read(file: &File, images: &mut ImageCache, options: &LoadOptions) -> Result<M
     if !used.is_empty() {
         model.note(format!("not shown: {}", used.join(", ")));
     }
-    if root.scenes.len() > 1 {
-        let shown = root.scene.map_or(0, |scene| scene.value());
-        let count = root.scenes.len();
-        model.note(format!(
-            "only scene {shown} of its {count} scenes is shown (counted from 0)"
-        ));
-    }
     if has_splats(file) {
         let primitives = root.meshes.iter().flat_map(|mesh| &mesh.primitives);
         let splats = primitives.filter(|primitive| primitive::has_strokes(primitive));
@@ -126,12 +120,11 @@ fn read(file: &File, images: &mut ImageCache, options: &LoadOptions) -> Result<M
     }
     nodes::read(file, images, options, &mut model)?;
     model.bake_flat_instances()?;
-    if model.instances.is_empty() {
+    if model.instances.is_empty() && model.spheres.is_empty() {
         return Err(match has_splats(file) {
-            true => SPLAT,
-            false => "has no triangles, lines or points that can be shown; export it with meshes",
-        }
-        .to_owned());
+            true => SPLAT.to_owned(),
+            false => scenes::nothing_to_show(root),
+        });
     }
     Ok(model)
 }

@@ -18,6 +18,7 @@ use super::{
     image::ImageCache,
     material,
     primitive::{self, Deformation, Primitives},
+    scenes,
     variants::{self, Variant},
 };
 use crate::{
@@ -38,9 +39,10 @@ pub(super) fn read(
     options: &LoadOptions,
     model: &mut Model,
 ) -> Result<(), String> {
+    let roots = scenes::roots(file, model)?;
     let variant = variants::variant(file, options.variant.as_deref(), model)?;
     let pose = Pose::of(file, options, model)?;
-    let tree = Tree::of(file, &pose)?;
+    let tree = Tree::of(file, &pose, roots)?;
     material::read(file, &materials(file, &tree, variant), images, model)?;
     let mut meshes = MeshReader {
         file,
@@ -133,15 +135,15 @@ struct Tree {
 }
 
 impl Tree {
-    /// Traverses the scene of the file in the given pose. Fails if a node is missing, is reached twice, or has an
-    /// invalid transform.
-    fn of(file: &File, pose: &Pose) -> Result<Tree, String> {
+    /// Traverses the nodes `roots` of the file and their descendants in the given pose. Fails if a node is missing, is
+    /// reached twice, or has an invalid transform.
+    fn of(file: &File, pose: &Pose, roots: Vec<usize>) -> Result<Tree, String> {
         let nodes = &file.root.nodes;
         let mut tree = Tree {
             order: Vec::new(),
             transforms: vec![None; nodes.len()],
         };
-        let mut open: Vec<(usize, DAffine3)> = roots(file)?
+        let mut open: Vec<(usize, DAffine3)> = roots
             .into_iter()
             .rev()
             .map(|root| (root, DAffine3::IDENTITY))
@@ -167,30 +169,6 @@ impl Tree {
             open.extend(children.map(|child| (child.value(), transform)));
         }
         Ok(tree)
-    }
-}
-
-/// Returns the indices of the root nodes of the default scene, or else of the first scene. In a file without scenes
-/// these are the nodes without a parent. Fails if the default scene does not exist.
-fn roots(file: &File) -> Result<Vec<usize>, String> {
-    let root = &file.root;
-    let scene = root.scene.map_or(0, |scene| scene.value());
-    match root.scenes.get(scene) {
-        Some(scene) => Ok(scene.nodes.iter().map(|node| node.value()).collect()),
-        None if root.scene.is_some() => Err(format!("there is no scene {scene}")),
-        None => {
-            let mut below = vec![false; root.nodes.len()];
-            for child in root
-                .nodes
-                .iter()
-                .flat_map(|node| node.children.iter().flatten())
-            {
-                if let Some(below) = below.get_mut(child.value()) {
-                    *below = true;
-                }
-            }
-            Ok((0..below.len()).filter(|&node| !below[node]).collect())
-        }
     }
 }
 

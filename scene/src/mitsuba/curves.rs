@@ -7,12 +7,7 @@ use glam::{DAffine3, DVec4};
 use super::{Converter, document::Object};
 use crate::{
     error::excerpt,
-    files::{
-        display_path,
-        lines::{line_end, read_line},
-        open_regular_file,
-        progress::WatchedFile,
-    },
+    files::{display_path, lines::Lines, open_regular_file, progress::WatchedFile},
     import::{
         bump::extent_of_u,
         curves::{self, Basis, Curve, Fineness},
@@ -138,11 +133,11 @@ fn read(path: &Path, to_world: &DAffine3) -> Result<Points, String> {
     let file = WatchedFile::new(path, open_regular_file(path, &["txt"])?);
     let mut reader = BufReader::with_capacity(1 << 16, file);
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
-    let end = line_end(&mut reader).map_err(cannot)?;
+    let mut lines = Lines::new(&mut reader).map_err(cannot)?;
     let (mut line, mut number) = (String::new(), 0);
     let mut read = Points::default();
     let mut is_inside = false;
-    while read_line(&mut reader, end, &mut line).map_err(cannot)? {
+    while lines.read(&mut line).map_err(cannot)? {
         number += 1;
         if line.trim().is_empty() {
             is_inside = false;

@@ -16,7 +16,7 @@ use roxmltree::{Document as Xml, Node, ParsingOptions};
 use super::values::{self, Value};
 use crate::{
     error::excerpt,
-    files::{display_path, open_regular_file, relative_paths::RelativePaths},
+    files::{display_path, lines::decode, open_regular_file, relative_paths::RelativePaths},
     memory,
 };
 
@@ -388,8 +388,7 @@ fn replaced(defaults: &HashMap<String, String>, text: &str) -> Option<String> {
     Some(replaced)
 }
 
-/// Reads an XML file as text; bytes that are not UTF-8 are replaced. Fails with a one-line message that does not name
-/// the file.
+/// Reads an XML file as text, as [`decode`] does. Fails with a one-line message that does not name the file.
 fn read_text(path: &Path) -> Result<String, String> {
     let mut file = open_regular_file(path, &["xml"])?;
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
@@ -401,11 +400,26 @@ fn read_text(path: &Path) -> Result<String, String> {
     let mut text = Vec::new();
     let limited = file.by_ref().take(MAX_BYTES);
     { limited }.read_to_end(&mut text).map_err(cannot)?;
-    let text = match String::from_utf8(text) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
+    let text = without_comments(&decode(text));
     check_attributes(&text).map(|()| text)
+}
+
+/// Replaces all comments by spaces, except for their line ends. Mitsuba accepts `--` in comments, which XML forbids. A
+/// comment without an end remains, and the XML parser refuses it.
+fn without_comments(text: &str) -> String {
+    let mut blank = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("<!--")
+        && let Some(length) = rest[start + 4..].find("-->")
+    {
+        let end = start + 4 + length + 3;
+        blank.push_str(&rest[..start]);
+        let spaces = rest[start..end].chars();
+        blank.extend(spaces.map(|c| if c == '\n' { '\n' } else { ' ' }));
+        rest = &rest[end..];
+    }
+    blank.push_str(rest);
+    blank
 }
 
 /// Fails if an element has more than [`MAX_ATTRIBUTES`] attributes, or the text mentions `xmlns` more than
@@ -419,7 +433,7 @@ fn check_attributes(text: &str) -> Result<(), String> {
     let mut rest = text;
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
-        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        let skipped = [("<![CDATA[", "]]>"), ("<?", "?>")];
         if let Some((_, end)) = skipped.iter().find(|(start, _)| rest.starts_with(start)) {
             let Some(at) = rest.find(end) else { break };
             rest = &rest[at..];

@@ -28,7 +28,9 @@ pub(crate) struct Model {
     pub(crate) meshes: Vec<ModelMesh>,
     /// Instances of the meshes. A mesh without an instance is not shown.
     pub(crate) instances: Vec<ModelInstance>,
-    /// Materials that instances refer to by index. They may include unused ones.
+    /// Spheres that show points, in model coordinates.
+    pub(crate) spheres: Vec<ModelSphere>,
+    /// Materials that instances and spheres refer to by index. They may include unused ones.
     pub(crate) materials: Vec<ModelMaterial>,
     /// Textures and images that `materials` refer to.
     pub(crate) library: TextureLibrary,
@@ -98,6 +100,17 @@ pub(crate) struct ModelInstance {
     pub(crate) material: usize,
     /// Transform from mesh to model coordinates. It is finite, and invertible after [`Model::bake_flat_instances`].
     pub(crate) transform: DAffine3,
+}
+
+/// A sphere in the model, whose front is its outside. It remains a sphere where a model is stretched.
+#[derive(Clone, Copy)]
+pub(crate) struct ModelSphere {
+    /// Centre in model coordinates.
+    pub(crate) center: Vec3,
+    /// Radius in metres, above 0.
+    pub(crate) radius: f32,
+    /// Index into [`Model::materials`], of a material without textures.
+    pub(crate) material: usize,
 }
 
 /// A material of a model, with its textures.

@@ -1,13 +1,14 @@
-//! Points and lines, which become spheres and tubes of triangles.
+//! Points and lines, which become spheres and tubes. Tubes consist of triangles, and so do spheres that need textures or
+//! have too many colours.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use glam::{DAffine3, DVec3, Vec3};
 
-use super::{Model, ModelInstance, ModelMesh, check_position};
+use super::{Model, ModelInstance, ModelMesh, ModelSphere, check_position};
 use crate::{
     limits::MAX_LENGTH,
-    memory::{self, vec_with_capacity},
+    memory::{self, reserve_more, vec_with_capacity},
 };
 
 /// Default diameter of points and lines, as a fraction of the diagonal of the model's bounding box.
@@ -28,6 +29,12 @@ pub(crate) struct Strokes {
 }
 
 impl Strokes {
+    /// Returns whether a segment is a point: whether its ends are at the same position.
+    fn is_point(&self, ends: &[u32; 2]) -> bool {
+        let [a, b] = ends.map(|end| self.vertices.positions[end as usize]);
+        a == b
+    }
+
     /// Returns a copy for each transform, all in one. Fails if a position is not within 1e8 m of 0 afterwards, if there
     /// are too many vertices, or if memory does not suffice.
     pub(crate) fn transformed(&self, transforms: &[DAffine3]) -> Result<Strokes, String> {
@@ -72,7 +79,7 @@ fn repeated<T: Copy>(list: &Option<Vec<T>>, copies: usize) -> Result<Option<Vec<
 }
 
 impl Model {
-    /// Adds meshes of spheres for points, and of tubes with round ends for lines, with the diameter `width` in metres.
+    /// Adds spheres for points, and meshes of tubes with round ends for lines, with the diameter `width` in metres.
     /// `None` selects 1/200 of the diagonal of the bounding box of the model and `strokes`, with a warning that names
     /// the width.
     ///
@@ -102,7 +109,8 @@ impl Model {
             None => RELATIVE_WIDTH * self.diagonal(&strokes),
         };
         let shape = Shape::new(count <= MAX_FINE);
-        for stroke in strokes {
+        for mut stroke in strokes {
+            self.add_points(&mut stroke, used / 2.0)?;
             if stroke.segments.is_empty() {
                 continue;
             }
@@ -120,6 +128,39 @@ impl Model {
                 "its points and lines are shown as spheres and tubes {used:.3e} m wide"
             ));
         }
+        Ok(())
+    }
+
+    /// Moves the points of `strokes` to the spheres of the model, with a radius in metres. Does nothing if their material
+    /// has textures or the points have too many colours. Fails if memory does not suffice.
+    fn add_points(&mut self, strokes: &mut Strokes, radius: f64) -> Result<(), String> {
+        let radius = radius as f32;
+        let points = strokes
+            .segments
+            .iter()
+            .filter(|ends| strokes.is_point(ends));
+        let points: Vec<u32> = points.map(|&[vertex, _]| vertex).collect();
+        if points.is_empty() || !radius.is_normal() {
+            return Ok(());
+        }
+        let colors = strokes.vertices.colors.as_deref();
+        let Some(materials) = self.tinted_materials(strokes.material, colors, &points)? else {
+            return Ok(());
+        };
+        reserve_more(&mut self.spheres, points.len())?;
+        for (&vertex, material) in points.iter().zip(materials) {
+            let center = strokes.vertices.positions[vertex as usize];
+            self.spheres.push(ModelSphere {
+                center,
+                radius,
+                material,
+            });
+        }
+        let segments = std::mem::take(&mut strokes.segments);
+        strokes.segments = segments
+            .into_iter()
+            .filter(|ends| !strokes.is_point(ends))
+            .collect();
         Ok(())
     }
 
@@ -198,9 +239,7 @@ impl Shape {
     /// Returns a mesh of all points and lines with a radius in metres. Every vertex has the colour and the texture
     /// coordinates of its end of the line. Fails if there are too many vertices or too little memory.
     fn mesh(&self, strokes: &Strokes, radius: f64) -> Result<ModelMesh, String> {
-        let is_point = |&[a, b]: &[u32; 2]| {
-            strokes.vertices.positions[a as usize] == strokes.vertices.positions[b as usize]
-        };
+        let is_point = |ends: &[u32; 2]| strokes.is_point(ends);
         let points = strokes
             .segments
             .iter()

@@ -20,7 +20,8 @@ use crate::{
     },
 };
 
-/// Largest number of copies of a material for the triangles of a mesh. More colours are rounded to fewer.
+/// Largest number of copies of a material for the colours of a mesh or of points. More colours of a mesh are rounded to
+/// fewer.
 const MAX_TINTS: usize = 1024;
 
 impl Model {
@@ -88,6 +89,51 @@ impl Model {
         let number = self.materials.len() - 1;
         self.meshes[mesh].colored_materials.push((material, number));
         Ok(number)
+    }
+
+    /// Returns the index of the material of each vertex in `vertices`: copies of `material`, multiplied by the vertex
+    /// colours. They are the material itself if `colors` is `None`.
+    ///
+    /// Returns `None` if the material has textures or there are more than [`MAX_TINTS`] colours. Fails if memory does
+    /// not suffice.
+    pub(crate) fn tinted_materials(
+        &mut self,
+        material: usize,
+        colors: Option<&[Vec4]>,
+        vertices: &[u32],
+    ) -> Result<Option<Vec<usize>>, String> {
+        let original = self.materials[material].clone();
+        if !original.maps.textures.is_empty() {
+            return Ok(None);
+        }
+        let mut materials = vec_with_capacity(vertices.len())?;
+        let Some(colors) = colors else {
+            materials.resize(vertices.len(), material);
+            return Ok(Some(materials));
+        };
+        let mut tints: HashMap<[u32; 4], usize> = HashMap::new();
+        let mut copies = Vec::new();
+        for &vertex in vertices {
+            let color = colors[vertex as usize];
+            let alpha = match original.alpha_tested {
+                true => color.w.clamp(0.0, 1.0),
+                false => 1.0,
+            };
+            let color = color.truncate().extend(alpha);
+            let number = *tints.entry(bits(&color)).or_insert_with(|| {
+                let mut tinted = original.clone();
+                multiply(&mut tinted, color.truncate());
+                tinted.maps.opacity *= alpha;
+                copies.push(tinted);
+                self.materials.len() + copies.len() - 1
+            });
+            if copies.len() > MAX_TINTS {
+                return Ok(None);
+            }
+            materials.push(number);
+        }
+        self.materials.extend(copies);
+        Ok(Some(materials))
     }
 
     /// Gives each triangle of a mesh a copy of a material that is multiplied by the mean colour of its corners. Returns

@@ -14,12 +14,7 @@ use super::statements;
 use crate::{
     color::xyz_to_rgb,
     error::excerpt,
-    files::{
-        display_path,
-        lines::{line_end, read_line},
-        open_regular_file,
-        relative_paths::RelativePaths,
-    },
+    files::{display_path, lines::Lines, open_regular_file, relative_paths::RelativePaths},
     model::{Model, ModelMaterial},
     scene::{
         Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
@@ -97,12 +92,13 @@ fn library(
     let mut line = String::new();
     let mut written: Vec<(String, MtlMaterial)> = Vec::new();
     let mut number = 0u64;
-    let end = line_end(&mut reader).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut lines = Lines::new(&mut reader).map_err(|error| format!("cannot be read: {error}"))?;
     loop {
         number += 1;
         let within = |problem: String| format!("line {number}: {problem}");
-        let more =
-            read_line(&mut reader, end, &mut line).map_err(|error| within(error.to_string()))?;
+        let more = lines
+            .read(&mut line)
+            .map_err(|error| within(error.to_string()))?;
         if !more {
             break;
         }

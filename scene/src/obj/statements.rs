@@ -8,7 +8,7 @@ use glam::{DVec3, Vec2, Vec3};
 
 use crate::{
     error::excerpt,
-    files::lines::{MAX_LINE_BYTES, line_end, read_line},
+    files::lines::{Lines, MAX_LINE_BYTES},
 };
 
 /// A parsed statement of an OBJ file. Statements that do not affect polygons are skipped.
@@ -93,11 +93,12 @@ pub(crate) fn read(
     let mut statement = String::new();
     let mut vertex_count = 0;
     let mut number = 0u64;
-    let end = line_end(reader).map_err(|error| format!("cannot be read: {error}"))?;
+    let mut lines = Lines::new(reader).map_err(|error| format!("cannot be read: {error}"))?;
     loop {
         number += 1;
-        let more =
-            read_line(reader, end, &mut line).map_err(|error| format!("line {number}: {error}"))?;
+        let more = lines
+            .read(&mut line)
+            .map_err(|error| format!("line {number}: {error}"))?;
         // A backslash at the end continues the statement on the next line.
         let carried_on = line.strip_suffix('\\');
         let is_carried_on = carried_on.is_some();

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::{builder::transform::rotation, error::excerpt, files::display_path};
 
+/// End of the error for scenes of earlier versions.
+const OLD_VERSION: &str =
+    "pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`";
 /// Largest number of files that a scene may include, counted with repetitions.
 const MAX_INCLUDES: u32 = 10_000;
 /// Largest depth of included files.
@@ -165,6 +168,9 @@ impl Converter {
             }
             "Film" => {
                 let (kind, parameters) = typed(tokens)?;
+                if kind == "image" {
+                    return Err(format!("its film `image` is of {OLD_VERSION}"));
+                }
                 if !["rgb", "gbuffer", "spectral"].contains(&kind.as_str()) {
                     self.note(format!("not used: the film `{}`", excerpt(&kind)));
                 }
@@ -272,6 +278,9 @@ impl Converter {
             "Include" | "Import" => {
                 let name = tokens.text("a file name")?;
                 self.include(&name)?;
+            }
+            "WorldEnd" | "Renderer" | "SurfaceIntegrator" | "VolumeIntegrator" => {
+                return Err(format!("is a directive of {OLD_VERSION}"));
             }
             _ => return Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
         }

@@ -11,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::{
     error::excerpt,
-    files::{file_type, open_regular_file},
+    files::{file_type, lines::decode, open_regular_file},
     memory,
 };
 
@@ -181,8 +181,8 @@ pub(super) fn number_of(word: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("found `{}`, expected a number", excerpt(word)))
 }
 
-/// Reads a `.pbrt` file, or a `.pbrt.gz` file, as text; bytes that are not UTF-8 are replaced. Fails with a one-line
-/// message that does not name the file.
+/// Reads a `.pbrt` file, or a `.pbrt.gz` file, as text, as [`decode`] does. Fails with a one-line message that does not
+/// name the file.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     let file = open_regular_file(path, &["pbrt", "gz"])?;
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
@@ -214,8 +214,5 @@ pub(super) fn read_text(path: &Path) -> Result<String, String> {
             return Err(too_large);
         }
     }
-    Ok(match String::from_utf8(text) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    })
+    Ok(decode(text))
 }

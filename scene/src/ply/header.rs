@@ -10,18 +10,29 @@ use ply_rs_bw::{
 use super::file::{Face, Skipped};
 use crate::{
     error::excerpt,
-    files::foreign::{POINT_CLOUD, SPLAT},
+    files::{
+        foreign::{POINT_CLOUD, SPLAT, UTF16},
+        lines::is_utf16,
+    },
 };
 
 /// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads the lines up to `end_header`. Returns them with `\n` line ends, and the byte that ends lines in this file.
+/// Reads the lines up to `end_header`, after a byte order mark. Returns them with `\n` line ends, and the byte that ends
+/// lines in this file.
 ///
 /// Bytes that are not UTF-8, as in comments, are replaced. Fails if the first line is not `ply`, or `end_header` does
 /// not follow within 1 MiB.
 pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
     let unread = |error: io::Error| format!("cannot be read: {error}");
+    let start = reader.fill_buf().map_err(unread)?;
+    if is_utf16(start) {
+        return Err(UTF16.to_owned());
+    }
+    if start.starts_with(b"\xef\xbb\xbf") {
+        reader.consume(3);
+    }
     // Binary data after the header may begin with a line-end byte, so only the first line can tell how lines end.
     let end = match reader.fill_buf().map_err(unread)? {
         [b'p', b'l', b'y', b'\r', next, ..] if *next != b'\n' => b'\r',

@@ -430,6 +430,27 @@ fn entities_are_refused() {
     );
 }
 
+/// Comments may contain `--`, as in Mitsuba, and do not change the lines of errors.
+#[test]
+fn comments_may_contain_two_hyphens() {
+    let text = "<scene><!-- mitsuba -- scene.xml\n <shape type=\"none\"> --->\n<!----><shape type=\"sphere\"/></scene>";
+    let scene = load(&[("scene.xml", text)]).unwrap();
+    assert_eq!(scene.spheres.len(), 1);
+    assert!(
+        scene.notes.iter().all(|note| !note.contains("none")),
+        "{:?}",
+        scene.notes
+    );
+    let wrong = text.replace(
+        "sphere\"/>",
+        "sphere\"><float name=\"radius\" value=\"x\"/></shape>",
+    );
+    let error = load(&[("scene.xml", &wrong)]).unwrap_err();
+    assert!(error.contains("line 3"), "{error}");
+    let error = load(&[("scene.xml", "<scene><!-- open </scene>")]).unwrap_err();
+    assert!(error.contains("is not valid XML"), "{error}");
+}
+
 #[test]
 fn costly_xml_is_refused() {
     let deep = format!(

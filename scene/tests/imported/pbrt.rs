@@ -268,6 +268,14 @@ fn errors_name_the_line_the_cause_and_the_remedy() {
             "line 2: Shape: expected a type in quotes",
         ),
         ("\n\nSphere 1", "line 3: Sphere: is no directive of pbrt-v4"),
+        (
+            "WorldEnd",
+            "line 1: WorldEnd: is a directive of pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`",
+        ),
+        (
+            "Film \"image\" \"integer xresolution\" 64",
+            "line 1: Film: its film `image` is of pbrt-v3 or older; convert",
+        ),
         ("AttributeEnd", "there is no AttributeBegin before it"),
         ("ObjectEnd", "there is no ObjectBegin before it"),
         ("ObjectInstance \"a\"", "there is no object \"a\""),

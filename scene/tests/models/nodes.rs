@@ -151,3 +151,50 @@ fn nodes_that_share_a_mesh_are_instances_of_it() {
     assert_eq!((twice.meshes.len(), twice.instances.len()), (1, 2000));
     assert_eq!(twice.materials.len(), 1);
 }
+
+/// A scene need not have nodes, and nodes need not be in a scene. Blender shows all of them.
+#[test]
+fn meshes_outside_of_an_empty_default_scene_are_shown() {
+    let triangle_at = |x: f32| [[x, 0.0, 0.0], [x + 1.0, 0.0, 0.0], [x, 1.0, 0.0]];
+    for (scenes, shown, note) in [
+        (json!(null), &[0.0, 5.0][..], None),
+        (
+            json!([{}]),
+            &[0.0, 5.0],
+            Some("its scenes have no meshes; the nodes outside of them are shown"),
+        ),
+        (
+            json!([{ "nodes": [2] }]),
+            &[0.0, 5.0],
+            Some("its scenes have no meshes; the nodes outside of them are shown"),
+        ),
+        (
+            json!([{}, { "nodes": [2] }, { "nodes": [1, 0] }]),
+            &[5.0, 0.0],
+            Some("scene 0 has no meshes; scene 2 is shown instead (counted from 0)"),
+        ),
+        (
+            json!([{ "nodes": [0] }]),
+            &[0.0],
+            Some("not shown: 1 node with meshes outside of all scenes"),
+        ),
+    ] {
+        let mut model = Gltf::triangle();
+        let document = model.json.as_object_mut().unwrap();
+        document.remove("scene");
+        document.insert("scenes".to_owned(), scenes);
+        document.retain(|_, value| !value.is_null());
+        model.json["nodes"] = json!([{ "mesh": 0 }, { "mesh": 0, "translation": [5, 0, 0] }, {}]);
+        let scene = model.load("scenes");
+        let expected: Vec<_> = shown.iter().map(|&x| triangle_at(x)).collect();
+        assert_triangles(&scene, &expected);
+        match note {
+            Some(note) => assert!(
+                scene.notes.iter().any(|found| found.ends_with(note)),
+                "{:?}",
+                scene.notes
+            ),
+            None => assert!(scene.notes.is_empty(), "{:?}", scene.notes),
+        }
+    }
+}

@@ -4,7 +4,7 @@ use glam::Vec3;
 use raysieve::scene::{LoadOptions, Principled, Scene, Surface, Texels};
 use serde_json::json;
 
-use crate::{gltf::Gltf, load, load_with, refusal, triangles};
+use crate::{gltf::Gltf, load, load_with, refusal, scene_of, triangles};
 
 /// Four points far apart from each other.
 const POINTS: [[f32; 3]; 4] = [
@@ -81,11 +81,50 @@ fn assert_tubes(scene: &Scene, segments: &[[usize; 2]], radius: f32) {
     assert!(found.as_flattened().iter().all(inside));
 }
 
+/// Returns the base colour of a material.
+fn base_color(material: Surface) -> [f32; 3] {
+    match material {
+        Surface::Principled(Principled { base_color, .. }) => base_color.to_array(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn points_become_spheres_of_the_width() {
+    let spheres = |scene: &Scene| -> Vec<([f32; 3], f32)> {
+        assert!(triangles(scene).is_empty());
+        let spheres = scene.spheres.iter();
+        spheres
+            .map(|sphere| (sphere.center.to_array(), sphere.radius))
+            .collect()
+    };
+    let path = model(0).write("points");
+    let scene = load_with(&path, &width(0.5));
+    assert_eq!(spheres(&scene), POINTS.map(|point| (point, 0.25)));
+    // The view contains them.
+    let framing = load(&path);
+    assert!(framing.camera.origin.distance(Vec3::new(5.0, 5.0, 2.5)) > 7.0);
+    // Indices select points, and the placement in a scene scales them.
+    let mut indexed = model(0);
+    let indices = indexed.accessor(5121, "SCALAR", 2, &[3, 1]);
+    indexed.primitive()["indices"] = json!(indices);
+    let path = indexed.write("points");
+    let scene = load_with(&path, &width(0.5));
+    assert_eq!(spheres(&scene), [(POINTS[3], 0.25), (POINTS[1], 0.25)]);
+    let scene = scene_of(
+        path.parent().unwrap(),
+        "objects: [Model(file: \"model.glb\", line_width: 0.5, scale: (1, 2, 4), translate: (1, 0, 0))]",
+    );
+    assert_eq!(
+        spheres(&scene),
+        [([1.0, 20.0, 20.0], 0.5), ([11.0, 0.0, 0.0], 0.5)]
+    );
+}
+
 #[test]
 fn points_and_lines_become_spheres_and_tubes_of_the_width() {
     for (mode, segments) in [
-        (0, &[[0, 0], [1, 1], [2, 2], [3, 3]][..]),
-        (1, &[[0, 1], [2, 3]]),
+        (1, &[[0, 1], [2, 3]][..]),
         (2, &[[0, 1], [1, 2], [2, 3], [3, 0]]),
         (3, &[[0, 1], [1, 2], [2, 3]]),
     ] {
@@ -95,12 +134,8 @@ fn points_and_lines_become_spheres_and_tubes_of_the_width() {
         let mut indexed = model(mode);
         let indices = indexed.accessor(5121, "SCALAR", 2, &[3, 1]);
         indexed.primitive()["indices"] = json!(indices);
-        let segments: &[[usize; 2]] = match mode {
-            0 => &[[3, 3], [1, 1]],
-            _ => &[[3, 1]],
-        };
         let path = indexed.write("strokes");
-        assert_tubes(&load_with(&path, &width(0.5)), segments, 0.25);
+        assert_tubes(&load_with(&path, &width(0.5)), &[[3, 1]], 0.25);
     }
 }
 
@@ -149,32 +184,69 @@ fn vertex_colors_of_lines_are_shown() {
     assert_eq!(scene.textures.len(), 1);
 }
 
-#[test]
-fn large_point_clouds_take_few_triangles_and_a_texel_block_per_color() {
-    const COUNT: usize = 20_000;
-    let points: Vec<[f32; 3]> = (0..COUNT).map(|at| [at as f32, 0.0, 0.0]).collect();
-    let color = |at: usize| [(at % 10) as f32 / 16.0, (at / 10 % 10) as f32 / 16.0, 0.5];
-    let colors: Vec<[f32; 3]> = (0..COUNT).map(color).collect();
+/// Returns a model of this many points in a row, with `side` × `side` colours, and the colour of each point.
+fn cloud(count: usize, side: usize) -> (Gltf, impl Fn(usize) -> [f32; 3]) {
+    let points: Vec<[f32; 3]> = (0..count).map(|at| [at as f32, 0.0, 0.0]).collect();
+    let color = move |at: usize| {
+        let [red, green] = [at, at / side].map(|number| (number % side) as f32 / 64.0);
+        [red, green, 0.5]
+    };
+    let colors: Vec<[f32; 3]> = (0..count).map(color).collect();
     let mut model = Gltf::new();
     let positions = model.floats("VEC3", &points);
     let colors = model.floats("VEC3", &colors);
     model.json["meshes"] = json!([{ "primitives": [
         { "attributes": { "POSITION": positions, "COLOR_0": colors }, "mode": 0 }
     ] }]);
+    (model, color)
+}
+
+#[test]
+fn points_of_few_colors_are_spheres_with_a_material_per_color() {
+    let (mut model, color) = cloud(500, 10);
+    let scene = load_with(&model.write("few_colors"), &width(0.5));
+    assert!(triangles(&scene).is_empty() && scene.images.is_empty());
+    for (number, sphere) in scene.spheres.iter().enumerate() {
+        let found = base_color(scene.materials[sphere.material as usize]);
+        assert_eq!(found, color(number));
+    }
+    assert_eq!(scene.materials.len(), 101);
+    // Lines and points of one primitive keep their kind.
+    model.primitive()["mode"] = json!(1);
+    let indices = model.accessor(5121, "SCALAR", 4, &[3, 3, 5, 6]);
+    model.primitive()["indices"] = json!(indices);
+    let scene = load_with(&model.write("few_colors"), &width(0.5));
+    let [point] = scene.spheres[..] else {
+        panic!("{:?}", scene.spheres)
+    };
+    assert_eq!(point.center, Vec3::X * 3.0);
+    assert!(!triangles(&scene).is_empty());
+    assert!(
+        triangles(&scene)
+            .as_flattened()
+            .iter()
+            .all(|vertex| vertex.x > 4.7)
+    );
+}
+
+#[test]
+fn large_point_clouds_take_few_triangles_and_a_texel_block_per_color() {
+    const COUNT: usize = 20_000;
+    let (model, color) = cloud(COUNT, 40);
     let scene = load_with(&model.write("point_cloud"), &width(0.5));
     assert_eq!(triangles(&scene).len(), 10 * COUNT);
     let mesh = scene.meshes.iter().find(|mesh| !mesh.uvs.is_empty());
     let mesh = mesh.expect("a mesh with texture coordinates");
     let image = &scene.images[scene.textures[0].image as usize];
-    assert_eq!((image.width, image.height), (20, 20));
+    assert_eq!((image.width, image.height), (80, 80));
     let Texels::Floats(texels) = &image.texels else {
         panic!("colors are floats");
     };
     for (position, uv) in mesh.positions.iter().zip(&mesh.uvs) {
         // A vertex lies between the four texels of its color.
-        let [x, y] = uv.map(|at| (at * 20.0).round() as usize);
+        let [x, y] = uv.map(|at| (at * 80.0).round() as usize);
         for texel in [(x - 1, y - 1), (x, y - 1), (x - 1, y), (x, y)] {
-            let found = texels[texel.1 * 20 + texel.0];
+            let found = texels[texel.1 * 80 + texel.0];
             assert_eq!(found[..3], color(position.x.round() as usize), "{position}");
         }
     }

@@ -76,7 +76,27 @@ const WRONG: &str = r#"
     vertex 0 names joint 5, but there are 1
 
 /nodes = [{}]
-    has no triangles, lines or points that can be shown; export it with meshes
+    has a mesh that no node uses, so that nothing is shown; add a node to its scene
+/nodes = []
+/scenes = []
+/scene = null
+    has a mesh that no node uses, so that nothing is shown; add a node to its scene
+/nodes = [{}]
+/scenes = [{}]
+/meshes = [{ "primitives": [] }, { "primitives": [] }]
+    has 2 meshes that no node uses, so that nothing is shown; add nodes to its scene
+/meshes/0/primitives = []
+    has only meshes without primitives; export it with meshes
+/nodes/0/scale = [0, 0, 0]
+    has no triangles, lines or points that can be shown; export it with visible meshes
+/nodes = [{ "camera": 0 }]
+/meshes = []
+/cameras = [{ "type": "perspective", "perspective": { "yfov": 1, "znear": 1 } }]
+    has cameras or lights and no meshes; export it with meshes
+/nodes = [{}]
+/meshes = []
+/scenes = [{}]
+    has no meshes; export it with meshes
 /meshes/0/primitives/0/mode = 0
 /extensionsUsed = ["KHR_gaussian_splatting"]
     is a Gaussian splat, which has no surfaces
@@ -168,7 +188,7 @@ fn errors_name_the_faulty_object_and_the_cause() {
             );
         }
     }
-    assert_eq!(cases, 49);
+    assert_eq!(cases, 55);
 }
 
 /// Loads a model with two materials whose image cannot be read. It is shown without the image.

@@ -1,6 +1,7 @@
 //! Tests of OBJ and PLY files as real programs write them: polygons, encodings, vertex colours and texture names.
 
 mod binary;
+mod encodings;
 mod faces;
 mod features;
 mod left_out;

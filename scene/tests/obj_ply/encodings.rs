@@ -1,0 +1,124 @@
+//! Tests of text files in other encodings than ASCII.
+
+use std::fs;
+
+use glam::Vec3;
+use raysieve::scene::{Scene, Surface};
+
+use crate::{folder, load};
+
+/// A model with two materials, whose names differ outside of ASCII.
+const OBJ: &str = "# \u{fc}\r\nmtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl caf\u{e9}\nf 1 2 3\nusemtl caf\u{e8}\nf 1 2 3\n";
+const MTL: &str = "# \u{fc}\nnewmtl caf\u{e9}\nKd 1 0 0\nnewmtl caf\u{e8}\nKd 0 0 1\n";
+
+type Encoding = fn(&str) -> Vec<u8>;
+
+fn latin1(text: &str) -> Vec<u8> {
+    text.chars().map(|c| c as u8).collect()
+}
+
+fn utf8(text: &str) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+fn utf8_marked(text: &str) -> Vec<u8> {
+    utf8(&format!("\u{feff}{text}"))
+}
+
+fn utf16_little(text: &str) -> Vec<u8> {
+    let text = format!("\u{feff}{text}");
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+fn utf16_big(text: &str) -> Vec<u8> {
+    let text = format!("\u{feff}{text}");
+    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
+}
+
+/// Loads a file that must be invalid, and returns the error without the folder.
+fn error(path: &std::path::Path) -> String {
+    let line = Scene::load(path).unwrap_err().line();
+    line.rsplit("/").next().unwrap().to_owned()
+}
+
+#[test]
+fn obj_and_mtl_may_have_different_encodings() {
+    let folder = folder("encodings");
+    let obj = folder.join("model.obj");
+    let all: [Encoding; 5] = [latin1, utf8, utf8_marked, utf16_little, utf16_big];
+    for of_obj in all {
+        for of_mtl in all {
+            fs::write(folder.join("m.mtl"), of_mtl(MTL)).unwrap();
+            fs::write(&obj, of_obj(OBJ)).unwrap();
+            let scene = load(&obj);
+            let materials = [0, 1].map(|at| scene.materials[scene.triangles[at].material as usize]);
+            let of = |albedo| Surface::Diffuse {
+                albedo,
+                one_sided: false,
+            };
+            assert_eq!(materials, [of(Vec3::X), of(Vec3::Z)]);
+            assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+        }
+    }
+    // Text that is cut off ends there, and lines may end with carriage returns only.
+    let mut cut = utf16_little(&OBJ.replace("\r\n", "\n").replace('\n', "\r"));
+    cut.pop();
+    fs::write(&obj, cut).unwrap();
+    assert_eq!(load(&obj).triangles.len(), 2);
+    // Without a byte order mark, the first line has zeros.
+    fs::write(&obj, &utf16_little(OBJ)[2..]).unwrap();
+    assert_eq!(
+        error(&obj),
+        "model.obj: line 1: contains a zero byte: is not text, or UTF-16 without a byte order mark; save it as UTF-8"
+    );
+    let endless = utf16_big(&"v".repeat(1 << 20));
+    fs::write(&obj, endless).unwrap();
+    assert_eq!(
+        error(&obj),
+        "model.obj: line 1: a line is longer than 1048576 bytes"
+    );
+}
+
+#[test]
+fn ply_and_gltf_in_utf16_are_refused_with_a_remedy() {
+    let folder = folder("encodings_refused");
+    let text = fs::read_to_string("../tests/meshes/pyramid_ascii.ply").unwrap();
+    let ply = folder.join("model.ply");
+    fs::write(&ply, utf8_marked(&text)).unwrap();
+    assert!(!load(&ply).triangles.is_empty());
+    for encoding in [utf16_little as Encoding, utf16_big] {
+        fs::write(&ply, encoding(&text)).unwrap();
+        let gltf = folder.join("model.gltf");
+        fs::write(&gltf, encoding("{ \"asset\": { \"version\": \"2.0\" } }")).unwrap();
+        for path in [&ply, &gltf] {
+            let error = error(path);
+            assert!(
+                error.ends_with(": is UTF-16 text, expected UTF-8; save it in that encoding"),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// Names of files in scenes of Mitsuba and pbrt may have any encoding, too.
+#[test]
+fn scenes_of_other_renderers_may_have_any_encoding() {
+    let folder = folder("encodings_scenes");
+    fs::write(
+        folder.join("caf\u{e9}.obj"),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    )
+    .unwrap();
+    let xml = "<scene version=\"3.0.0\"><shape type=\"obj\"><string name=\"filename\" value=\"caf\u{e9}.obj\"/>\
+               </shape></scene>";
+    let pbrt = "WorldBegin\nShape \"sphere\" # caf\u{e9}\n";
+    let all: [Encoding; 5] = [latin1, utf8, utf8_marked, utf16_little, utf16_big];
+    for encoding in all {
+        let path = folder.join("scene.xml");
+        fs::write(&path, encoding(xml)).unwrap();
+        assert_eq!(load(&path).meshes.len(), 1);
+        let path = folder.join("scene.pbrt");
+        fs::write(&path, encoding(pbrt)).unwrap();
+        assert_eq!(load(&path).spheres.len(), 1);
+    }
+}
