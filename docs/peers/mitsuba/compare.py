@@ -7,6 +7,7 @@ compilation of Mitsuba's kernels, the loading of scenes and the construction of 
     cargo build && python docs/peers/mitsuba/compare.py
 
 If several versions of LLVM are installed, `DRJIT_LIBLLVM_PATH` names the library to use.
+`cargo test` replaces the program by a slower one that checks for overflows, so build it again before a comparison.
 The error of an image is estimated from the differences between the rounds, so that no reference is needed.
 """
 
