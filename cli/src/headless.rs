@@ -179,8 +179,8 @@ fn samples_so_far(stats: &Stats, spp: u32) -> String {
     }
 }
 
-/// Renders in steps of about 50 ms until all samples are done or `interrupted` is set. Writes checkpoints when they are
-/// due, and shows the image and its layers in tev. Returns whether all samples are done.
+/// Renders in steps of up to half a second until all samples are done or `interrupted` is set. Writes checkpoints when
+/// they are due, and shows the image and its layers in tev. Returns whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,
     interrupted: &AtomicBool,

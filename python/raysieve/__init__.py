@@ -227,8 +227,8 @@ def render(
     CPU, 1 to 1024; by default, it is the number of hardware threads. ``strategy`` is the name of a compaction strategy,
     which affects only the speed. ``layers`` are any of "albedo", "normal", "depth", "samples" and "denoised".
 
-    ``callback`` is called with a `Progress` about twenty times per second. If it returns False, the render stops, and
-    the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
+    ``callback`` is called with a `Progress`: about twenty times per second at first, and twice in long renders. If it
+    returns False, the render stops, and the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
 
     Raises `ValueError` for an unknown backend, strategy or layer, and for a setting or number of threads out of range.
     Raises `TypeError` for one that is no whole number, and `RaysieveError` if the backend cannot be used or the render

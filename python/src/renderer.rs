@@ -62,7 +62,7 @@ impl Renderer {
         })
     }
 
-    /// Renders for about 50 ms. Returns whether samples remain.
+    /// Renders for 50 ms to half a second. Returns whether samples remain.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         without_lock(py, || self.inner.advance())
     }

@@ -47,6 +47,8 @@ pub(crate) use spans::{Pixels, Plan, Spans};
 /// Initial and maximum size in paths of waves on the CPU, unless the settings give a size. The state of so few paths
 /// stays in the cache of a thread.
 const CPU_WAVE: u32 = 1 << 13;
+/// Minimum number of paths in a wave on the CPU towards the end of a render, unless waves are smaller.
+const MIN_CPU_PATHS: u64 = 1 << 10;
 /// Maximum number of paths in a wave, so that a path index plus a pixel index fits into 32 bits.
 const MAX_PATHS: u32 = 1 << 31;
 
@@ -482,9 +484,14 @@ impl Waves {
         enough: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(), Error> {
         let waves = &self.waves;
-        let reports = self
-            .pool
-            .broadcast(|thread| render(&mut lock(&waves[thread.index()]), spans, enough));
+        let reports = self.pool.broadcast(|thread| {
+            render(
+                &mut lock(&waves[thread.index()]),
+                spans,
+                waves.len() as u64,
+                enough,
+            )
+        });
         for reports in reports {
             self.count(reports?);
         }
@@ -523,10 +530,11 @@ impl Waves {
 }
 
 /// Traces the pairs that `spans` assigns to the wave, see [`Backend::advance`]. Returns the reports of finished waves.
-/// On CUDA the last waves can still run when it returns.
+/// On CUDA the last waves can still run when it returns. `wave_count` is the number of waves that share the pairs.
 fn render(
     wave: &mut Wave,
     spans: &Spans,
+    wave_count: u64,
     enough: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
@@ -538,7 +546,15 @@ fn render(
             return Ok(reports);
         }
         let paths = u64::from(wave.next_paths());
-        let Some(pairs) = spans.assign(|_| paths) else {
+        let assigned = spans.assign(|left| {
+            if wave_count == 1 {
+                return paths;
+            }
+            // Waves get smaller towards the end, so that all threads finish at the same time.
+            let share = (left.end - left.start) / (2 * wave_count);
+            paths.min(share.max(MIN_CPU_PATHS))
+        });
+        let Some(pairs) = assigned else {
             return Ok(reports);
         };
         spans.plan.launch(wave, pairs)?;

@@ -39,9 +39,13 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
-/// Time for which one [`Renderer::advance`] starts waves. The shorter it is, the larger the share of time in which CPU
-/// threads or GPUs without work wait for the others at its end. The longer it is, the less often callers get control.
-const ADVANCE_TIME: Duration = Duration::from_millis(50);
+/// Minimum time for which one [`Renderer::advance`] starts waves. Callers get control so often while an image is new.
+const MIN_ADVANCE: Duration = Duration::from_millis(50);
+/// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the last
+/// wave, which takes tens of milliseconds in slow scenes.
+const MAX_ADVANCE: Duration = Duration::from_millis(500);
+/// Ratio of the render time so far to the time of the next [`Renderer::advance`], between the two limits.
+const ADVANCE_SHARE: u32 = 4;
 
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
@@ -238,10 +242,10 @@ impl Renderer {
         &self.backend.gpus
     }
 
-    /// Renders for about 50 ms, as [`Renderer::advance_for`]. Returns `true` if samples remain, and `false` when all
-    /// are done.
+    /// Renders for a while, as [`Renderer::advance_for`]: for about 50 ms at first, and for up to half a second later.
+    /// Returns `true` if samples remain, and `false` when all are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
-        self.advance_for(ADVANCE_TIME)
+        self.advance_for((self.elapsed / ADVANCE_SHARE).clamp(MIN_ADVANCE, MAX_ADVANCE))
     }
 
     /// Starts waves for the time `slice`, at least one, or until all samples are assigned. On the CPU it returns when
