@@ -52,8 +52,8 @@ use crate::{
 /// checkpoint is printed and does not end the render.
 ///
 /// # Errors
-/// If the render fails, or if the image or the statistics cannot be written. When all of several GPUs have failed, or
-/// the only GPU of a render with a checkpoint, the error names the command that continues or starts again.
+/// If the render fails, or if the image or the statistics cannot be written. When all GPUs have failed, the error names
+/// the command that continues or starts again.
 pub(crate) fn render(
     mut renderer: Renderer,
     scene: &Scene,
@@ -105,7 +105,13 @@ pub(crate) fn render(
         && !(done && is_picture)
     {
         // Written first, so that the samples are kept even if one of the files cannot be written.
-        writer.write(&mut renderer, &progress, "");
+        if let Err(error) = writer.write(&mut renderer, &progress, "") {
+            return Err(failure::save_checkpoint(
+                error,
+                &mut renderer,
+                &mut writer.file,
+            ));
+        }
     }
     // A checkpoint contains the samples already, or the render of a part that its job repeats.
     let is_safe = checkpoint
@@ -197,7 +203,7 @@ fn advance_until(
         if let Some(writer) = &mut checkpoint
             && writer.file.is_due()
         {
-            writer.write(renderer, progress, "; the render continues");
+            writer.write(renderer, progress, "; the render continues")?;
         }
         if tev.is_due() {
             tev.update(renderer, layers)?;
@@ -225,18 +231,27 @@ struct CheckpointWriter {
 impl CheckpointWriter {
     /// Writes the film to the checkpoint. If that fails, prints the error with `consequence` appended, unless the last
     /// attempt failed with the same error.
-    fn write(&mut self, renderer: &mut Renderer, progress: &Progress, consequence: &str) {
-        let problem = self
-            .file
-            .write(renderer)
-            .err()
-            .map(|error| error.to_string());
+    ///
+    /// # Errors
+    /// All GPUs have failed, so that the render cannot continue.
+    fn write(
+        &mut self,
+        renderer: &mut Renderer,
+        progress: &Progress,
+        consequence: &str,
+    ) -> Result<(), Error> {
+        let written = self.file.write(renderer);
+        if renderer.all_gpus_failed() {
+            return Ok(written?);
+        }
+        let problem = written.err().map(|error| error.to_string());
         if let Some(problem) = &problem
             && self.last_problem.as_ref() != Some(problem)
         {
             progress.print(&format!("checkpoint: {problem}{consequence}"));
         }
         self.last_problem = problem;
+        Ok(())
     }
 }
 

@@ -306,12 +306,20 @@ fn assert_part_remains(settings: &Settings, crashing: usize) {
     cpu.resume(&part).unwrap();
     while cpu.advance().unwrap() {}
     assert_equals_cpu(&scene, &cpu.part().unwrap(), "resumed");
-    // No call succeeds on a GPU that has failed, and a failed restart leaves no samples.
-    assert!(renderer.advance().is_err() && renderer.restart().is_err());
-    let sums = renderer.part().unwrap().film.sums;
-    assert!(sums.iter().all(|&sum| sum == 0));
+    // No call succeeds on a GPU that has failed, and none changes the samples of the safe film.
+    let assert_unchanged = |renderer: &mut Renderer, what: &str| {
+        let again = renderer.part().unwrap();
+        assert_eq!(again.header.samples, part.header.samples, "{what}");
+        assert_equals_cpu(&scene, &again, what);
+    };
+    assert!(renderer.advance().is_err());
+    assert_unchanged(&mut renderer, "advanced in vain");
+    assert!(renderer.restart().is_err());
+    let restarted = renderer.part().unwrap();
+    assert!(restarted.header.samples.is_empty());
+    assert!(restarted.film.sums.iter().all(|&sum| sum == 0));
     assert!(renderer.resume(&part).is_err());
-    assert_equals_cpu(&scene, &renderer.part().unwrap(), "resumed in vain");
+    assert_unchanged(&mut renderer, "resumed in vain");
 }
 
 /// Returns a scene whose render is long enough for failures to happen before its end.

@@ -385,7 +385,8 @@ fn degenerate_inputs_are_clustered_quickly() {
     let usual_time = start.elapsed();
     let start = std::time::Instant::now();
     let row = tree((0..count).map(row).collect());
-    // Enough primitives that reinsertion would make the tree too deep.
+    // As many as get the most reinsertions, and enough that reinsertion would make the tree too deep.
+    let few_around = tree((0..2 * count).map(around).collect());
     let around = tree((0..4 * count).map(around).collect());
     let down = |tree: &Tree, x: f32| {
         let origin = Vec3::new(x, 10.0, 0.25);
@@ -395,8 +396,10 @@ fn degenerate_inputs_are_clustered_quickly() {
         let hit = down(&row, at as f32 * 2.0);
         assert_eq!(row.primitives[hit as usize].number, at as u32);
     }
-    let hit = down(&around, 0.0);
-    assert_eq!(around.primitives[hit as usize].number, 4 * count as u32 - 1);
+    for (tree, count) in [(&few_around, 2 * count), (&around, 4 * count)] {
+        let hit = down(tree, 0.0);
+        assert_eq!(tree.primitives[hit as usize].number, count as u32 - 1);
+    }
     for (tree, x) in [
         (tree((0..count).map(place).collect()), 0.0),
         (tree((0..count).map(far).collect()), 1e6),

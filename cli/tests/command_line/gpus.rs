@@ -291,9 +291,14 @@ fn checkpoint_continues_after_all_gpus_failed() {
     let folder = folder();
     assert_done(&render(folder.path(), "cpu", &[], &[]));
     let expected = film_hash(folder.path());
-    let checkpoint = ["--checkpoint", "c.exr", "--every", "1h"];
-    let arguments = [&checkpoint[..], &SAFE_SOON].concat();
-    for (backend, failure) in [("cuda:all", FAILURE), ("cuda:0", FAILURE_OF_THE_FIRST)] {
+    for (backend, failure, every) in [
+        ("cuda:all", FAILURE, "1h"),
+        ("cuda:0", FAILURE_OF_THE_FIRST, "1h"),
+        // A checkpoint notices the failure, unless the next wave does.
+        ("cuda:0", FAILURE_OF_THE_FIRST, "1s"),
+    ] {
+        let checkpoint = ["--checkpoint", "c.exr", "--every", every];
+        let arguments = [&checkpoint[..], &SAFE_SOON].concat();
         let output = render(folder.path(), backend, &failure, &arguments);
         assert_failed(&output, &["LAUNCH_FAILED", "are saved in c.exr; "]);
         assert_eq!(names(folder.path()), ["a.exr", "a.json", "c.exr"]);

@@ -24,6 +24,9 @@ const REACH: usize = 14;
 /// clusters are merged with their neighbours.
 const MAX_CLUSTERS_PER_PAIR: usize = 16;
 
+/// Depth beyond which a tree is not improved any further, because its boxes are nested.
+const DEEP: usize = 128;
+
 /// Builds binary BVHs one after another, reusing its memory.
 #[derive(Default)]
 pub(crate) struct Builder {
@@ -60,6 +63,10 @@ impl Builder {
         self.cluster(boxes);
         for _ in 0..rounds {
             self.optimizer.run(&mut self.tree, reinserted, None);
+            // Nested boxes end in long chains, along which every further reinsertion searches.
+            if depth(&self.tree) > DEEP {
+                break;
+            }
         }
         &self.tree
     }
@@ -106,6 +113,21 @@ impl Builder {
         tree.max_depth = tree.max_depth.max(passes + 1);
         tree.children_are_ordered_after_parents = true;
     }
+}
+
+/// Returns the number of nodes on the longest way from the root of a tree to a leaf.
+fn depth(tree: &Bvh2) -> usize {
+    let mut deepest = 0;
+    let mut ways = vec![(0, 1)];
+    while let Some((number, depth)) = ways.pop() {
+        let node = &tree.nodes[number as usize];
+        if node.is_leaf() {
+            deepest = deepest.max(depth);
+        } else {
+            ways.extend([(node.first_index, depth + 1), (node.first_index + 1, depth + 1)]);
+        }
+    }
+    deepest
 }
 
 /// Returns the number of pairs of clusters that chose each other.

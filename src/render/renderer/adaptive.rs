@@ -77,8 +77,9 @@ impl Renderer {
     fn adaptive_sample_counts(&mut self) -> Result<Vec<u32>, Error> {
         self.finish_waves()?;
         if self.safe_copies.gpu_failed {
-            let pixel_stats = self.safe_copies.pixel_stats().unwrap_or_default();
-            return Ok(pixel_stats.sample_counts);
+            let none = || vec![0; self.pixel_count() as usize];
+            let pixel_stats = self.safe_copies.pixel_stats();
+            return Ok(pixel_stats.map_or_else(none, |pixel_stats| pixel_stats.sample_counts));
         }
         let taken = self.backend.sample_counts();
         self.record_counts(taken)

@@ -89,13 +89,16 @@ impl Renderer {
         {
             return Ok(());
         }
+        // Also without memory for a copy, so that the next attempt is as late.
+        self.safe_copies.taken_at = Instant::now();
+        if !self.has_memory_for_copy() {
+            return Ok(());
+        }
         self.finish_waves()?;
         let begun = Instant::now();
-        if self.has_memory_for_copy() {
-            let film = self.film_sums()?;
-            let pixel_stats = self.pixel_stats()?;
-            self.set_safe_copy(film, pixel_stats);
-        }
+        let film = self.film_sums()?;
+        let pixel_stats = self.pixel_stats()?;
+        self.set_safe_copy(film, pixel_stats);
         self.safe_copies.duration = begun.elapsed();
         self.elapsed += begun.elapsed();
         Ok(())
@@ -103,9 +106,12 @@ impl Renderer {
 
     /// Copies a film that replaces the one on a single GPU, if memory suffices.
     pub(super) fn copy_resumed(&mut self, part: &Part) {
-        self.forget_safe_copy();
+        self.safe_copies.last = None;
+        self.safe_copies.taken_at = Instant::now();
         if self.backend.is_single_gpu() && self.has_memory_for_copy() {
             self.set_safe_copy(part.film.clone(), part.pixel_stats.clone());
+        } else if self.safe_copies.gpu_failed {
+            self.become_black();
         }
     }
 
@@ -139,7 +145,8 @@ impl Renderer {
     /// Checks whether an error means that the only GPU has failed. The renderer then returns to the state of the last
     /// copy, or to a black film without samples. The result is the error to report, with the GPU's name if it failed.
     pub(super) fn settle_failure(&mut self, error: Error) -> Error {
-        if self.safe_copies.gpu_failed || !self.backend.only_gpu_has_failed() {
+        // After an earlier failure as well, because the call may have changed the progress before it failed.
+        if !self.safe_copies.gpu_failed && !self.backend.only_gpu_has_failed() {
             return error;
         }
         self.safe_copies.gpu_failed = true;
@@ -168,6 +175,7 @@ impl Renderer {
         self.elapsed = Duration::ZERO;
         self.reset_rounds();
         let sums = vec![0; 3 * self.pixel_count() as usize];
-        self.set_safe_copy(FilmSums { sums, rejected: 0 }, None);
+        let pixel_stats = self.goal.map(|_| PixelStats::new(self.pixel_count()));
+        self.set_safe_copy(FilmSums { sums, rejected: 0 }, pixel_stats);
     }
 }
