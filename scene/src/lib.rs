@@ -272,7 +272,7 @@
 //! **Scenes of glTF.** The default scene is shown, or else the first. If it has no meshes, it is the first scene with
 //! meshes, or else all nodes of the file.
 //!
-//! **Text of OBJ and MTL** is UTF-8, UTF-16 with a byte order mark, or else Latin-1.
+//! **Text of OBJ and MTL** is UTF-8, or UTF-16 with a byte order mark. Lines that are not UTF-8 are Latin-1.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
 //! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at
@@ -293,7 +293,7 @@
 //! counterpart is replaced by the nearest thing or left out, and [`Scene::notes`] says so, once per scene. A shape
 //! whose file is missing is left out. Files have paths relative to the scene file; Mitsuba's `<path>` adds folders that
 //! are searched first. If the file of an absolute path is missing or elsewhere, one of the same name in the scene's
-//! folder is used. A file may not include itself. Its text is UTF-8, UTF-16 with a byte order mark, or else Latin-1.
+//! folder is used. A file may not include itself. Its text is encoded like that of OBJ.
 //!
 //! | | Mitsuba | pbrt |
 //! |---|---|---|

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{materials::Materials, placement::try_instance, transform::Transform};
 use crate::{
-    limits::MAX_LENGTH,
+    limits::{MAX_LENGTH, MIN_LENGTH},
     memory::{reserve_more, reserve_one},
     model::{Model, ModelMesh, check_position, polygon},
     scene::{Instance, Mesh, Sphere, Triangle},
@@ -14,6 +14,40 @@ use crate::{
 /// Largest number of primitives of a scene: triangles, spheres and instances together. The triangles of a mesh count
 /// once. Primitive indices have 32 bits, and one bit is reserved.
 pub(super) const MAX_PRIMITIVES: usize = 1 << 31;
+
+/// The numbers of parts of a model that are left out because they are too small.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LeftOut {
+    /// Number of triangles without area.
+    pub(crate) triangles: u64,
+    /// Number of points, which are spheres, whose radius is below 1e-15 m.
+    pub(crate) points: u64,
+}
+
+impl LeftOut {
+    /// Returns a warning for each kind of parts of which some are left out, without the name of the model.
+    pub(crate) fn notes(self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for (count, what) in [
+            (self.triangles, "triangles without area"),
+            (self.points, "points with a radius below 1e-15 m"),
+        ] {
+            if count > 0 {
+                notes.push(format!("{count} {what} are left out"));
+            }
+        }
+        notes
+    }
+
+    /// Returns the problem of a model of which nothing is shown, to be put after its name.
+    pub(crate) fn problem(self) -> &'static str {
+        match (self.triangles, self.points) {
+            (_, 0) => "has no triangle with an area",
+            (0, _) => "has no point with a radius of 1e-15 m or more",
+            _ => "has no triangle with an area and no point with a radius of 1e-15 m or more",
+        }
+    }
+}
 
 /// The triangles, spheres, meshes and instances of the objects that were read so far, in world space.
 #[derive(Default)]
@@ -132,15 +166,15 @@ impl Geometry {
     /// `material` converts a material index of the model to one of the scene. Vertices of meshes move from the model
     /// into the scene, and a later call for the same model reuses them.
     ///
-    /// Returns the number of triangles that were left out because they have no area. Fails if a mesh extends beyond 1e8
-    /// m, there are too many primitives, or too little memory.
+    /// Returns the numbers of triangles and spheres that were left out because they are too small. Fails if a mesh or
+    /// sphere extends beyond 1e8 m, there are too many primitives, or too little memory.
     pub(crate) fn push_model(
         &mut self,
         model: &mut Model,
         transform: &DAffine3,
         material: impl Fn(usize) -> u32,
         materials: &Materials,
-    ) -> Result<u64, String> {
+    ) -> Result<LeftOut, String> {
         let mut uses = vec![MeshUse::default(); model.meshes.len()];
         for instance in &model.instances {
             let uses = &mut uses[instance.mesh];
@@ -156,8 +190,10 @@ impl Geometry {
                 uses.normal_mapped |= materials.needs_tangents(material);
             }
         }
-        self.push_model_spheres(model, transform, &material)?;
-        let mut flat = 0;
+        let mut left_out = LeftOut {
+            triangles: 0,
+            points: self.push_model_spheres(model, transform, &material)?,
+        };
         for instance in &model.instances {
             let transform = *transform * instance.transform;
             let mesh = &mut model.meshes[instance.mesh];
@@ -171,11 +207,11 @@ impl Geometry {
                 && !merged
                 && uses.becomes_separate_triangles(mesh, own, materials)
             {
-                flat += self.push_separate_triangles(mesh, &transform, own)?;
+                left_out.triangles += self.push_separate_triangles(mesh, &transform, own)?;
                 continue;
             }
             if mesh.number.is_none() {
-                flat += mesh.remove_triangles(|corners| !has_area(corners));
+                left_out.triangles += mesh.remove_triangles(|corners| !has_area(corners));
                 if mesh.triangles.is_empty() {
                     continue;
                 }
@@ -204,34 +240,38 @@ impl Geometry {
                 self.push_instance(instance)?;
             }
         }
-        Ok(flat)
+        Ok(left_out)
     }
 
     /// Adds the spheres of a model with `transform`, which scales their radius by the cube root of the volume's scale.
-    /// Fails like [`Geometry::push_model`].
+    ///
+    /// Returns the number of spheres that were left out because their radius is below 1e-15 m. Fails like
+    /// [`Geometry::push_model`].
     fn push_model_spheres(
         &mut self,
         model: &Model,
         transform: &DAffine3,
         material: impl Fn(usize) -> u32,
-    ) -> Result<(), String> {
+    ) -> Result<u64, String> {
         let scale = libm::cbrt(transform.matrix3.determinant().abs());
         self.check_room(model.spheres.len())?;
         reserve_more(&mut self.spheres, model.spheres.len())?;
+        let mut left_out = 0;
         for sphere in &model.spheres {
             let center = transform.transform_point3(sphere.center.as_dvec3());
-            check_position(center, "a point")?;
-            let radius = (f64::from(sphere.radius) * scale) as f32;
-            // A sphere that is too small for `f32` is invisible.
-            if radius.is_normal() {
-                self.spheres.push(Sphere {
-                    center: center.as_vec3(),
-                    radius,
-                    material: material(sphere.material),
-                });
+            let radius = f64::from(sphere.radius) * scale;
+            check_position(center + center.signum() * radius, "the edge of a point")?;
+            if radius < MIN_LENGTH {
+                left_out += 1;
+                continue;
             }
+            self.spheres.push(Sphere {
+                center: center.as_vec3(),
+                radius: radius as f32,
+                material: material(sphere.material),
+            });
         }
-        Ok(())
+        Ok(left_out)
     }
 
     /// Adds a mesh as separate triangles in world space. Returns the number of triangles that were left out because

@@ -2,13 +2,13 @@
 //!
 //! Imports `load_options`, `model` and `scene`.
 
-use glam::{DQuat, DVec3};
+use glam::{DAffine3, DQuat, DVec3};
 
 use super::upright;
 use crate::{
     LoadOptions,
     load_options::CameraFrom,
-    model::{Model, ModelMesh},
+    model::{Model, ModelMesh, ModelSphere},
     scene::{Outline, ViewAxes, WholeLens, WholeView, turn_about_y},
 };
 
@@ -20,6 +20,9 @@ pub(crate) const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
 };
 /// Largest product of a mesh's vertices and the model's instances for which the size of the model is computed from each
 /// vertex. Beyond that the corners of the mesh's bounding box are used.
+///
+/// If eight times the number of the model's spheres is larger, the corners of the bounding box of all spheres are used
+/// instead of those of each.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
 
 /// Corners of the cube around a sphere, relative to its radius.
@@ -54,6 +57,8 @@ impl Extent {
     pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
         let upright = upright(options.up);
         let used: Vec<Vec<bool>> = model.meshes.iter().map(used_vertices).collect();
+        let are_many = model.spheres.len().saturating_mul(CORNERS.len()) > MAX_FRAMED_POINTS;
+        let around_spheres = are_many.then(|| corners_around(&model.spheres, &upright));
         let points = |take: &mut dyn FnMut(DVec3)| {
             for instance in &model.instances {
                 let mesh = &model.meshes[instance.mesh];
@@ -67,6 +72,10 @@ impl Extent {
                     let corners = mesh.corners();
                     corners.iter().for_each(|corner| take(corner.as_dvec3()));
                 }
+            }
+            if let Some(corners) = around_spheres {
+                corners.into_iter().for_each(take);
+                return;
             }
             for sphere in &model.spheres {
                 let center = upright.transform_point3(sphere.center.as_dvec3());
@@ -134,6 +143,17 @@ impl Extent {
         };
         self.outline.view(center, lens)
     }
+}
+
+/// Returns the corners of the bounding box of at least one sphere. `transform`, a rotation, is applied to the spheres.
+fn corners_around(spheres: &[ModelSphere], transform: &DAffine3) -> [DVec3; 8] {
+    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    for sphere in spheres {
+        let center = transform.transform_point3(sphere.center.as_dvec3());
+        let arm = DVec3::splat(f64::from(sphere.radius));
+        (low, high) = (low.min(center - arm), high.max(center + arm));
+    }
+    CORNERS.map(|signs| DVec3::select(signs.cmpgt(DVec3::ZERO), high, low))
 }
 
 /// Returns for each vertex of a mesh whether it is part of a triangle.

@@ -192,8 +192,8 @@ fn scene_lights(model: &Model, up: UpAxis) -> Result<Vec<Light>, String> {
 /// with the light from infinity, which is part of it.
 ///
 /// # Errors
-/// [`Error::File`] if the model has no triangle with an area, is too bright or too large, or `options` does not fit its
-/// camera.
+/// [`Error::File`] if all triangles and points of the model are too small, it is too bright or too large, or `options`
+/// does not fit its camera.
 pub(crate) fn scene(
     path: &Path,
     mut model: Model,
@@ -244,14 +244,14 @@ pub(crate) fn scene(
     let (mut geometry, mut materials) = (Geometry::default(), Materials::default());
     materials.add_model(&model, SPP).map_err(wrong)?;
     let own = |material| material as u32;
-    let flat = geometry
+    let left_out = geometry
         .push_model(&mut model, &upright(options.up), own, &materials)
         .map_err(wrong)?;
-    if flat > 0 {
-        model.note(format!("{flat} triangles without area are left out"));
+    for note in left_out.notes() {
+        model.note(note);
     }
     if geometry.primitive_count() == 0 {
-        return Err(wrong("has no triangle with an area".to_owned()));
+        return Err(wrong(left_out.problem().to_owned()));
     }
     let mut scene = Scene {
         size,

@@ -2,6 +2,7 @@
 //! the memory.
 
 use std::{
+    borrow::Cow,
     char::REPLACEMENT_CHARACTER,
     io::{self, BufRead, Read},
     mem::take,
@@ -54,7 +55,8 @@ pub(crate) fn is_utf16(start: &[u8]) -> bool {
     byte_order_mark(start).1.is_some()
 }
 
-/// Decodes a whole text file: UTF-16 with a byte order mark, UTF-8 with or without one, or else Latin-1.
+/// Decodes a whole text file: UTF-16 with a byte order mark, or UTF-8 with or without one. Lines that are not UTF-8 are
+/// Latin-1.
 pub(crate) fn decode(bytes: Vec<u8>) -> String {
     match byte_order_mark(&bytes) {
         (mark, Some(order)) => order.decode(&bytes[mark..]),
@@ -63,15 +65,31 @@ pub(crate) fn decode(bytes: Vec<u8>) -> String {
     }
 }
 
-/// Decodes UTF-8 text, or text with other bytes as Latin-1, so that different names stay different. The bytes 0x80 to
-/// 0x9f, which are control characters in Latin-1, are replaced.
+/// Decodes UTF-8 text, and each of its lines that is not UTF-8 as Latin-1, see [`latin1`].
 fn utf8_or_latin1(bytes: Vec<u8>) -> String {
-    let decoded = |byte: u8| match byte {
-        0x80..0xa0 => REPLACEMENT_CHARACTER,
+    fn decoded(line: &[u8]) -> Cow<'_, str> {
+        match std::str::from_utf8(line) {
+            Ok(line) => Cow::Borrowed(line),
+            Err(_) => Cow::Owned(latin1(line)),
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let lines = error
+            .as_bytes()
+            .split_inclusive(|byte| matches!(byte, b'\n' | b'\r'));
+        lines.map(decoded).collect()
+    })
+}
+
+/// Decodes Latin-1 text. The bytes 0x80 to 0x9f are control characters there, but letters in other encodings. They
+/// become U+EF80 to U+EF9F, which have no meaning, so that different names stay different.
+fn latin1(bytes: &[u8]) -> String {
+    let decoded = |&byte: &u8| match byte {
+        // File names may not contain control characters, and U+0085 would be white space, which ends names.
+        0x80..0xa0 => char::from_u32(0xef00 + u32::from(byte)).unwrap_or(REPLACEMENT_CHARACTER),
         _ => char::from(byte),
     };
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| error.as_bytes().iter().copied().map(decoded).collect())
+    bytes.iter().map(decoded).collect()
 }
 
 /// Reader of the lines of a text file in UTF-8, Latin-1, or UTF-16 with a byte order mark.

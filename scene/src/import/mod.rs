@@ -325,7 +325,7 @@ impl Imported {
             true => DAffine3::from_mat3(MIRROR),
             false => DAffine3::IDENTITY,
         };
-        let flat = geometry
+        let left_out = geometry
             .push_model(
                 &mut self.model,
                 &transform,
@@ -343,8 +343,8 @@ impl Imported {
             };
             geometry.push_sphere(sphere).map_err(wrong)?;
         }
-        if flat > 0 {
-            self.note(format!("{flat} triangles without area are left out"));
+        for note in left_out.notes() {
+            self.note(note);
         }
         if geometry.primitive_count() == 0 {
             let remedy = match self.model.notes.is_empty() {

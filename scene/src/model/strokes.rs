@@ -1,5 +1,5 @@
-//! Points and lines, which become spheres and tubes. Tubes consist of triangles, and so do spheres that need textures or
-//! have too many colours.
+//! Points and lines, which become spheres and tubes. Tubes consist of triangles. So do spheres that need textures, have
+//! too many colours, or would be too many lights.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -7,7 +7,7 @@ use glam::{DAffine3, DVec3, Vec3};
 
 use super::{Model, ModelInstance, ModelMesh, ModelSphere, check_position};
 use crate::{
-    limits::MAX_LENGTH,
+    limits::{MAX_INSTANCED_LIGHTS, MAX_LENGTH},
     memory::{self, reserve_more, vec_with_capacity},
 };
 
@@ -33,6 +33,12 @@ impl Strokes {
     fn is_point(&self, ends: &[u32; 2]) -> bool {
         let [a, b] = ends.map(|end| self.vertices.positions[end as usize]);
         a == b
+    }
+
+    /// Returns the number of segments that are points.
+    fn point_count(&self) -> usize {
+        let segments = self.segments.iter();
+        segments.filter(|ends| self.is_point(ends)).count()
     }
 
     /// Returns a copy for each transform, all in one. Fails if a position is not within 1e8 m of 0 afterwards, if there
@@ -83,8 +89,8 @@ impl Model {
     /// `None` selects 1/200 of the diagonal of the bounding box of the model and `strokes`, with a warning that names
     /// the width.
     ///
-    /// Fails if `width` is 0 or less or above 1e8 m, or a vertex is beyond 1e8 m. Also fails if there are too many
-    /// vertices, or memory does not suffice.
+    /// Fails if `width` is 0 or less or above 1e8 m, or a vertex of a tube is beyond 1e8 m. Also fails if there are too
+    /// many vertices, or memory does not suffice. The extent of spheres is checked only when the model is placed.
     pub(crate) fn add_strokes(
         &mut self,
         strokes: Vec<Strokes>,
@@ -109,8 +115,15 @@ impl Model {
             None => RELATIVE_WIDTH * self.diagonal(&strokes),
         };
         let shape = Shape::new(count <= MAX_FINE);
+        let shining = strokes.iter().filter(|strokes| self.shines(strokes));
+        let shining: usize = shining.map(Strokes::point_count).sum();
+        // Each emissive sphere is a light, whatever their number, and lights take much memory. Of triangles only a
+        // limited number are lights.
+        let are_too_many_lights = shining as u64 > MAX_INSTANCED_LIGHTS;
         for mut stroke in strokes {
-            self.add_points(&mut stroke, used / 2.0)?;
+            if !(are_too_many_lights && self.shines(&stroke)) {
+                self.add_points(&mut stroke, used / 2.0)?;
+            }
             if stroke.segments.is_empty() {
                 continue;
             }
@@ -129,6 +142,12 @@ impl Model {
             ));
         }
         Ok(())
+    }
+
+    /// Returns whether the material of `strokes` emits light.
+    fn shines(&self, strokes: &Strokes) -> bool {
+        let material = self.materials.get(strokes.material);
+        material.is_some_and(|material| material.surface.radiance() != Vec3::ZERO)
     }
 
     /// Moves the points of `strokes` to the spheres of the model, with a radius in metres. Does nothing if their material
@@ -239,12 +258,7 @@ impl Shape {
     /// Returns a mesh of all points and lines with a radius in metres. Every vertex has the colour and the texture
     /// coordinates of its end of the line. Fails if there are too many vertices or too little memory.
     fn mesh(&self, strokes: &Strokes, radius: f64) -> Result<ModelMesh, String> {
-        let is_point = |ends: &[u32; 2]| strokes.is_point(ends);
-        let points = strokes
-            .segments
-            .iter()
-            .filter(|ends| is_point(ends))
-            .count();
+        let points = strokes.point_count();
         let lines = strokes.segments.len() - points;
         let (sphere, tube) = (self.size(&self.sphere), self.size(&self.tube));
         let vertices = points * sphere.0 + lines * tube.0;
@@ -269,7 +283,7 @@ impl Shape {
         // The vertex of the file whose attributes each vertex of the mesh has.
         let mut sources = vec_with_capacity(vertices)?;
         for ends in &strokes.segments {
-            let rings = if is_point(ends) {
+            let rings = if strokes.is_point(ends) {
                 &self.sphere
             } else {
                 &self.tube

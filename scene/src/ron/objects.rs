@@ -16,7 +16,7 @@ use super::{
 use crate::{
     Error, LoadOptions,
     builder::{
-        geometry::{Corner, Geometry, MeshBuilder},
+        geometry::{Corner, Geometry, LeftOut, MeshBuilder},
         materials::Materials,
         placement::{indexed_mesh, instance},
         transform::{Transform, rotate_y},
@@ -233,13 +233,17 @@ impl<'s, 'a> Builder<'s, 'a> {
         let lights = source.flag(object, "lights", written.lights, true)?;
         let options = model_options(source, object, written)?;
         let before = self.geometry.primitive_count();
-        let flat = self
+        let left_out = self
             .place_model(&path, options, &transform, replacement, lights)
-            .and_then(|flat| {
+            .and_then(|left_out| {
                 if self.geometry.primitive_count() > before {
-                    return Ok(flat);
+                    return Ok(left_out);
                 }
-                Err("has no triangle with an area; check its vertices and the scale".to_owned())
+                let causes = match left_out.points {
+                    0 => "its vertices and the scale",
+                    _ => "its vertices, `scale` and `line_width`",
+                };
+                Err(format!("{}; check {causes}", left_out.problem()))
             })
             .map_err(|problem| {
                 source.error(
@@ -248,12 +252,12 @@ impl<'s, 'a> Builder<'s, 'a> {
                     format!("{}: {problem}", display_path(&path)),
                 )
             })?;
-        self.note_flat(object, flat);
+        self.note_left_out(object, left_out);
         Ok(())
     }
 
-    /// Adds a transformed model. Its file is read only once for equal `options`. Returns the number of triangles that
-    /// were left out because they have no area.
+    /// Adds a transformed model. Its file is read only once for equal `options`. Returns the numbers of its parts that
+    /// were left out because they are too small.
     ///
     /// `replacement` is the index of a material that replaces the model's own ones, unless it is `None`. `lights` says
     /// whether to add the lights of the model.
@@ -267,7 +271,7 @@ impl<'s, 'a> Builder<'s, 'a> {
         transform: &DAffine3,
         replacement: Option<u32>,
         lights: bool,
-    ) -> Result<u64, String> {
+    ) -> Result<LeftOut, String> {
         let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let key = (canonical, format!("{options:?}"));
         let ReadModel { model, first } = match self.models.entry(key) {
@@ -471,11 +475,17 @@ impl<'s, 'a> Builder<'s, 'a> {
 
     /// Adds a warning if `flat`, the number of triangles that were left out because they have no area, is not 0.
     fn note_flat(&mut self, object: &Object, flat: u64) {
-        if flat > 0 {
-            self.notes.push(format!(
-                "{}: {flat} triangles without area are left out",
-                object.name
-            ));
+        let left_out = LeftOut {
+            triangles: flat,
+            ..LeftOut::default()
+        };
+        self.note_left_out(object, left_out);
+    }
+
+    /// Adds a warning for each kind of parts of an object of which some were left out because they are too small.
+    fn note_left_out(&mut self, object: &Object, left_out: LeftOut) {
+        for note in left_out.notes() {
+            self.notes.push(format!("{}: {note}", object.name));
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Tests of the points and lines of glTF files, which become spheres and tubes.
 
+use std::fs;
+
 use glam::Vec3;
 use raysieve::scene::{LoadOptions, Principled, Scene, Surface, Texels};
 use serde_json::json;
 
-use crate::{gltf::Gltf, load, load_with, refusal, scene_of, triangles};
+use crate::{folder, gltf::Gltf, load, load_with, refusal, scene_of, triangles};
 
 /// Four points far apart from each other.
 const POINTS: [[f32; 3]; 4] = [
@@ -118,6 +120,60 @@ fn points_become_spheres_of_the_width() {
     assert_eq!(
         spheres(&scene),
         [([1.0, 20.0, 20.0], 0.5), ([11.0, 0.0, 0.0], 0.5)]
+    );
+    // A few unlit points are spheres, too.
+    indexed.json["materials"] = json!([{ "extensions": { "KHR_materials_unlit": {} } }]);
+    indexed.primitive()["material"] = json!(0);
+    let scene = load_with(&indexed.write("points"), &width(0.5));
+    assert_eq!(spheres(&scene), [(POINTS[3], 0.25), (POINTS[1], 0.25)]);
+    let material = scene.materials[scene.spheres[0].material as usize];
+    assert!(matches!(material, Surface::Emissive { .. }), "{material:?}");
+}
+
+#[test]
+fn points_that_are_too_large_or_too_small_are_reported() {
+    let folder = folder("point_sizes");
+    // The scene shows the model of the folder.
+    let placed = |fields: &str| {
+        let path = folder.join("scene.ron");
+        let text = format!(
+            "(camera: (origin: (0, 0, 9), target: (0, 0, 0), fov: 40), sky: (1, 1, 1),
+             objects: [Model(file: \"model.glb\", {fields})])"
+        );
+        fs::write(&path, text).unwrap();
+        Scene::load(&path).map_err(|error| error.to_string())
+    };
+    let mut points = model(0);
+    let indices = points.accessor(5121, "SCALAR", 1, &[0]);
+    points.primitive()["indices"] = json!(indices);
+    points.write("point_sizes");
+    for (fields, expected) in [
+        (
+            "line_width: 1e8, scale: 1e8",
+            "model.glb: the edge of a point is at",
+        ),
+        (
+            "line_width: 0.5, scale: 1e-15",
+            "model.glb: has no point with a radius of 1e-15 m or more; check its vertices, `scale` and `line_width`",
+        ),
+    ] {
+        let problem = placed(fields).unwrap_err();
+        assert!(problem.contains(expected), "{fields}: {problem}");
+    }
+    // A triangle in the plane z = 0 remains where the model is flattened.
+    let indices = points.accessor(5121, "SCALAR", 3, &[0, 1, 2]);
+    points.primitive()["indices"] = json!(indices);
+    let attributes = points.primitive()["attributes"].clone();
+    let primitives = points.json["meshes"][0]["primitives"].as_array_mut();
+    primitives
+        .unwrap()
+        .push(json!({ "attributes": attributes, "indices": indices }));
+    points.write("point_sizes");
+    let scene = placed("line_width: 1e-10, scale: (1, 1, 1e-15)").unwrap();
+    assert!(scene.spheres.is_empty() && triangles(&scene).len() == 1);
+    assert_eq!(
+        scene.notes,
+        ["object 1 (Model): 3 points with a radius below 1e-15 m are left out"]
     );
 }
 

@@ -41,6 +41,17 @@ fn error(path: &std::path::Path) -> String {
     line.rsplit("/").next().unwrap().to_owned()
 }
 
+/// Asserts that the triangles of [`OBJ`] have the two materials of [`MTL`], and that there are no warnings.
+fn assert_materials(scene: &Scene) {
+    let materials = [0, 1].map(|at| scene.materials[scene.triangles[at].material as usize]);
+    let of = |albedo| Surface::Diffuse {
+        albedo,
+        one_sided: false,
+    };
+    assert_eq!(materials, [of(Vec3::X), of(Vec3::Z)]);
+    assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+}
+
 #[test]
 fn obj_and_mtl_may_have_different_encodings() {
     let folder = folder("encodings");
@@ -50,14 +61,7 @@ fn obj_and_mtl_may_have_different_encodings() {
         for of_mtl in all {
             fs::write(folder.join("m.mtl"), of_mtl(MTL)).unwrap();
             fs::write(&obj, of_obj(OBJ)).unwrap();
-            let scene = load(&obj);
-            let materials = [0, 1].map(|at| scene.materials[scene.triangles[at].material as usize]);
-            let of = |albedo| Surface::Diffuse {
-                albedo,
-                one_sided: false,
-            };
-            assert_eq!(materials, [of(Vec3::X), of(Vec3::Z)]);
-            assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+            assert_materials(&load(&obj));
         }
     }
     // Text that is cut off ends there, and lines may end with carriage returns only.
@@ -77,6 +81,28 @@ fn obj_and_mtl_may_have_different_encodings() {
         error(&obj),
         "model.obj: line 1: a line is longer than 1048576 bytes"
     );
+}
+
+/// The bytes 0x80 to 0x9f are letters in encodings that are read as Latin-1, where they are control characters.
+#[test]
+fn names_in_other_encodings_stay_different() {
+    let folder = folder("encodings_names");
+    let obj = folder.join("model.obj");
+    // Windows-1250 has the letters "š" and "ž" there, and code page 437 "à" and "ü".
+    for [one, other] in [["\u{9a}", "\u{9e}"], ["\u{85}", "\u{81}"]] {
+        let written = |text: &str| {
+            let text = text.replace('\u{e9}', one).replace('\u{e8}', other);
+            latin1(&text)
+        };
+        fs::write(folder.join("m.mtl"), written(MTL)).unwrap();
+        fs::write(&obj, written(OBJ)).unwrap();
+        assert_materials(&load(&obj));
+    }
+    // A library with such a name is missing, but its name is not refused.
+    fs::write(&obj, latin1(&OBJ.replace("m.mtl", "\u{9a}.mtl"))).unwrap();
+    let notes = load(&obj).notes;
+    let is_missing = |note: &String| note.contains(".mtl: does not exist");
+    assert!(notes.iter().any(is_missing), "{notes:?}");
 }
 
 #[test]
@@ -120,5 +146,15 @@ fn scenes_of_other_renderers_may_have_any_encoding() {
         let path = folder.join("scene.pbrt");
         fs::write(&path, encoding(pbrt)).unwrap();
         assert_eq!(load(&path).spheres.len(), 1);
+    }
+    // A byte that is not UTF-8 changes only its own line.
+    for end in ["\n", "\r", "\r\n"] {
+        let mixed = xml.replace("<shape", &format!("<!-- 20 \u{b0} -->{end}<shape"));
+        let path = folder.join("scene.xml");
+        let mut mixed = utf8(&mixed);
+        // The degree sign loses its first byte, and the letter of the name keeps both of its own.
+        mixed.retain(|&byte| byte != 0xc2);
+        fs::write(&path, mixed).unwrap();
+        assert_eq!(load(&path).meshes.len(), 1);
     }
 }
