@@ -205,8 +205,8 @@ fn write_scene(arguments: &Arguments, scene: &Path, path: &Path) -> Result<Endin
 /// If no window can be opened, calls [`headless::render`] instead, which writes the image and handles signals.
 ///
 /// # Errors
-/// If the render fails, or a file cannot be written. When all of several GPUs have failed, [`failure::save_part`] saves
-/// the film if it can, and extends the error. The failure of a render's only GPU saves nothing.
+/// If the render fails, or a file cannot be written. When every GPU of the render has failed, [`failure::save_part`]
+/// saves the film if it can, and extends the error.
 #[cfg(feature = "window")]
 fn show_window(
     renderer: Renderer,

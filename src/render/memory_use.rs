@@ -85,7 +85,8 @@ impl MemoryUse {
     }
 
     /// Returns the peak memory in bytes of the render of a scene that is already in memory, on the CPU: trees, film and
-    /// output. On one GPU it is lower; adaptive sampling on several GPUs needs about 180 bytes per pixel.
+    /// output. On one GPU, the film is in the GPU's memory, but a copy of it and of its statistics in host memory takes
+    /// up to 64 bytes per pixel. Adaptive sampling on several GPUs needs about 180 bytes per pixel.
     pub fn bytes(self, scene: &Scene) -> u64 {
         let primitives = primitive_count(scene) as u64;
         let pixels = u64::from(scene.size.0) * u64::from(scene.size.1);

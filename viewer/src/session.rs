@@ -28,7 +28,7 @@ mod transparency;
 mod inspection_scene;
 
 pub(crate) use controller::{
-    Continuity, Motion, NOTHING_TO_COMPARE, SceneToSave, Session, SessionEvent,
+    Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session, SessionEvent,
 };
 pub use controls::list as controls;
 pub(crate) use controls::{

@@ -18,7 +18,11 @@ use std::{
 use compaction::select::Strategy;
 use glam::Vec3;
 
-pub(crate) use self::{display::NOTHING_TO_COMPARE, history::Continuity, saving::SceneToSave};
+pub(crate) use self::{
+    display::NOTHING_TO_COMPARE,
+    history::Continuity,
+    saving::{EditState, SceneToSave},
+};
 use self::{history::History, scenes::file_camera};
 use super::{
     ViewOptions,

@@ -17,7 +17,7 @@ use winit::window::Window;
 use super::save::Displayed;
 use crate::{
     Error,
-    session::{RequestedFilm, SceneToSave},
+    session::{EditState, RequestedFilm, SceneToSave},
 };
 use raysieve::render::output::PictureFormat;
 use raysieve_scene::atomic_file::{folder_of, write_whole};
@@ -28,16 +28,16 @@ pub(super) struct Savable {
     /// The film; `None` unless it is to be saved.
     pub(super) film: Option<RequestedFilm>,
     pub(super) scene: SceneToSave,
-    /// Camera and edits of the scene, as text.
-    pub(super) state: String,
+    /// Camera and edits of the scene.
+    pub(super) state: EditState,
 }
 
 /// A file that was saved.
 pub(super) struct Saved {
     /// Message about it.
     pub(super) message: String,
-    /// Camera and edits, as text, that a new scene file now has; `None` for another file or if it lacks some of them.
-    pub(super) state: Option<String>,
+    /// Camera and edits, if a new scene file contains all of them; `None` otherwise.
+    pub(super) state: Option<EditState>,
 }
 
 impl From<String> for Saved {

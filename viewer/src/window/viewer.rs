@@ -33,8 +33,8 @@ use crate::{
     error::report,
     overlay,
     session::{
-        self, Action, Change, Ended, FlyDirection, InspectedPath, Motion, ScreenAction, Session,
-        SessionEvent, State, ViewOptions,
+        self, Action, Change, EditState, Ended, FlyDirection, InspectedPath, Motion, ScreenAction,
+        Session, SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -80,8 +80,8 @@ pub(super) struct Viewer {
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
-    /// Camera and edits, as text, that a scene file under a chosen name has; `None` before one was saved.
-    saved_state: Option<String>,
+    /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
+    saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
 }
@@ -230,7 +230,7 @@ impl Viewer {
         let Some(what) = unsaved else {
             return true;
         };
-        if self.saved_state.as_ref() == Some(&self.session.scene_text()) {
+        if self.saved_state.as_ref() == Some(&self.session.edit_state()) {
             return true;
         }
         self.warned = true;

@@ -135,6 +135,32 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     until_written(&save_to("second.ron"));
     // The window says so soon after the file is there.
     desktop.still();
+    let stays_open = |name: &str| {
+        desktop.press(&["q"]);
+        thread::sleep(Duration::from_millis(300));
+        desktop.until_title(name);
+    };
+    // The saved camera is that of another scene.
+    desktop.drop_file("other.ron", &text);
+    desktop.until_title("other.ron – 4 samples");
+    desktop.press(&["Left"]);
+    stays_open("other.ron");
+    // A scene that shows a model has no edits of its materials.
+    desktop.drop_file("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    desktop.until_title("model.obj");
+    desktop.press(&["m", "bracketleft"]);
+    let model = save_to("model.ron");
+    until_written(&model);
+    let shown = fs::read_to_string(&model).unwrap();
+    assert!(shown.contains("Model(file: \"model.obj\""), "{shown}");
+    thread::sleep(Duration::from_millis(500));
+    stays_open("model.obj");
+
+    desktop.drop_file("scene.ron", &text);
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["Left"]);
+    until_written(&save_to("third.ron"));
+    desktop.still();
     desktop.press(&["q"]);
     assert!(desktop.until_ended().success());
 }

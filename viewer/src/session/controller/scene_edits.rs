@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use super::{Continuity, Session};
+use super::{Continuity, Session, saving::missing_of_model};
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
@@ -175,7 +175,7 @@ impl Session {
 
     /// Returns the camera and the edited parts as scene text (RON). If the parts cannot be written as scene text, the
     /// error takes their place.
-    pub(crate) fn scene_text(&self) -> String {
+    pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
         match edits_to_ron(&self.scene, &self.editing.read) {
             Ok(parts) if parts.is_empty() => camera,
@@ -186,13 +186,17 @@ impl Session {
 
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
     /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model does
-    /// not count, because only a new scene can store it.
+    /// not count, because only a new scene can store it. For other changes of a model, the words say what such a scene
+    /// would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
         let words = words(is_scene && !self.orbit.is_home(), &self.edits());
         let remedy = match is_scene {
-            true => "K saves to the scene file",
-            false => "S saves a scene that shows the model",
+            true => "K saves to the scene file".to_owned(),
+            false => {
+                let missing = missing_of_model(&self.scene, &self.editing.read);
+                format!("S saves a scene that shows the model{}", without(&missing))
+            }
         };
         (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
     }
@@ -259,6 +263,20 @@ fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {
     Seen {
         scene,
         camera: orbit.current(),
+    }
+}
+
+/// Returns the end of a message about a new scene that shows a model. It says that the scene lacks the changes of these
+/// materials and environments, and is empty if there are none.
+fn without(missing: &[Part]) -> &'static str {
+    let is_material = |part: &Part| matches!(part, Part::Material(_));
+    let has_material = missing.iter().any(is_material);
+    let has_environment = !missing.iter().all(is_material);
+    match (has_material, has_environment) {
+        (false, false) => "",
+        (true, false) => ", without the changes of its materials",
+        (false, true) => ", without the changes of the environment",
+        (true, true) => ", without the changes of its materials and the environment",
     }
 }
 

@@ -83,7 +83,7 @@ impl Viewer {
                         .filter(|&format| format == PictureFormat::Exr)
                         .map(|_| self.session.request_film()),
                     scene: self.session.scene_to_save(),
-                    state: self.session.scene_text(),
+                    state: self.session.edit_state(),
                 };
                 self.save_by(move || savable.save_to(&path));
             }
