@@ -226,14 +226,14 @@ pub(crate) fn devices_of(folder: &Path) -> Vec<(String, bool)> {
     devices.iter().map(device).collect()
 }
 
-/// Environment in which all GPUs fail, but only after the film was copied to host memory.
+/// Environment in which all GPUs fail, late enough that, with [`SAFE_SOON`], a copy of the film exists.
 const FAILURE: [(&str, &str); 3] = [
     ALL_GPUS_FAIL,
     ("EMULATED_FAILURES", "1:600"),
     ("EMULATED_DELAYS", "0:2000,1:2000,2:2000"),
 ];
-/// Environment in which GPU 0 fails, but only after the film was copied to host memory.
-pub(crate) const FAILURE_OF_THE_FIRST: [(&str, &str); 3] = [
+/// Environment in which a launch on GPU 0 fails late enough that, with [`SAFE_SOON`], a copy of the film exists.
+pub(crate) const FAILURE_OF_GPU_0: [(&str, &str); 3] = [
     ALL_GPUS_FAIL,
     ("EMULATED_FAILURES", "0:600"),
     ("EMULATED_DELAYS", "0:2000"),
@@ -293,7 +293,7 @@ fn checkpoint_continues_after_all_gpus_failed() {
     let expected = film_hash(folder.path());
     let checkpoint = ["--checkpoint", "c.exr", "--every", "1h"];
     let arguments = [&checkpoint[..], &SAFE_SOON].concat();
-    for (backend, failure) in [("cuda:all", FAILURE), ("cuda:0", FAILURE_OF_THE_FIRST)] {
+    for (backend, failure) in [("cuda:all", FAILURE), ("cuda:0", FAILURE_OF_GPU_0)] {
         let output = render(folder.path(), backend, &failure, &arguments);
         assert_failed(&output, &["LAUNCH_FAILED", "are saved in c.exr; "]);
         assert_eq!(names(folder.path()), ["a.exr", "a.json", "c.exr"]);
@@ -308,7 +308,7 @@ fn printed_command_continues_after_the_only_gpu_failed() {
     let folder = folder();
     assert_done(&render(folder.path(), "cpu", &[], &[]));
     let expected = film_hash(folder.path());
-    let output = render(folder.path(), "cuda:0", &FAILURE_OF_THE_FIRST, &SAFE_SOON);
+    let output = render(folder.path(), "cuda:0", &FAILURE_OF_GPU_0, &SAFE_SOON);
     assert_part_continues(folder.path(), &output);
     assert_eq!(film_hash(folder.path()), expected);
 

@@ -132,8 +132,8 @@ impl Geometry {
     /// `material` converts a material index of the model to one of the scene. Vertices of meshes move from the model
     /// into the scene, and a later call for the same model reuses them.
     ///
-    /// Returns the number of triangles that were left out because they have no area. Fails if a mesh extends beyond 1e8
-    /// m, there are too many primitives, or too little memory.
+    /// Returns the number of triangles that were left out because they have no area. Fails if a mesh or a point extends
+    /// beyond 1e8 m, if there are too many primitives, or if memory does not suffice.
     pub(crate) fn push_model(
         &mut self,
         model: &mut Model,
@@ -207,8 +207,10 @@ impl Geometry {
         Ok(flat)
     }
 
-    /// Adds the spheres of a model with `transform`, which scales their radius by the cube root of the volume's scale.
-    /// Fails like [`Geometry::push_model`].
+    /// Adds the spheres of a model with `transform`. Multiplies each radius by the cube root of the change of volume.
+    /// Leaves out spheres whose radius is then too small for `f32`.
+    ///
+    /// Fails if a centre is beyond 1e8 m, if there are too many primitives, or if memory does not suffice.
     fn push_model_spheres(
         &mut self,
         model: &Model,

@@ -54,7 +54,8 @@ pub(crate) fn is_utf16(start: &[u8]) -> bool {
     byte_order_mark(start).1.is_some()
 }
 
-/// Decodes a whole text file: UTF-16 with a byte order mark, UTF-8 with or without one, or else Latin-1.
+/// Decodes a whole text file, which has one encoding: UTF-16 with a byte order mark, UTF-8 with or without one, or else
+/// Latin-1.
 pub(crate) fn decode(bytes: Vec<u8>) -> String {
     match byte_order_mark(&bytes) {
         (mark, Some(order)) => order.decode(&bytes[mark..]),
@@ -74,7 +75,8 @@ fn utf8_or_latin1(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| error.as_bytes().iter().copied().map(decoded).collect())
 }
 
-/// Reader of the lines of a text file in UTF-8, Latin-1, or UTF-16 with a byte order mark.
+/// Reader of the lines of a text file. With a byte order mark of UTF-16, all lines are UTF-16. Otherwise each line is
+/// UTF-8, or Latin-1 if it is not valid UTF-8.
 pub(crate) struct Lines<'r, R> {
     reader: &'r mut R,
     /// Byte, or UTF-16 code unit, that ends lines.
@@ -98,9 +100,9 @@ impl<'r, R: BufRead> Lines<'r, R> {
     }
 
     /// Reads the next line into `line`, without its end and trailing white space. Returns `false` at the end of the
-    /// file.
+    /// file. Replaces what `line` contained.
     ///
-    /// Fails if the file cannot be read, or the line contains a zero or is longer than [`MAX_LINE_BYTES`].
+    /// Fails if the file cannot be read, or if the line contains a NUL character or is longer than [`MAX_LINE_BYTES`].
     pub(crate) fn read(&mut self, line: &mut String) -> io::Result<bool> {
         let Some(order) = self.order else {
             return read_line(self.reader, self.end, line);
@@ -129,9 +131,9 @@ impl<'r, R: BufRead> Lines<'r, R> {
 }
 
 /// Reads a line into `line`, without the line end `end` and trailing white space. Returns `false` at the end of the
-/// file. A line that is not UTF-8 is decoded as Latin-1.
+/// file. A line that is not UTF-8 is decoded as Latin-1. Replaces what `line` contained.
 ///
-/// Fails if the file cannot be read, or the line contains a zero byte or is longer than [`MAX_LINE_BYTES`].
+/// Fails if the file cannot be read, or if the line contains a NUL character or is longer than [`MAX_LINE_BYTES`].
 pub(crate) fn read_line(reader: &mut impl BufRead, end: u8, line: &mut String) -> io::Result<bool> {
     let mut bytes = take(line).into_bytes();
     bytes.clear();
@@ -147,12 +149,12 @@ pub(crate) fn read_line(reader: &mut impl BufRead, end: u8, line: &mut String) -
     Ok(read > 0)
 }
 
-/// Error for a line that is longer than [`MAX_LINE_BYTES`].
+/// Returns the error for a line that is longer than [`MAX_LINE_BYTES`].
 fn too_long() -> io::Error {
     io::Error::other(format!("a line is longer than {MAX_LINE_BYTES} bytes"))
 }
 
-/// Error for a line that contains a zero.
+/// Returns the error for a line that contains a NUL character.
 fn not_text() -> io::Error {
     io::Error::other(
         "contains a zero byte: is not text, or UTF-16 without a byte order mark; save it as UTF-8",

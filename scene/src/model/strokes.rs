@@ -1,5 +1,5 @@
-//! Points and lines, which become spheres and tubes. Tubes consist of triangles, and so do spheres that need textures or
-//! have too many colours.
+//! Points and lines, which become spheres and tubes. Tubes consist of triangles, and so do spheres that need textures
+//! or have too many colours.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
@@ -131,8 +131,10 @@ impl Model {
         Ok(())
     }
 
-    /// Moves the points of `strokes` to the spheres of the model, with a radius in metres. Does nothing if their material
-    /// has textures or the points have too many colours. Fails if memory does not suffice.
+    /// Moves the points of `strokes` into the spheres of the model, with a radius in metres. Only lines remain.
+    ///
+    /// Leaves `strokes` unchanged if its material has textures, its points have more than 1,024 colours, or the radius
+    /// is too small for `f32`. Fails if memory does not suffice.
     fn add_points(&mut self, strokes: &mut Strokes, radius: f64) -> Result<(), String> {
         let radius = radius as f32;
         let points = strokes

@@ -80,7 +80,7 @@ pub(super) struct Viewer {
     warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
-    /// Camera and edits, as text, that a scene file under a chosen name has; `None` before one was saved.
+    /// Scene text of the camera and edits that were last saved under a chosen name; `None` before the first such save.
     saved_state: Option<String>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
