@@ -1,7 +1,8 @@
 //! Handling of a render whose GPUs have all failed: saves the safe film, and adds to the error the command that
 //! continues the render.
 //!
-//! The safe film is the last copy of the film in host memory. If one GPU hangs, all GPUs of the process count as failed.
+//! The safe film is the last copy of the film in host memory. If one GPU hangs, all GPUs of the process count as
+//! failed.
 
 use std::{env, path::Path};
 
@@ -58,9 +59,10 @@ pub(crate) fn save_part(
 }
 
 /// Saves the safe film in the checkpoint if the film has more samples than the file. Returns the error with the command
-/// that continues from the checkpoint.
+/// that continues from the checkpoint, or with the reason why the checkpoint could not be written.
 ///
-/// If no sample is safe yet, the command starts again. Errors other than failures of GPUs are returned unchanged.
+/// If neither the film nor the file has samples, the command starts the render again. Errors other than failures of
+/// GPUs are returned unchanged.
 pub(crate) fn save_checkpoint(
     error: Error,
     renderer: &mut Renderer,

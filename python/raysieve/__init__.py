@@ -23,8 +23,8 @@ __all__ = ["Progress", "RaysieveError", "Result", "Scene", "render"]
 class Scene:
     """A scene: camera, lights, materials and geometry, with the settings of its render.
 
-    Create one by `Scene.load` or `Scene.parse`. A setting out of range raises `ValueError`, and one that is no whole
-    number `TypeError`. The setting then keeps its value.
+    Create one by `Scene.load` or `Scene.parse`. Setting `size`, `samples`, `max_bounces` or `seed` raises `ValueError`
+    for a value out of range and `TypeError` for a value that is not a whole number. The setting then keeps its value.
     """
 
     def __init__(self, inner):
@@ -86,8 +86,8 @@ class Scene:
             width, height = size
         except (TypeError, ValueError):
             raise TypeError(f"size {size!r}: expected (width, height)") from None
-        width = _whole("the width in size", width, 1, 65_536)
-        height = _whole("the height in size", height, 1, 65_536)
+        width = _whole_number("the width in size", width, 1, 65_536)
+        height = _whole_number("the height in size", height, 1, 65_536)
         if width * height > 2**28:
             raise ValueError(f"size {width}x{height}: expected at most {2**28} pixels")
         self._inner.size = width, height
@@ -99,7 +99,7 @@ class Scene:
 
     @samples.setter
     def samples(self, samples):
-        self._inner.samples = _whole("samples", samples, 1, 2**32 - 1)
+        self._inner.samples = _whole_number("samples", samples, 1, 2**32 - 1)
 
     @property
     def max_bounces(self):
@@ -108,7 +108,7 @@ class Scene:
 
     @max_bounces.setter
     def max_bounces(self, max_bounces):
-        self._inner.max_bounces = _whole("max_bounces", max_bounces, 0, 4096)
+        self._inner.max_bounces = _whole_number("max_bounces", max_bounces, 0, 4096)
 
     @property
     def seed(self):
@@ -117,7 +117,7 @@ class Scene:
 
     @seed.setter
     def seed(self, seed):
-        self._inner.seed = _whole("seed", seed, 0, 2**32 - 1)
+        self._inner.seed = _whole_number("seed", seed, 0, 2**32 - 1)
 
     @property
     def exposure(self):
@@ -231,15 +231,15 @@ def render(
     returns False, the render stops, and the result has the samples so far. Ctrl-C raises `KeyboardInterrupt`.
 
     Raises `ValueError` for an unknown backend, strategy or layer, and for a setting or number of threads out of range.
-    Raises `TypeError` for one that is no whole number, and `RaysieveError` if the backend cannot be used or the render
-    fails.
+    Raises `TypeError` if one of these numbers is not a whole number. Raises `RaysieveError` if the backend cannot be
+    used or the render fails.
     """
     scene = scene.copy()
     for name, value in [("size", size), ("samples", samples), ("max_bounces", max_bounces), ("seed", seed)]:
         if value is not None:
             setattr(scene, name, value)
     if threads is not None:
-        threads = _whole("threads", threads, 1, 1024)
+        threads = _whole_number("threads", threads, 1, 1024)
     renderer = _raysieve.Renderer(scene._inner, backend, strategy, threads, list(layers))
     notes = renderer.take_notes()
     remain = True
@@ -261,8 +261,11 @@ def _image(renderer, exposure, tone):
     return numpy.frombuffer(renderer.image(exposure, tone), numpy.uint8).reshape(height, width, 3)
 
 
-def _whole(name, value, low, high):
-    """Returns a setting as an `int`. Raises an error that names it if it is no whole number or out of range."""
+def _whole_number(name, value, low, high):
+    """Returns `value` as an `int` from `low` to `high`, inclusive.
+
+    Raises `TypeError` or `ValueError` with `name` if it is not a whole number or out of range.
+    """
     try:
         number = operator.index(value)
     except TypeError:

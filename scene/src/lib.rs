@@ -226,9 +226,9 @@
 //! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
 //! shown.
 //!
-//! **Points and lines of glTF** become spheres and tubes with round ends, of triangles. Their width is in metres of the
-//! model, whatever the transforms of its nodes. Up to 16,384 of them have 48 to 64 triangles each, and more of them 10
-//! to 20.
+//! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
+//! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than
+//! 1,024 colours. Up to 16,384 points and lines have 48 to 64 triangles each, and more of them 10 to 20.
 //!
 //! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
 //! - Many meshes that are each used once are merged into one.
@@ -269,10 +269,11 @@
 //! are taken as numbers without conversion. Many programs mix these units with watts, though. So if any light is 200 or
 //! more, all lights are divided by 683, the lumens per watt.
 //!
-//! **Scenes of glTF.** The default scene is shown, or else the first. If it has no meshes, it is the first scene with
-//! meshes, or else all nodes of the file.
+//! **Scenes of glTF.** The default scene is shown, or the first if there is no default. If that scene has no meshes,
+//! the first scene with meshes is shown instead. If no scene has meshes, all nodes are shown.
 //!
-//! **Text of OBJ and MTL** is UTF-8, or UTF-16 with a byte order mark. Lines that are not UTF-8 are Latin-1.
+//! **Text of OBJ and MTL files** is UTF-8, or UTF-16 with a byte order mark. A line that is not UTF-8 is read as
+//! Latin-1.
 //!
 //! **A model without a scene.** [`Scene::load`] also accepts the path of a model. The view is that of the model's
 //! first camera, or of the one that [`LoadOptions::camera`] selects. Without any, the whole model fills the image at

@@ -25,7 +25,7 @@ use crate::{
         },
         primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
         trees::{
-            parts::{self, Reinserted},
+            parts::{self, Effort},
             source::Source,
         },
     },
@@ -520,22 +520,22 @@ pub(crate) fn reach(primitive: &Primitive) -> f32 {
 ///
 /// Returns `None` if a traversal would need more than `stack_size` stack entries.
 pub fn build(primitives: &[Primitive], stack_size: u32) -> Option<Tree> {
-    let effort = Reinserted::for_scene(primitives.len());
+    let effort = Effort::for_scene(primitives.len());
     build_from(&Source::List(primitives), effort, stack_size)
 }
 
-/// Builds a BVH over the primitives of a source, at least one, with this effort, or less if the tree would be too deep.
-/// See [`build`].
-pub(crate) fn build_from(source: &Source, effort: Reinserted, stack_size: u32) -> Option<Tree> {
+/// Builds a BVH over the primitives of `source`, at least one. Uses less effort if the tree would need more than
+/// `stack_size` stack entries, and returns `None` if even a tree without reinsertion needs more.
+pub(crate) fn build_from(source: &Source, effort: Effort, stack_size: u32) -> Option<Tree> {
     // Reinsertion prefers deep trees where boxes are nested; without it the depth is bounded by the passes of
     // clustering.
-    let less = effort.is_more_than_some().then_some(Reinserted::SOME);
-    let efforts = [Some(effort), less, Some(Reinserted::NONE)];
+    let less = effort.is_full().then_some(Effort::FAST);
+    let efforts = [Some(effort), less, Some(Effort::NONE)];
     let (CompressedTree { nodes, order }, waiting) = efforts
         .into_iter()
         .flatten()
-        .map(|reinserted| {
-            let grown = parts::build(source, reinserted);
+        .map(|effort| {
+            let grown = parts::build(source, effort);
             let waiting = max_stack_height(&grown.nodes);
             (grown, waiting)
         })

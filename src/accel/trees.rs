@@ -16,7 +16,7 @@ use std::{
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
-use self::{parts::Reinserted, source::Source, support::Support};
+use self::{parts::Effort, source::Source, support::Support};
 use crate::{
     Error,
     accel::{
@@ -64,18 +64,19 @@ impl SceneBvhs {
     /// Builds the trees of a scene. Fails if a tree would be too deep for the traversal stack, or if memory does not
     /// suffice.
     pub fn of(scene: &Scene) -> Result<SceneBvhs, Error> {
-        SceneBvhs::with_effort(scene, Reinserted::for_scene(primitive_count(scene)))
+        SceneBvhs::with_effort(scene, Effort::for_scene(primitive_count(scene)))
     }
 
-    /// Builds the trees of a scene that may be replaced soon, such as a frame of an animation that is played. A scene of
-    /// up to 131,072 primitives takes a fifth of the time of [`SceneBvhs::of`], and rays take up to 4 % longer. Films
-    /// are the same.
-    pub fn of_moment(scene: &Scene) -> Result<SceneBvhs, Error> {
-        SceneBvhs::with_effort(scene, Reinserted::SOME)
+    /// Builds the trees of a scene that may be replaced soon, such as one that a user edits or an animation displays.
+    ///
+    /// For up to 131,072 primitives, building takes a fifth of the time of [`SceneBvhs::of`], and rays take up to 4 %
+    /// longer. Larger scenes are built alike. The film is the same. Fails like [`SceneBvhs::of`].
+    pub fn for_short_use(scene: &Scene) -> Result<SceneBvhs, Error> {
+        SceneBvhs::with_effort(scene, Effort::FAST)
     }
 
-    /// Builds the trees with this effort, see [`SceneBvhs::of`].
-    fn with_effort(scene: &Scene, effort: Reinserted) -> Result<SceneBvhs, Error> {
+    /// Builds the trees of a scene with this effort. Fails like [`SceneBvhs::of`].
+    fn with_effort(scene: &Scene, effort: Effort) -> Result<SceneBvhs, Error> {
         let primitive_count = primitive_count(scene);
         memory::check(primitive_count as u64 * BUILDING_BYTES).map_err(|problem| Error::File {
             file: scene.path.display().to_string(),
@@ -125,8 +126,10 @@ struct MeshTree {
     corners: u32,
 }
 
-/// Builds the trees of a scene with this effort. Returns `None` if a traversal would need more than [`STACK_SIZE`] stack entries.
-fn build(scene: &Scene, effort: Reinserted) -> Option<SceneBvhs> {
+/// Builds the trees of a scene with this effort, or with less where a tree would be too deep.
+///
+/// Returns `None` if a traversal would still need more than [`STACK_SIZE`] stack entries.
+fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     if scene.instances.is_empty() {
         return bvh::build_from(&Source::Scene(scene, &[]), effort, STACK_SIZE).map(SceneBvhs::new);
     }
@@ -208,9 +211,9 @@ fn build(scene: &Scene, effort: Reinserted) -> Option<SceneBvhs> {
     })
 }
 
-/// Builds the BVH of each mesh, in parallel, without its place in the scene's buffers. Returns `None` if one is too
-/// deep.
-fn mesh_trees(meshes: &[scene::Mesh], effort: Reinserted) -> Option<Vec<MeshTree>> {
+/// Builds the BVH of each mesh in parallel, with offsets of 0 into the buffers of the scene. Returns `None` if one is
+/// too deep.
+fn mesh_trees(meshes: &[scene::Mesh], effort: Effort) -> Option<Vec<MeshTree>> {
     meshes
         .par_iter()
         .map(|mesh| {

@@ -324,12 +324,12 @@ impl Backend {
         }
     }
 
-    /// Returns whether the render is on a single GPU, whose film is copied to the host by the renderer only.
+    /// Returns whether the render uses a single GPU. The renderer then copies its film to host memory itself.
     pub(crate) fn is_single_gpu(&self) -> bool {
         matches!(&*self.engine, Engine::Waves(_)) && !self.gpus.is_empty()
     }
 
-    /// Returns whether the GPU of a render on a single one has failed or hangs.
+    /// Returns whether the render uses a single GPU that has failed or hangs. Returns `false` on the CPU.
     pub(crate) fn only_gpu_has_failed(&self) -> bool {
         match &*self.engine {
             Engine::Waves(waves) => waves.gpu_has_failed(),
@@ -337,8 +337,8 @@ impl Backend {
         }
     }
 
-    /// Returns the number of the pair before which all pairs are on the copy of the film in host memory, if all of
-    /// several GPUs have failed; `None` while one works, and for a single GPU.
+    /// Returns the number of pairs that are safe in host memory, counted from pair 0, if all of several GPUs have
+    /// failed. Returns `None` while one of them works, on a single GPU, and on the CPU.
     pub(crate) fn safe_after_failure(&self) -> Option<u64> {
         match &*self.engine {
             Engine::Waves(_) => None,
@@ -461,7 +461,7 @@ impl Waves {
         }
     }
 
-    /// Returns whether the GPU of a wave hangs.
+    /// Returns whether a GPU that traces these waves hangs.
     fn hangs(&self) -> bool {
         self.waves.iter().any(|wave| match &*lock(wave) {
             Wave::Cpu(_) => false,
@@ -469,7 +469,7 @@ impl Waves {
         })
     }
 
-    /// Returns whether the GPU of a wave has failed or hangs.
+    /// Returns whether a GPU that traces these waves has failed or hangs.
     fn gpu_has_failed(&self) -> bool {
         self.waves.iter().any(|wave| match &*lock(wave) {
             Wave::Cpu(_) => false,

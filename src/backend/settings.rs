@@ -102,9 +102,11 @@ pub struct Settings {
     pub wave_size: Option<u32>,
     /// Number of CPU threads. `None` takes as many as the machine runs at once.
     pub threads: Option<usize>,
-    /// Minimum time between two copies of the film from GPUs to host memory, which survive a failure. If one of several
-    /// GPUs fails, the others render again at most the pairs that were assigned after the last copy. `None` copies
-    /// every two seconds, on a single GPU every ten, or less often if a transfer takes long.
+    /// Minimum time between two copies of the film from GPUs to host memory. A render continues from the last copy if
+    /// all GPUs fail. If one of several fails, the others repeat at most the pairs assigned since that copy.
+    ///
+    /// `None` is two seconds on several GPUs and ten on one, or longer if a copy takes long. A render of a region on a
+    /// single GPU is not copied.
     pub keep_every: Option<Duration>,
     /// Minimum time that a GPU gets for a wave, or for a step in which it is opened, before it counts as hung. A wave
     /// gets a multiple of what such waves took if that is more. `None` is 30 seconds.

@@ -1,7 +1,7 @@
 //! The renderer: a scene on its backend, the film, and the progress of the render.
 //!
 //! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
-//! pictures, `adaptive` is adaptive sampling, and `safe_copy` keeps what a failing GPU would lose.
+//! pictures, `adaptive` is adaptive sampling, and `safe_copy` copies the film of a single GPU to host memory.
 
 mod adaptive;
 mod previews;
@@ -206,9 +206,11 @@ impl Renderer {
 
     /// Returns whether all GPUs of the render have failed, or cannot be used any more because one hangs.
     ///
-    /// [`Renderer::part`] then returns the film that was safe in host memory, with the samples that are on it; without
-    /// samples if the film has not been copied yet, see [`Settings::keep_every`]. Another process can
-    /// [resume](Renderer::resume) from that part to the same bits; this process can use no GPU any more.
+    /// [`Renderer::part`] then returns the last copy of the film in host memory, with its samples. If the film was not
+    /// copied yet, see [`Settings::keep_every`], the part has no samples.
+    ///
+    /// Another process can [resume](Renderer::resume) from that part to the same bits. This process can no longer use
+    /// any GPU.
     ///
     /// ```no_run
     /// use raysieve::{
@@ -273,7 +275,7 @@ impl Renderer {
         Ok(goes_on)
     }
 
-    /// Renders as [`Renderer::advance_until`] without adaptive sampling.
+    /// Renders like [`Renderer::advance_until`], but without rounds and without a safe copy.
     fn advance_pairs(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
@@ -371,8 +373,8 @@ impl Renderer {
         self.record_counts(waited).map(drop)
     }
 
-    /// Adds the backend's pending counts and device failures to the statistics and notes. Returns `result`, in which an
-    /// error is replaced by that of the only GPU if it has failed.
+    /// Adds pending counts and device failures of the backend to the statistics and notes. Returns `result`, and its
+    /// error names the only GPU if that GPU has failed.
     fn record_counts<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         let counts = self.backend.take_counts();
         let devices = &self.backend.devices;
@@ -407,7 +409,7 @@ impl Renderer {
                 None => self.done = done,
             }
         }
-        result.map_err(|error| self.settle_failure(error))
+        result.map_err(|error| self.restore_after_failure(error))
     }
 
     /// Marks the GPUs that could not be opened as failed in the statistics, and adds a note about each.

@@ -23,9 +23,9 @@ use crate::{
 
 /// Name of a test that runs its cases in child processes, because a process cannot use a GPU that has failed.
 pub(crate) const FAILING: &str = "gpus_that_fail_are_left_out";
-/// Name of a test that runs its cases in child processes, for the same reason as [`FAILING`].
+/// Name of a test that runs its cases in child processes, because a process cannot use GPUs that have failed.
 pub(crate) const ALL_FAIL: &str = "parts_remain_when_all_gpus_fail";
-/// Name of a test that runs itself in a child process, for the same reason as [`FAILING`].
+/// Name of a test that runs itself in a child process, because a process cannot use a GPU that has failed.
 pub(crate) const ONLY_FAILS: &str = "a_part_remains_when_the_only_gpu_fails";
 /// Name of a test that runs itself in a child process whose second GPU is slower.
 pub(crate) const UNEVEN: &str = "faster_gpus_get_more_work";
@@ -45,7 +45,7 @@ pub(crate) fn several() -> Result<usize, String> {
 }
 
 /// Returns the number of GPUs, or an error if there is none.
-pub(crate) fn any() -> Result<usize, String> {
+pub(crate) fn gpu_count() -> Result<usize, String> {
     let found = devices().map_err(|error| error.to_string())?;
     Ok(found.len())
 }

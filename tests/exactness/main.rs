@@ -158,7 +158,7 @@ fn main() {
         )
         .needs(
             "no GPU",
-            gpus::any(),
+            gpus::gpu_count(),
             gpus::ONLY_FAILS,
             gpus::a_part_remains_when_the_only_gpu_fails,
         )

@@ -57,8 +57,8 @@ pub(super) struct Device {
         help_heading = "Rendering")]
     timeout: Option<Duration>,
 
-    /// Minimum time, such as 2s, between copies of the film from GPUs to host memory; when a GPU fails, at most the work
-    /// since the last copy is repeated [default: 2s, 10s for a single GPU, or longer for a large film]
+    /// Minimum time, such as 2s, between copies of the film from GPUs to host memory; when a GPU fails, at most the
+    /// work since the last copy is repeated [default: 2s, 10s for a single GPU, or longer for a large film]
     #[arg(long, value_name = "TIME", value_parser = duration_from(MIN_INTERVAL), allow_hyphen_values = true,
         help_heading = "Rendering")]
     keep_every: Option<Duration>,

@@ -226,14 +226,14 @@ pub(crate) fn devices_of(folder: &Path) -> Vec<(String, bool)> {
     devices.iter().map(device).collect()
 }
 
-/// Environment in which all GPUs fail, but only after the film was copied to host memory.
+/// Environment in which all GPUs fail, late enough that, with [`SAFE_SOON`], a copy of the film exists.
 const FAILURE: [(&str, &str); 3] = [
     ALL_GPUS_FAIL,
     ("EMULATED_FAILURES", "1:600"),
     ("EMULATED_DELAYS", "0:2000,1:2000,2:2000"),
 ];
-/// Environment in which GPU 0 fails, but only after the film was copied to host memory.
-pub(crate) const FAILURE_OF_THE_FIRST: [(&str, &str); 3] = [
+/// Environment in which a launch on GPU 0 fails late enough that, with [`SAFE_SOON`], a copy of the film exists.
+pub(crate) const FAILURE_OF_GPU_0: [(&str, &str); 3] = [
     ALL_GPUS_FAIL,
     ("EMULATED_FAILURES", "0:600"),
     ("EMULATED_DELAYS", "0:2000"),
@@ -293,9 +293,9 @@ fn checkpoint_continues_after_all_gpus_failed() {
     let expected = film_hash(folder.path());
     for (backend, failure, every) in [
         ("cuda:all", FAILURE, "1h"),
-        ("cuda:0", FAILURE_OF_THE_FIRST, "1h"),
+        ("cuda:0", FAILURE_OF_GPU_0, "1h"),
         // A checkpoint notices the failure, unless the next wave does.
-        ("cuda:0", FAILURE_OF_THE_FIRST, "1s"),
+        ("cuda:0", FAILURE_OF_GPU_0, "1s"),
     ] {
         let checkpoint = ["--checkpoint", "c.exr", "--every", every];
         let arguments = [&checkpoint[..], &SAFE_SOON].concat();
@@ -313,7 +313,7 @@ fn printed_command_continues_after_the_only_gpu_failed() {
     let folder = folder();
     assert_done(&render(folder.path(), "cpu", &[], &[]));
     let expected = film_hash(folder.path());
-    let output = render(folder.path(), "cuda:0", &FAILURE_OF_THE_FIRST, &SAFE_SOON);
+    let output = render(folder.path(), "cuda:0", &FAILURE_OF_GPU_0, &SAFE_SOON);
     assert_part_continues(folder.path(), &output);
     assert_eq!(film_hash(folder.path()), expected);
 

@@ -12,7 +12,7 @@ use crate::{
     files::statistics,
     folder,
     gpus::{
-        FAILURE_OF_THE_FIRST, SAFE_SOON, assert_part_continues, assert_verified, found, left_out,
+        FAILURE_OF_GPU_0, SAFE_SOON, assert_part_continues, assert_verified, found, left_out,
         only_emulated, render_with,
     },
     names, program, stdout,
@@ -111,7 +111,7 @@ fn adaptive_render_continues_after_the_only_gpu_failed() {
     let folder = folder.path();
     assert_done(&to_noise(folder, "cpu", &[], &[]));
     let expected = outcome(folder);
-    let output = to_noise(folder, "cuda:0", &FAILURE_OF_THE_FIRST, &SAFE_SOON);
+    let output = to_noise(folder, "cuda:0", &FAILURE_OF_GPU_0, &SAFE_SOON);
     assert_part_continues(folder, &output);
     assert_eq!(outcome(folder), expected);
 }

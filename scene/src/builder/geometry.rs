@@ -167,7 +167,7 @@ impl Geometry {
     /// into the scene, and a later call for the same model reuses them.
     ///
     /// Returns the numbers of triangles and spheres that were left out because they are too small. Fails if a mesh or
-    /// sphere extends beyond 1e8 m, there are too many primitives, or too little memory.
+    /// a sphere extends beyond 1e8 m, if there are too many primitives, or if memory does not suffice.
     pub(crate) fn push_model(
         &mut self,
         model: &mut Model,
@@ -243,7 +243,7 @@ impl Geometry {
         Ok(left_out)
     }
 
-    /// Adds the spheres of a model with `transform`, which scales their radius by the cube root of the volume's scale.
+    /// Adds the spheres of a model with `transform`. Multiplies each radius by the cube root of the change of volume.
     ///
     /// Returns the number of spheres that were left out because their radius is below 1e-15 m. Fails like
     /// [`Geometry::push_model`].

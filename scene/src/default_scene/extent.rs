@@ -25,8 +25,8 @@ pub(crate) const DEFAULT_DIRECTION: CameraFrom = CameraFrom {
 /// instead of those of each.
 const MAX_FRAMED_POINTS: usize = 1 << 26;
 
-/// Corners of the cube around a sphere, relative to its radius.
-const CORNERS: [DVec3; 8] = [
+/// Corners of the cube that encloses a sphere of radius 1 around the origin.
+const CUBE_CORNERS: [DVec3; 8] = [
     DVec3::new(-1.0, -1.0, -1.0),
     DVec3::new(1.0, -1.0, -1.0),
     DVec3::new(-1.0, 1.0, -1.0),
@@ -79,7 +79,7 @@ impl Extent {
             }
             for sphere in &model.spheres {
                 let center = upright.transform_point3(sphere.center.as_dvec3());
-                for signs in CORNERS {
+                for signs in CUBE_CORNERS {
                     take(center + signs * f64::from(sphere.radius));
                 }
             }

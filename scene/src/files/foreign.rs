@@ -16,8 +16,8 @@ pub(crate) const POINT_CLOUD: &str = "is a point cloud, which has no faces; make
 /// Error for a file with lines and no faces.
 pub(crate) const LINES: &str =
     "has lines and no faces; export it as glTF (.glb), whose lines are shown as tubes";
-/// Error for text in UTF-16, in formats that are always UTF-8 or ASCII.
-pub(crate) const UTF16: &str = "is UTF-16 text, expected UTF-8; save it in that encoding";
+/// Error for a file in UTF-16 whose format allows only UTF-8 or ASCII.
+pub(crate) const UTF16_TEXT: &str = "is UTF-16 text; save it as UTF-8";
 const FBX: &str = "is an FBX file, which is not supported; export it as glTF (.glb)";
 const STL: &str =
     "is an STL file, which is not supported; convert it to PLY or glTF, for example with Blender";

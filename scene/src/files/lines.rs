@@ -92,7 +92,8 @@ fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(decoded).collect()
 }
 
-/// Reader of the lines of a text file in UTF-8, Latin-1, or UTF-16 with a byte order mark.
+/// Reader of the lines of a text file. With a byte order mark of UTF-16, all lines are UTF-16. Otherwise each line is
+/// UTF-8, or Latin-1 if it is not valid UTF-8.
 pub(crate) struct Lines<'r, R> {
     reader: &'r mut R,
     /// Byte, or UTF-16 code unit, that ends lines.
@@ -116,9 +117,9 @@ impl<'r, R: BufRead> Lines<'r, R> {
     }
 
     /// Reads the next line into `line`, without its end and trailing white space. Returns `false` at the end of the
-    /// file.
+    /// file. Replaces what `line` contained.
     ///
-    /// Fails if the file cannot be read, or the line contains a zero or is longer than [`MAX_LINE_BYTES`].
+    /// Fails if the file cannot be read, or if the line contains a NUL character or is longer than [`MAX_LINE_BYTES`].
     pub(crate) fn read(&mut self, line: &mut String) -> io::Result<bool> {
         let Some(order) = self.order else {
             return read_line(self.reader, self.end, line);
@@ -147,9 +148,9 @@ impl<'r, R: BufRead> Lines<'r, R> {
 }
 
 /// Reads a line into `line`, without the line end `end` and trailing white space. Returns `false` at the end of the
-/// file. A line that is not UTF-8 is decoded as Latin-1.
+/// file. A line that is not UTF-8 is decoded as Latin-1. Replaces what `line` contained.
 ///
-/// Fails if the file cannot be read, or the line contains a zero byte or is longer than [`MAX_LINE_BYTES`].
+/// Fails if the file cannot be read, or if the line contains a NUL character or is longer than [`MAX_LINE_BYTES`].
 pub(crate) fn read_line(reader: &mut impl BufRead, end: u8, line: &mut String) -> io::Result<bool> {
     let mut bytes = take(line).into_bytes();
     bytes.clear();
@@ -165,12 +166,12 @@ pub(crate) fn read_line(reader: &mut impl BufRead, end: u8, line: &mut String) -
     Ok(read > 0)
 }
 
-/// Error for a line that is longer than [`MAX_LINE_BYTES`].
+/// Returns the error for a line that is longer than [`MAX_LINE_BYTES`].
 fn too_long() -> io::Error {
     io::Error::other(format!("a line is longer than {MAX_LINE_BYTES} bytes"))
 }
 
-/// Error for a line that contains a zero.
+/// Returns the error for a line that contains a NUL character.
 fn not_text() -> io::Error {
     io::Error::other(
         "contains a zero byte: is not text, or UTF-16 without a byte order mark; save it as UTF-8",

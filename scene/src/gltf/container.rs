@@ -14,7 +14,7 @@ use super::compressed;
 use crate::{
     error::excerpt,
     files::{
-        display_path, file_type, foreign::UTF16, lines::is_utf16, open_regular_file,
+        display_path, file_type, foreign::UTF16_TEXT, lines::is_utf16, open_regular_file,
         record::record, relative_path,
     },
     memory::{self, vec_with_capacity},
@@ -185,13 +185,13 @@ fn parse(text: &[u8]) -> Result<Root, String> {
     // Readers may ignore a byte order mark (RFC 8259, section 8.1).
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if is_utf16(text) {
-        return Err(UTF16.to_owned());
+        return Err(UTF16_TEXT.to_owned());
     }
     memory::check((text.len() as u64).saturating_mul(PARSED_BYTES))
         .map_err(|problem| format!("its JSON {problem}"))?;
     let parsed = match json::deserialize::from_slice(text) {
         Err(error) if error.to_string().starts_with("missing field `node") => {
-            with_optional_fields(text)
+            with_missing_fields_added(text)
         }
         parsed => parsed,
     };
@@ -218,11 +218,11 @@ fn is_version_1(text: &[u8]) -> bool {
     })
 }
 
-/// Parses JSON without fields that are optional, but that the crate `gltf` requires.
+/// Parses JSON that lacks optional fields of glTF which the crate `gltf` requires, by adding them.
 ///
-/// Scenes without `nodes` get an empty list. Channels of animations without a node, as `KHR_animation_pointer` allows
-/// them, get the property `pointer` of node 0, which no node has.
-fn with_optional_fields(text: &[u8]) -> Result<Root, json::Error> {
+/// Scenes without `nodes` get an empty list. Channels of animations without a `node`, which `KHR_animation_pointer`
+/// allows, get node 0 and the path `pointer`. Channels with that path are left out of poses, with a warning.
+fn with_missing_fields_added(text: &[u8]) -> Result<Root, json::Error> {
     let mut root: Value = json::deserialize::from_slice(text)?;
     let scenes = root.get_mut("scenes").and_then(Value::as_array_mut);
     for scene in scenes

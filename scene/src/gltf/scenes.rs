@@ -6,13 +6,15 @@ use gltf::json::Root;
 use super::container::File;
 use crate::model::Model;
 
-/// Returns the indices of the root nodes of the scene that is shown. It is the default scene, or else the first.
+/// Returns the indices of the root nodes to show: those of the default scene, or of the first if there is no default.
 ///
-/// If that scene has no meshes, it is the first scene that has some. If no scene has any, or the file has no scenes,
-/// all nodes without a parent are shown. Files with such scenes are valid, and Blender's importer shows all their
-/// nodes. Adds warnings about a different choice and about meshes that are not shown.
+/// If that scene has no meshes, returns the roots of the first scene with meshes. If no scene has meshes, returns all
+/// nodes without a parent if a mesh is among them or below, and the roots of the default scene otherwise. In a file
+/// without scenes, all nodes are shown.
 ///
-/// Fails if the default scene does not exist.
+/// Such files are valid, and Blender's importer shows all of their nodes. Adds warnings about another choice than the
+/// default scene, and about scenes, meshes, lights and cameras that are not shown. Fails if the default scene does not
+/// exist.
 pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String> {
     let root = &file.root;
     let default = root.scene.map_or(0, |scene| scene.value());
@@ -29,10 +31,10 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
         // The caller reports the node that does not exist.
         return Ok(default_roots.clone());
     }
-    let above_meshes = above_meshes(root);
+    let has_mesh_below = has_mesh_below(root);
     let has_mesh = |roots: &[usize]| {
-        let mut above = roots.iter().filter_map(|&node| above_meshes.get(node));
-        above.any(|&above| above)
+        let mut roots = roots.iter().filter_map(|&node| has_mesh_below.get(node));
+        roots.any(|&has_mesh| has_mesh)
     };
     let others = (0..scenes.len()).filter(|&scene| scene != default);
     let mut shown = [default].into_iter().chain(others);
@@ -48,6 +50,12 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
         model.note(format!(
             "scene {default} has no meshes; scene {shown} is shown instead (counted from 0)"
         ));
+        let others = scenes.iter().filter(|roots| has_mesh(roots)).count() - 1;
+        let names = ["other scene", "other scenes"];
+        model.note_count("not shown: {} with meshes", names, others as u64);
+        let text = format!("not shown: {{}} of scene {default}");
+        let left_out = lights_and_cameras(root, default_roots, &scenes[shown]);
+        model.note_count(&text, ["light or camera", "lights and cameras"], left_out);
     } else if scenes.len() > 1 {
         let count = scenes.len();
         model.note(format!(
@@ -56,14 +64,15 @@ pub(super) fn roots(file: &File, model: &mut Model) -> Result<Vec<usize>, String
     }
     let in_scenes = reached(root, &scenes.concat());
     let everywhere = vec![true; root.nodes.len()];
-    let outside = mesh_count(root, &everywhere) - mesh_count(root, &in_scenes);
+    let outside =
+        count_nodes_with_mesh(root, &everywhere) - count_nodes_with_mesh(root, &in_scenes);
     let text = "not shown: {} with meshes outside of all scenes";
     model.note_count(text, ["node", "nodes"], outside as u64);
     Ok(scenes[shown].clone())
 }
 
 /// Returns, for each node of the file, whether it or a descendant has a mesh.
-fn above_meshes(root: &Root) -> Vec<bool> {
+fn has_mesh_below(root: &Root) -> Vec<bool> {
     let mut parents = vec![None; root.nodes.len()];
     for (parent, node) in root.nodes.iter().enumerate() {
         for child in node.children.iter().flatten() {
@@ -72,15 +81,15 @@ fn above_meshes(root: &Root) -> Vec<bool> {
             }
         }
     }
-    let mut above = vec![false; root.nodes.len()];
+    let mut has_mesh = vec![false; root.nodes.len()];
     for (index, _) in (root.nodes.iter().enumerate()).filter(|(_, node)| node.mesh.is_some()) {
         let mut next = Some(index);
-        while let Some(node) = next.filter(|&node| !above[node]) {
-            above[node] = true;
+        while let Some(node) = next.filter(|&node| !has_mesh[node]) {
+            has_mesh[node] = true;
             next = parents[node];
         }
     }
-    above
+    has_mesh
 }
 
 /// Returns the indices of the nodes that are not children of others.
@@ -116,14 +125,29 @@ fn reached(root: &Root, roots: &[usize]) -> Vec<bool> {
 }
 
 /// Returns the number of nodes with a mesh among those that are marked.
-fn mesh_count(root: &Root, marked: &[bool]) -> usize {
+fn count_nodes_with_mesh(root: &Root, marked: &[bool]) -> usize {
     let nodes = root.nodes.iter().zip(marked);
     nodes
         .filter(|(node, marked)| **marked && node.mesh.is_some())
         .count()
 }
 
-/// Returns cause and remedy for a file in whose scene nothing can be shown.
+/// Returns the number of lights and cameras of the nodes that are in the scene with the roots `hidden`, but not in that
+/// with the roots `shown`.
+fn lights_and_cameras(root: &Root, hidden: &[usize], shown: &[usize]) -> u64 {
+    let (hidden, shown) = (reached(root, hidden), reached(root, shown));
+    let nodes = root.nodes.iter().zip(hidden.iter().zip(&shown));
+    nodes
+        .filter(|(_, (hidden, shown))| **hidden && !**shown)
+        .map(|(node, _)| {
+            let extensions = node.extensions.as_ref();
+            let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
+            u64::from(light.is_some()) + u64::from(node.camera.is_some())
+        })
+        .sum()
+}
+
+/// Returns the error text, with cause and remedy, for a file that shows no triangles, lines or points.
 pub(super) fn nothing_to_show(root: &Root) -> String {
     let lights = root.extensions.as_ref();
     let lights = lights.and_then(|extensions| extensions.khr_lights_punctual.as_ref());

@@ -388,7 +388,7 @@ fn replaced(defaults: &HashMap<String, String>, text: &str) -> Option<String> {
     Some(replaced)
 }
 
-/// Reads an XML file as text, as [`decode`] does. Fails with a one-line message that does not name the file.
+/// Reads an XML file and decodes its text by [`decode`]. Fails with a one-line message that does not name the file.
 fn read_text(path: &Path) -> Result<String, String> {
     let mut file = open_regular_file(path, &["xml"])?;
     let cannot = |error: std::io::Error| format!("cannot be read: {error}");
@@ -404,8 +404,9 @@ fn read_text(path: &Path) -> Result<String, String> {
     check_attributes(&text).map(|()| text)
 }
 
-/// Replaces all comments by spaces, except for their line ends. Mitsuba accepts `--` in comments, which XML forbids. A
-/// comment without an end remains, and the XML parser refuses it.
+/// Replaces each comment by spaces and keeps its line feeds, so that lines and columns of errors stay the same.
+///
+/// Mitsuba accepts `--` in comments, which XML forbids. A comment without an end stays, and the XML parser rejects it.
 fn without_comments(text: &str) -> String {
     let mut blank = String::with_capacity(text.len());
     let mut rest = text;

@@ -102,12 +102,12 @@ pub(crate) struct ModelInstance {
     pub(crate) transform: DAffine3,
 }
 
-/// A sphere in the model, whose front is its outside. It remains a sphere where a model is stretched.
+/// A sphere of the model that shows a point. Its front is its outside. It stays round under any transform.
 #[derive(Clone, Copy)]
 pub(crate) struct ModelSphere {
     /// Centre in model coordinates.
     pub(crate) center: Vec3,
-    /// Radius in metres, above 0.
+    /// Radius in model coordinates, above 0.
     pub(crate) radius: f32,
     /// Index into [`Model::materials`], of a material without textures.
     pub(crate) material: usize,

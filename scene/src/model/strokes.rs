@@ -150,8 +150,10 @@ impl Model {
         material.is_some_and(|material| material.surface.radiance() != Vec3::ZERO)
     }
 
-    /// Moves the points of `strokes` to the spheres of the model, with a radius in metres. Does nothing if their material
-    /// has textures or the points have too many colours. Fails if memory does not suffice.
+    /// Moves the points of `strokes` into the spheres of the model, with a radius in metres. Only lines remain.
+    ///
+    /// Leaves `strokes` unchanged if its material has textures, its points have more than 1,024 colours, or the radius
+    /// is too small for `f32`. Fails if memory does not suffice.
     fn add_points(&mut self, strokes: &mut Strokes, radius: f64) -> Result<(), String> {
         let radius = radius as f32;
         let points = strokes

@@ -20,8 +20,8 @@ use crate::{
     },
 };
 
-/// Largest number of copies of a material for the colours of a mesh or of points. More colours of a mesh are rounded to
-/// fewer.
+/// Maximum number of copies of a material for vertex colours. A mesh with more colours rounds them to fewer, and points
+/// with more are shown by triangles instead of spheres.
 const MAX_TINTS: usize = 1024;
 
 impl Model {
@@ -91,8 +91,8 @@ impl Model {
         Ok(number)
     }
 
-    /// Returns the index of the material of each vertex in `vertices`: copies of `material`, multiplied by the vertex
-    /// colours. They are the material itself if `colors` is `None`.
+    /// Returns one material index for each entry of `vertices`, in order. The materials are copies of `material`, each
+    /// multiplied by a vertex colour. Without `colors`, each index is `material`.
     ///
     /// Returns `None` if the material has textures or there are more than [`MAX_TINTS`] colours. Fails if memory does
     /// not suffice.

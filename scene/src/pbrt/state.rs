@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{builder::transform::rotation, error::excerpt, files::display_path};
 
-/// End of the error for scenes of earlier versions.
+/// Last part of the error messages for scenes of pbrt-v3 and older.
 const OLD_VERSION: &str =
     "pbrt-v3 or older; convert the scene with `pbrt --upgrade OLD.pbrt > NEW.pbrt`";
 /// Largest number of files that a scene may include, counted with repetitions.

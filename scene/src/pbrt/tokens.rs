@@ -181,7 +181,7 @@ pub(super) fn number_of(word: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("found `{}`, expected a number", excerpt(word)))
 }
 
-/// Reads a `.pbrt` file, or a `.pbrt.gz` file, as text, as [`decode`] does. Fails with a one-line message that does not
+/// Reads a `.pbrt` or `.pbrt.gz` file and decodes its text by [`decode`]. Fails with a one-line message that does not
 /// name the file.
 pub(super) fn read_text(path: &Path) -> Result<String, String> {
     let file = open_regular_file(path, &["pbrt", "gz"])?;

@@ -11,7 +11,7 @@ use super::file::{Face, Skipped};
 use crate::{
     error::excerpt,
     files::{
-        foreign::{POINT_CLOUD, SPLAT, UTF16},
+        foreign::{POINT_CLOUD, SPLAT, UTF16_TEXT},
         lines::is_utf16,
     },
 };
@@ -19,16 +19,16 @@ use crate::{
 /// Maximum length of a header in bytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
 
-/// Reads the lines up to `end_header`, after a byte order mark. Returns them with `\n` line ends, and the byte that ends
-/// lines in this file.
+/// Reads the lines up to and including `end_header`, and skips a UTF-8 byte order mark. Returns the lines with `\n` at
+/// their ends, and the byte that ends lines in this file.
 ///
-/// Bytes that are not UTF-8, as in comments, are replaced. Fails if the first line is not `ply`, or `end_header` does
-/// not follow within 1 MiB.
+/// Bytes that are not UTF-8, as in comments, are replaced. Fails if the file is UTF-16, if the first line is not `ply`,
+/// or if `end_header` does not follow within 1 MiB.
 pub(crate) fn text(reader: &mut impl BufRead) -> Result<(String, u8), String> {
     let unread = |error: io::Error| format!("cannot be read: {error}");
     let start = reader.fill_buf().map_err(unread)?;
     if is_utf16(start) {
-        return Err(UTF16.to_owned());
+        return Err(UTF16_TEXT.to_owned());
     }
     if start.starts_with(b"\xef\xbb\xbf") {
         reader.consume(3);

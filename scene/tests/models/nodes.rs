@@ -156,27 +156,29 @@ fn nodes_that_share_a_mesh_are_instances_of_it() {
 #[test]
 fn meshes_outside_of_an_empty_default_scene_are_shown() {
     let triangle_at = |x: f32| [[x, 0.0, 0.0], [x + 1.0, 0.0, 0.0], [x, 1.0, 0.0]];
-    for (scenes, shown, note) in [
-        (json!(null), &[0.0, 5.0][..], None),
-        (
-            json!([{}]),
-            &[0.0, 5.0],
-            Some("its scenes have no meshes; the nodes outside of them are shown"),
-        ),
-        (
-            json!([{ "nodes": [2] }]),
-            &[0.0, 5.0],
-            Some("its scenes have no meshes; the nodes outside of them are shown"),
-        ),
+    const ALL: &str = ": its scenes have no meshes; the nodes outside of them are shown";
+    for (scenes, shown, notes) in [
+        (json!(null), &[0.0, 5.0][..], &[] as &[&str]),
+        (json!([{}]), &[0.0, 5.0], &[ALL]),
+        (json!([{ "nodes": [2] }]), &[0.0, 5.0], &[ALL]),
         (
             json!([{}, { "nodes": [2] }, { "nodes": [1, 0] }]),
             &[5.0, 0.0],
-            Some("scene 0 has no meshes; scene 2 is shown instead (counted from 0)"),
+            &[": scene 0 has no meshes; scene 2 is shown instead (counted from 0)"],
+        ),
+        (
+            json!([{ "nodes": [2] }, { "nodes": [1] }, { "nodes": [0] }]),
+            &[5.0],
+            &[
+                ": scene 0 has no meshes; scene 1 is shown instead (counted from 0)",
+                ": not shown: 1 other scene with meshes",
+                ": not shown: 2 lights and cameras of scene 0",
+            ],
         ),
         (
             json!([{ "nodes": [0] }]),
             &[0.0],
-            Some("not shown: 1 node with meshes outside of all scenes"),
+            &[": not shown: 1 node with meshes outside of all scenes"],
         ),
     ] {
         let mut model = Gltf::triangle();
@@ -184,17 +186,24 @@ fn meshes_outside_of_an_empty_default_scene_are_shown() {
         document.remove("scene");
         document.insert("scenes".to_owned(), scenes);
         document.retain(|_, value| !value.is_null());
-        model.json["nodes"] = json!([{ "mesh": 0 }, { "mesh": 0, "translation": [5, 0, 0] }, {}]);
+        let lamp = json!({ "KHR_lights_punctual": { "light": 0 } });
+        model.json["nodes"] = json!([
+            { "mesh": 0 },
+            { "mesh": 0, "translation": [5, 0, 0] },
+            { "camera": 0, "extensions": lamp },
+        ]);
+        model.json["cameras"] =
+            json!([{ "type": "perspective", "perspective": { "yfov": 1, "znear": 0.1 } }]);
+        model.json["extensions"] =
+            json!({ "KHR_lights_punctual": { "lights": [{ "type": "point" }] } });
         let scene = model.load("scenes");
         let expected: Vec<_> = shown.iter().map(|&x| triangle_at(x)).collect();
         assert_triangles(&scene, &expected);
-        match note {
-            Some(note) => assert!(
-                scene.notes.iter().any(|found| found.ends_with(note)),
-                "{:?}",
-                scene.notes
-            ),
-            None => assert!(scene.notes.is_empty(), "{:?}", scene.notes),
-        }
+        let found = &scene.notes;
+        let mut pairs = found.iter().zip(notes);
+        assert!(
+            found.len() == notes.len() && pairs.all(|(found, note)| found.ends_with(note)),
+            "{found:?}"
+        );
     }
 }

@@ -119,7 +119,7 @@ fn ply_and_gltf_in_utf16_are_refused_with_a_remedy() {
         for path in [&ply, &gltf] {
             let error = error(path);
             assert!(
-                error.ends_with(": is UTF-16 text, expected UTF-8; save it in that encoding"),
+                error.ends_with(": is UTF-16 text; save it as UTF-8"),
                 "{error}"
             );
         }

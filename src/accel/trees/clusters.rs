@@ -54,11 +54,10 @@ struct Clusters {
 }
 
 impl Builder {
-    /// Builds a binary BVH over at least one box, with one box per leaf.
+    /// Builds a binary BVH over at least one box, with one box per leaf, and improves it in `rounds` rounds.
     ///
-    /// Then each of `rounds` rounds has 16 passes that remove nodes and insert them where they cost least. The first
-    /// pass takes the fraction `reinserted` of the nodes, 0..=1, and the others take a third, a fifth, … of that
-    /// fraction.
+    /// A round has 16 passes that remove nodes and insert them where they cost least. The first pass takes the fraction
+    /// `reinserted` of the nodes, 0..=1. Later passes take a third, a fifth and so on of that fraction.
     pub(crate) fn build(&mut self, boxes: &[Aabb], reinserted: f32, rounds: u32) -> &Bvh2 {
         self.cluster(boxes);
         for _ in 0..rounds {
@@ -124,7 +123,10 @@ fn depth(tree: &Bvh2) -> usize {
         if node.is_leaf() {
             deepest = deepest.max(depth);
         } else {
-            ways.extend([(node.first_index, depth + 1), (node.first_index + 1, depth + 1)]);
+            ways.extend([
+                (node.first_index, depth + 1),
+                (node.first_index + 1, depth + 1),
+            ]);
         }
     }
     deepest

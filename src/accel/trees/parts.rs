@@ -23,60 +23,60 @@ const PART: usize = 1 << 14;
 const MAX_PARTS: usize = 256;
 /// Number of branches per part, unless there would be too many.
 const BRANCHES: usize = 64;
-/// Maximum number of primitives of a scene whose nodes are all reinserted, which takes at most two thirds of a second of
-/// a processor.
+/// Largest number of primitives for which trees are built with [`Effort::FULL`], in up to 0.7 s of processor time.
 const FEW_PRIMITIVES: usize = 1 << 17;
 /// Maximum number of branches of all parts.
 const MAX_BRANCHES: usize = 4096;
 
-/// The nodes that are reinserted to improve the tree, see [`Builder::build`].
+/// The effort for improving a tree by reinserting its nodes, see [`Builder::build`].
 #[derive(Clone, Copy)]
-pub(crate) struct Reinserted {
-    /// Fraction of the nodes in the trees of the parts, 0..=1.
+pub(crate) struct Effort {
+    /// Fraction of the nodes in the tree of each part that the first pass of a round reinserts, 0..=1.
     of_parts: f32,
-    /// Fraction of the nodes in the tree above the branches, which all rays traverse, 0..=1.
+    /// Fraction of the nodes in the tree above all branches that the first pass of a round reinserts, 0..=1. All rays
+    /// traverse that tree.
     above: f32,
-    /// Number of times that so many nodes are reinserted.
+    /// Number of rounds of reinsertion; 0 reinserts nothing.
     rounds: u32,
 }
 
-impl Reinserted {
-    /// The best trees, for few primitives: 5 µs of a processor per primitive.
-    pub(crate) const ALL: Reinserted = Reinserted {
+impl Effort {
+    /// The effort for few primitives, with the fastest traversal. Building takes 5 µs of processor time per primitive.
+    pub(crate) const FULL: Effort = Effort {
         of_parts: 1.0,
         above: 1.0,
         rounds: 4,
     };
-    /// Good trees, for many primitives: 1 µs of a processor per primitive.
-    pub(crate) const SOME: Reinserted = Reinserted {
+    /// The effort for many primitives. Building takes 1 µs of processor time per primitive.
+    pub(crate) const FAST: Effort = Effort {
         of_parts: 0.1,
         above: 1.0,
         rounds: 1,
     };
     /// No reinsertion, which bounds the depth of the tree.
-    pub(crate) const NONE: Reinserted = Reinserted {
+    pub(crate) const NONE: Effort = Effort {
         of_parts: 0.0,
         above: 0.0,
         rounds: 0,
     };
 
-    /// Returns the effort for the trees of a scene with so many primitives in all.
-    pub(crate) fn for_scene(primitive_count: usize) -> Reinserted {
+    /// Returns the effort for a scene with this number of primitives.
+    pub(crate) fn for_scene(primitive_count: usize) -> Effort {
         if primitive_count <= FEW_PRIMITIVES {
-            Reinserted::ALL
+            Effort::FULL
         } else {
-            Reinserted::SOME
+            Effort::FAST
         }
     }
 
-    /// Returns whether the effort is that of [`Reinserted::ALL`].
-    pub(crate) fn is_more_than_some(self) -> bool {
-        self.rounds > Reinserted::SOME.rounds
+    /// Returns whether this is [`Effort::FULL`].
+    pub(crate) fn is_full(self) -> bool {
+        self.rounds == Effort::FULL.rounds
     }
 }
 
-/// Builds a wide BVH over at least one primitive.
-pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
+/// Builds a wide BVH over at least one primitive with this effort.
+pub(crate) fn build(source: &Source, effort: Effort) -> CompressedTree {
     let order = along_the_curve(source.count(), PART, |index| source.bounds(index));
     let part_count = order.len().div_ceil(PART).min(MAX_PARTS);
     let part_size = order.len().div_ceil(part_count);
@@ -88,7 +88,7 @@ pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
         |builder: &mut Builder,
          (number, (part, inner_nodes)): (usize, (&[u32], &mut [InnerNode]))| {
             let boxes: Vec<Aabb> = part.iter().map(|&index| source.bounds(index)).collect();
-            let tree = builder.build(&boxes, reinserted.of_parts, reinserted.rounds);
+            let tree = builder.build(&boxes, effort.of_parts, effort.rounds);
             let mut binary = Binary::new(inner_nodes, number * part_size);
             let branch = |root: u32| Branch {
                 bounds: *tree.nodes[root as usize].aabb(),
@@ -113,7 +113,7 @@ pub(crate) fn build(source: &Source, reinserted: Reinserted) -> CompressedTree {
     let branches = branches.concat();
     let boxes: Vec<Aabb> = branches.iter().map(|branch| branch.bounds).collect();
     let mut builder = Builder::default();
-    let above = builder.build(&boxes, reinserted.above, reinserted.rounds);
+    let above = builder.build(&boxes, effort.above, effort.rounds);
     let subtree = |branch: u32| branches[branch as usize].subtree;
     let (root, _) = Binary::new(of_above, order.len()).add(
         above,

@@ -164,7 +164,7 @@ impl Renderer {
             .backend
             .begin_adaptive(&rounds, &list, Some(pixel_stats));
         self.rounds = Some(rounds);
-        self.safe_copies.set_rounds(&self.rounds);
+        self.safe_copies.set_schedule(&self.rounds);
         self.record_counts(begun)
     }
 

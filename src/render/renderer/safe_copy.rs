@@ -1,5 +1,5 @@
-//! Copies of a single GPU's film in host memory, from which a render continues elsewhere if that GPU fails. Several GPUs
-//! keep such copies themselves (`backend::gpus`).
+//! Copies of a single GPU's film in host memory, from which another process continues the render if that GPU fails.
+//! Several GPUs keep such copies themselves (`backend::gpus`).
 
 use std::time::{Duration, Instant};
 
@@ -12,20 +12,21 @@ use crate::{
     scene::memory,
 };
 
-/// Default minimum time between two copies.
+/// Minimum time between two copies, unless [`super::Settings::keep_every`] sets another one.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Minimum time between two copies, as a multiple of the duration of one: copying takes at most 1 % of the time.
+/// Minimum time between two copies, as a multiple of the duration of a copy, unless [`super::Settings::keep_every`] is
+/// set. It limits the time for copying, without the wait for running waves, to 1 %.
 const SPACING: u32 = 100;
-/// Bytes of host memory per pixel while a copy is made: the film's sums, and the statistics of adaptive sampling.
+/// Host memory for one more copy in bytes per pixel: the sums of the film, and the statistics of adaptive sampling.
 const BYTES_PER_PIXEL: u64 = 64;
 
 /// The copies of the film of a render on a single GPU.
 pub(super) struct SafeCopies {
     /// The last copy; `None` before the first one of this film.
     last: Option<Box<SafeCopy>>,
-    /// Time at which the last copy was made, or the film was cleared.
+    /// Time at which the last copy was made or lacked memory, or the film was cleared.
     taken_at: Instant,
-    /// Duration of the last copy.
+    /// Time that the last copy took, without the wait for running waves.
     duration: Duration,
     /// Whether the GPU has failed. The renderer then has the state of the last copy.
     pub(super) gpu_failed: bool,
@@ -57,19 +58,20 @@ impl SafeCopies {
         }
     }
 
-    /// Returns the film of the last copy, if it has replaced the film of the GPU.
+    /// Returns the film of the last copy if the GPU has failed. `None` means that the film of the GPU is used.
     pub(super) fn film(&self) -> Option<FilmSums> {
         let last = self.last.as_ref().filter(|_| self.gpu_failed)?;
         Some(last.film.clone())
     }
 
-    /// Returns the statistics of the pixels of the last copy, or `None` without adaptive sampling.
+    /// Returns the statistics of the pixels in the last copy. `None` means that there is no copy yet, or that it was made
+    /// without adaptive sampling.
     pub(super) fn pixel_stats(&self) -> Option<PixelStats> {
         self.last.as_ref()?.pixel_stats.clone()
     }
 
-    /// Sets the rounds of the last copy.
-    pub(super) fn set_rounds(&mut self, rounds: &Option<Schedule>) {
+    /// Replaces the schedule in the last copy, after a part of an adaptive render was resumed.
+    pub(super) fn set_schedule(&mut self, rounds: &Option<Schedule>) {
         if let Some(last) = &mut self.last {
             last.rounds.clone_from(rounds);
         }
@@ -77,7 +79,10 @@ impl SafeCopies {
 }
 
 impl Renderer {
-    /// Copies the state of a render on a single GPU to host memory, if the last copy is old enough and memory suffices.
+    /// Waits for the running waves and copies the state of the render to host memory. Does nothing if the last copy is
+    /// recent, on the CPU, on several GPUs, for a region, or if the host lacks memory.
+    ///
+    /// Fails if the GPU fails.
     pub(super) fn keep_safe_copy(&mut self) -> Result<(), Error> {
         let copies = &self.safe_copies;
         let pause = PAUSE.max(copies.duration * SPACING);
@@ -104,23 +109,24 @@ impl Renderer {
         Ok(())
     }
 
-    /// Copies a film that replaces the one on a single GPU, if memory suffices.
+    /// Replaces the last copy by the film of a resumed part. Only discards the last copy if memory does not suffice, on
+    /// the CPU, and on several GPUs.
     pub(super) fn copy_resumed(&mut self, part: &Part) {
         self.safe_copies.last = None;
         self.safe_copies.taken_at = Instant::now();
         if self.backend.is_single_gpu() && self.has_memory_for_copy() {
             self.set_safe_copy(part.film.clone(), part.pixel_stats.clone());
         } else if self.safe_copies.gpu_failed {
-            self.become_black();
+            self.reset_to_black_film();
         }
     }
 
-    /// Forgets the copy of a film that is cleared.
+    /// Discards the last copy because the film is cleared. If the GPU has failed, a black film takes its place.
     pub(super) fn forget_safe_copy(&mut self) {
         self.safe_copies.last = None;
         self.safe_copies.taken_at = Instant::now();
         if self.safe_copies.gpu_failed {
-            self.become_black();
+            self.reset_to_black_film();
         }
     }
 
@@ -142,9 +148,9 @@ impl Renderer {
         memory::check(u64::from(self.pixel_count()) * BYTES_PER_PIXEL).is_ok()
     }
 
-    /// Checks whether an error means that the only GPU has failed. The renderer then returns to the state of the last
-    /// copy, or to a black film without samples. The result is the error to report, with the GPU's name if it failed.
-    pub(super) fn settle_failure(&mut self, error: Error) -> Error {
+    /// Returns the error to report. If the only GPU has failed, names that GPU in it and restores the state of the last
+    /// copy, or of a black film if there is none. Returns other errors unchanged.
+    pub(super) fn restore_after_failure(&mut self, error: Error) -> Error {
         // After an earlier failure as well, because the call may have changed the progress before it failed.
         if !self.safe_copies.gpu_failed && !self.backend.only_gpu_has_failed() {
             return error;
@@ -157,7 +163,7 @@ impl Renderer {
                 self.stats.clone_from(&last.stats);
                 self.elapsed = last.elapsed;
             }
-            None => self.become_black(),
+            None => self.reset_to_black_film(),
         }
         match error {
             Error::Gpu { .. } => error,
@@ -168,8 +174,8 @@ impl Renderer {
         }
     }
 
-    /// Sets the progress to that of a film without samples.
-    fn become_black(&mut self) {
+    /// Resets the progress of the render, and stores a black film without samples as the last copy.
+    fn reset_to_black_film(&mut self) {
         self.done = self.range.start;
         self.stats.clear();
         self.elapsed = Duration::ZERO;

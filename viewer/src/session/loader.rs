@@ -224,7 +224,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     fn renderer(&mut self, scene: &Arc<Scene>) -> Result<(Box<Renderer>, Arc<SceneBvhs>), Error> {
         let trees = match &self.trees {
             Some((of, trees)) if scene.has_equal_shapes(of) => trees.clone(),
-            _ => Arc::new(SceneBvhs::of_moment(scene)?),
+            _ => Arc::new(SceneBvhs::for_short_use(scene)?),
         };
         self.trees = Some((scene.clone(), trees.clone()));
         let mut renderer = Renderer::with_trees(trees.clone(), scene, &self.settings)?;

@@ -7,7 +7,8 @@ mod numbers;
 use winit::keyboard::{Key, NamedKey};
 
 use self::numbers::{
-    at_share, displayed, from_hsv, number_text, rounded, share, to_hsv, unclamped_share,
+    from_hsv, number_text, rounded, slider_position, to_hsv, to_srgb8, unclamped_position,
+    value_at_position,
 };
 use crate::{
     overlay::{
@@ -23,7 +24,7 @@ use raysieve_scene::{FieldValue, NumberKind, Part};
 #[derive(Default)]
 pub(super) struct Properties {
     is_open: bool,
-    /// All parts of the scene as listed instead of the properties of the selected one; `None` while they are not.
+    /// The parts of the scene while the panel lists them; `None` while it shows the properties of the selected part.
     parts: Option<Vec<PartInfo>>,
     /// First row that is displayed below the fixed rows.
     first: usize,
@@ -43,7 +44,7 @@ pub(super) struct Properties {
 /// The effect of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum RowAction {
-    /// Selects the previous or the next part, or lists all parts.
+    /// Selects the previous part, lists all parts, or selects the next part, for the buttons from left to right.
     Title,
     /// Undoes, redoes, saves, or closes the panel.
     Tools,
@@ -94,7 +95,7 @@ impl Effect {
     }
 }
 
-/// Message while a number is typed, when typing begins and after a key that has no effect then.
+/// Message that is displayed when typing of a number begins, and after a key that has no effect while typing.
 const TYPING: &str = "type a number: Enter sets it, Escape keeps the old one";
 
 /// Number of rows that do not scroll: the title and the tools.
@@ -258,7 +259,7 @@ impl Properties {
             let row_drawn = PropertyRow::Slider {
                 label: label.to_owned(),
                 value: value_text,
-                filled: share(value, &kind),
+                filled: slider_position(value, &kind),
                 state,
             };
             (row_drawn, row)
@@ -272,7 +273,7 @@ impl Properties {
                 let is_open = self.open_color == Some((part, id));
                 let swatch = PropertyRow::Swatch {
                     label: property.label.clone(),
-                    colour: displayed(color),
+                    colour: to_srgb8(color),
                     state: match is_selected {
                         true => RowState::Selected,
                         false => RowState::Plain,
@@ -372,7 +373,7 @@ impl Properties {
             return Effect::default();
         };
         let part = part.clamp(0.0, 1.0) as f32;
-        self.set(row, at_share(part, &kind), continuity, session)
+        self.set(row, value_at_position(part, &kind), continuity, session)
     }
 
     /// Handles the release of the button. A click on a slider begins the typing of a number, or selects the next
@@ -407,7 +408,10 @@ impl Properties {
             let value = match kind.is_logarithmic && value <= 0.0 && notches > 0.0 {
                 true => low,
                 false if kind.is_whole => kind.clamped(value + notches.signum()),
-                false => at_share(unclamped_share(value, &kind) + FINE_STEP * notches, &kind),
+                false => {
+                    let position = unclamped_position(value, &kind) + FINE_STEP * notches;
+                    value_at_position(position, &kind)
+                }
             };
             return self.set(row, value, Continuity::ByTime, session);
         }

@@ -102,10 +102,10 @@ impl Dialog {
     }
 }
 
-/// Returns the path to save to if the user has chosen `path`: a name without an ending is that of a PNG.
+/// Returns `path`, with the extension `.png` if it has none.
 ///
 /// # Errors
-/// If the ending is missing and the file with it exists, because the dialog has not asked whether to replace it.
+/// If the extension is added and the file exists, because the dialog has not asked whether to replace it.
 pub(super) fn with_ending(path: PathBuf) -> Result<PathBuf, Error> {
     if path.extension().is_some() {
         return Ok(path);

@@ -43,14 +43,17 @@ const MONITOR_SHARE: f64 = 0.9;
 /// Minimum size of the window in logical pixels.
 const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 
-/// Height in logical pixels that a window leaves free at a restored place, for its title bar and borders.
+/// Height in logical pixels that is reserved for the title bar and borders when a window is restored.
 const TITLE_BAR: f64 = 40.0;
 
 impl Screen {
-    /// Opens a window whose width and height in logical pixels are returned by `size`, which receives the room on the
-    /// monitor in logical pixels, if it is known. `position` is that of its upper left corner on the desktop in
-    /// physical pixels. The window is moved into the monitor there; `None`, or a place on no monitor, leaves the place
-    /// to the desktop. The window is redrawn less often if `renders_on_cpu`. The error is the reason on one line.
+    /// Opens a window. `size` returns its width and height in logical pixels, and receives those available on the
+    /// monitor, or `None` if they are unknown.
+    ///
+    /// `position` is the last upper left corner of the window on the desktop, in physical pixels. The window is shrunk
+    /// and moved to fit the monitor there. With `None`, or outside all monitors, the desktop chooses the place.
+    ///
+    /// The window is redrawn less often if `renders_on_cpu`. The error is the reason on one line.
     pub(super) fn open(
         event_loop: &ActiveEventLoop,
         title: &str,
@@ -221,21 +224,22 @@ fn monitor_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     is_known.then_some((size.width, size.height))
 }
 
-/// Returns the place and size for a window that was last at `position`, in physical pixels on the desktop, with a
-/// width and height of `size` logical pixels. The window is shrunk and moved so that it is within the monitor that has
-/// the largest part of it. Returns `None` if none has a part.
+/// Returns the place and size in physical pixels for a window that was last at `position`, with a width and height of
+/// `size` logical pixels. The window is shrunk and moved to fit the monitor that shows most of it.
+///
+/// Returns `None` if no monitor shows any of it.
 fn visible_place(
     event_loop: &ActiveEventLoop,
     (x, y): (i32, i32),
     size: (f64, f64),
 ) -> Option<(PhysicalPosition<i32>, PhysicalSize<u32>)> {
-    /// Returns the length of the part of `at..at + length` that is on the monitor.
+    /// Returns the length of the intersection of `at..at + length` and `begin..begin + room`.
     fn overlap(at: i32, length: u32, begin: i32, room: u32) -> i64 {
         let (at, begin) = (i64::from(at), i64::from(begin));
         let end = (at + i64::from(length)).min(begin + i64::from(room));
         (end - at.max(begin)).max(0)
     }
-    /// Returns the begin and the length of the part of the monitor for the window.
+    /// Returns the start and length of `at..at + length` after it is shrunk and moved to fit `begin..begin + room`.
     fn fitted(at: i32, length: u32, begin: i32, room: u32) -> (i32, u32) {
         let length = length.min(room);
         let free = i32::try_from(room - length).unwrap_or(i32::MAX);

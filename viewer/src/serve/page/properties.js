@@ -137,8 +137,8 @@ function showRows({ selected, properties }) {
 }
 
 /**
- * Displays the state of the editor that the program has sent. Returns the name of the selected part if a click in the
- * picture may have selected it.
+ * Displays the state of the editor that the program has sent. Returns the name of a newly selected part, or `undefined`
+ * if the selection is unchanged, is the first one, or may come from the list of parts.
  */
 export function showEditor(editor) {
   const isFirst = partsShown === undefined;

@@ -4,13 +4,14 @@ use glam::Vec3;
 
 use raysieve_scene::NumberKind;
 
-/// Returns the position of a value on its slider, 0..=1 within the slider's range.
-pub(super) fn share(value: f32, kind: &NumberKind) -> f32 {
-    unclamped_share(value, kind).clamp(0.0, 1.0)
+/// Returns the position of a value on its slider, clamped to 0..=1.
+pub(super) fn slider_position(value: f32, kind: &NumberKind) -> f32 {
+    unclamped_position(value, kind).clamp(0.0, 1.0)
 }
 
-/// Returns the position of a value on its slider, which is outside 0..=1 if the value is outside the slider's range.
-pub(super) fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
+/// Returns the position of a value on its slider: 0 at its low end and 1 at its high end. Values beyond the ends give
+/// positions outside 0..=1, except that a logarithmic slider has all values up to 0 at position 0.
+pub(super) fn unclamped_position(value: f32, kind: &NumberKind) -> f32 {
     let (low, high) = kind.slider;
     match kind.is_logarithmic {
         true if value <= 0.0 => 0.0,
@@ -20,13 +21,15 @@ pub(super) fn unclamped_share(value: f32, kind: &NumberKind) -> f32 {
 }
 
 /// Returns the value at a position on a slider, rounded to four significant digits and clamped to the valid range.
-/// Positions outside 0..=1 extend the slider.
-pub(super) fn at_share(share: f32, kind: &NumberKind) -> f32 {
+///
+/// Positions outside 0..=1 extend the slider. On a logarithmic slider whose valid range begins at 0, positions up to 0
+/// have the value 0.
+pub(super) fn value_at_position(position: f32, kind: &NumberKind) -> f32 {
     let (low, high) = kind.slider;
     let value = match kind.is_logarithmic {
-        true if share <= 0.0 && kind.min == 0.0 => 0.0,
-        true => low * libm::powf(high / low, share),
-        false => low + share * (high - low),
+        true if position <= 0.0 && kind.min == 0.0 => 0.0,
+        true => low * libm::powf(high / low, position),
+        false => low + position * (high - low),
     };
     rounded(value).clamp(kind.min, kind.max)
 }
@@ -62,7 +65,7 @@ pub(super) fn number_text(value: f32, kind: &NumberKind) -> String {
     }
 }
 
-/// Encodes a channel of a linear colour as sRGB, 0..=1.
+/// Encodes a channel of a linear colour as sRGB, and clamps it to 0..=1.
 fn encoded(value: f32) -> f32 {
     let value = value.clamp(0.0, 1.0);
     match value <= 0.003_130_8 {
@@ -79,14 +82,15 @@ fn decoded(value: f32) -> f32 {
     }
 }
 
-/// Returns a linear colour with eight bits per channel of sRGB.
-pub(super) fn displayed(color: Vec3) -> [u8; 3] {
+/// Converts a linear colour to 8-bit sRGB, and clamps its channels to 0..=1.
+pub(super) fn to_srgb8(color: Vec3) -> [u8; 3] {
     color
         .to_array()
         .map(|channel| (255.0 * encoded(channel)).round() as u8)
 }
 
-/// Returns hue in degrees, saturation and value of a linear colour, of which the sRGB encoding is used.
+/// Returns the hue in degrees, 0..360, and the saturation and value, 0..=1, of a linear colour. They describe its sRGB
+/// encoding, and channels outside 0..=1 are clamped.
 pub(super) fn to_hsv(color: Vec3) -> [f32; 3] {
     let [red, green, blue] = color.to_array().map(encoded);
     let max = red.max(green).max(blue);
@@ -104,7 +108,8 @@ pub(super) fn to_hsv(color: Vec3) -> [f32; 3] {
     [60.0 * sixths, range / max, max]
 }
 
-/// Returns the linear colour with this hue in degrees, saturation and value, the inverse of [`to_hsv`].
+/// Returns the linear colour of a hue in degrees, and a saturation and value, 0..=1. Inverts [`to_hsv`] for colours
+/// whose channels are in 0..=1.
 pub(super) fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
     let channel = |offset: f32| {
         let place = (offset + hue / 60.0).rem_euclid(6.0);

@@ -7,7 +7,7 @@ use crate::window::properties::Effect;
 
 impl Viewer {
     /// Passes a press or release of the left button to the panel of properties. Returns whether it belongs to the
-    /// panel: a press anywhere on it, or a release that ends the drag of a slider. A press elsewhere ends typing.
+    /// panel: a press on it, or a release that ends the drag of a slider. A press elsewhere sets the typed number.
     pub(super) fn press_properties(&mut self, pressed: bool) -> bool {
         let at = (self.cursor.x, self.cursor.y);
         if !pressed {

@@ -42,8 +42,7 @@ impl Viewer {
         }
     }
 
-    /// Asks for the name of a file in a dialog, unless one is open, and displays a message that the dialog is there.
-    /// `Wake::Chosen` follows.
+    /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows.
     pub(super) fn ask_name(&mut self) {
         // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
         self.say("choose a name in the dialog".to_owned());
