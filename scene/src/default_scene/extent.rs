@@ -57,7 +57,7 @@ impl Extent {
     pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
         let upright = upright(options.up);
         let used: Vec<Vec<bool>> = model.meshes.iter().map(used_vertices).collect();
-        let are_many = model.spheres.len().saturating_mul(CORNERS.len()) > MAX_FRAMED_POINTS;
+        let are_many = model.spheres.len().saturating_mul(CUBE_CORNERS.len()) > MAX_FRAMED_POINTS;
         let around_spheres = are_many.then(|| corners_around(&model.spheres, &upright));
         let points = |take: &mut dyn FnMut(DVec3)| {
             for instance in &model.instances {
@@ -153,7 +153,7 @@ fn corners_around(spheres: &[ModelSphere], transform: &DAffine3) -> [DVec3; 8] {
         let arm = DVec3::splat(f64::from(sphere.radius));
         (low, high) = (low.min(center - arm), high.max(center + arm));
     }
-    CORNERS.map(|signs| DVec3::select(signs.cmpgt(DVec3::ZERO), high, low))
+    CUBE_CORNERS.map(|signs| DVec3::select(signs.cmpgt(DVec3::ZERO), high, low))
 }
 
 /// Returns for each vertex of a mesh whether it is part of a triangle.
