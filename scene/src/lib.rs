@@ -228,7 +228,8 @@
 //!
 //! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
 //! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than
-//! 1,024 colours. Up to 16,384 points and lines have 48 to 64 triangles each, and more of them 10 to 20.
+//! 1,024 colours, and more than 1,048,576 that emit light. Up to 16,384 points and lines have 48 to 64 triangles each,
+//! and more of them 10 to 20.
 //!
 //! - A mesh that a model uses several times is stored once, and so is a file that several objects name.
 //! - Many meshes that are each used once are merged into one.

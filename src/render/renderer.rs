@@ -41,8 +41,8 @@ pub use crate::{
 
 /// Minimum time for which one [`Renderer::advance`] starts waves. Callers get control so often while an image is new.
 const MIN_ADVANCE: Duration = Duration::from_millis(50);
-/// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the last
-/// wave, which takes tens of milliseconds in slow scenes.
+/// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the
+/// last wave, which takes tens of milliseconds in slow scenes.
 const MAX_ADVANCE: Duration = Duration::from_millis(500);
 /// Ratio of the render time so far to the time of the next [`Renderer::advance`], between the two limits.
 const ADVANCE_SHARE: u32 = 4;

@@ -64,8 +64,8 @@ impl SafeCopies {
         Some(last.film.clone())
     }
 
-    /// Returns the statistics of the pixels in the last copy. `None` means that there is no copy yet, or that it was made
-    /// without adaptive sampling.
+    /// Returns the statistics of the pixels in the last copy. `None` means that there is no copy yet, or that it was
+    /// made without adaptive sampling.
     pub(super) fn pixel_stats(&self) -> Option<PixelStats> {
         self.last.as_ref()?.pixel_stats.clone()
     }
@@ -110,7 +110,7 @@ impl Renderer {
     }
 
     /// Replaces the last copy by the film of a resumed part. Only discards the last copy if memory does not suffice, on
-    /// the CPU, and on several GPUs.
+    /// the CPU, and on several GPUs. If memory does not suffice and the GPU has failed, a black film takes its place.
     pub(super) fn copy_resumed(&mut self, part: &Part) {
         self.safe_copies.last = None;
         self.safe_copies.taken_at = Instant::now();
