@@ -426,9 +426,10 @@ impl Desktop {
     pub(crate) fn shot(&self) -> RgbImage {
         let path = self.folder.path().join("shot.png");
         let shot = path.to_str().expect("a path in plain text");
+        // Without a limit, `import` waits for ever if the window has closed.
         let taken = self
-            .tool("import")
-            .args(["-window", &self.window, shot])
+            .tool("timeout")
+            .args(["60", "import", "-window", &self.window, shot])
             .status()
             .expect("import runs");
         assert!(taken.success(), "import: {taken}");
@@ -454,7 +455,8 @@ impl Desktop {
         })
     }
 
-    /// Presses `s`, and returns the saved picture once it is complete.
+    /// Presses `s`, and returns the saved picture once it is complete. A message covers the window for some seconds. It
+    /// must not be dismissed by Escape, which quits if the message has just disappeared.
     pub(crate) fn save(&self) -> RgbImage {
         self.saves.set(self.saves.get() + 1);
         self.save_as(&format!("scene-{:03}.png", self.saves.get()))

@@ -43,7 +43,6 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
     let desktop = Desktop::rendered();
     let bare = desktop.save();
     assert_eq!(bare.dimensions(), (480, 360));
-    desktop.press(&["Escape"]);
     desktop.until_shown("the whole picture, with figures beside it", |shot| {
         picture_at(shot, 0) == bare && brightness(&panel(shot)) > 25.0
     });
@@ -53,7 +52,6 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
     let covered = desktop.save();
     let all = differing_pixels(&covered, &bare);
     assert!(all > 40_000, "the statistics cover only {all} pixels");
-    desktop.press(&["Escape"]);
     // A render that ends soon has no graph of its speed, and covers less.
     desktop.until_shown("figures over the picture", |shot| {
         differing_pixels(&picture_at(shot, middle), &bare) > 15_000
@@ -61,7 +59,6 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
 
     desktop.press(&["h"]);
     assert_eq!(desktop.save(), bare);
-    desktop.press(&["Escape"]);
     desktop.until_shown("the picture above the short form", |shot| {
         let mut rows = 0..shot.height() - 360;
         rows.any(|y| *image::imageops::crop_imm(shot, middle, y, 480, 360).to_image() == *bare)
@@ -115,7 +112,6 @@ fn small_pictures_are_enlarged_by_a_whole_factor() {
     let small = desktop.save();
     assert_eq!(small.dimensions(), (64, 48));
     let large = image::imageops::resize(&small, 512, 384, image::imageops::FilterType::Nearest);
-    desktop.press(&["Escape"]);
     desktop.until_shown("the picture eight times as large", |shot| {
         let y = (shot.height() - 384) / 2;
         *image::imageops::crop_imm(shot, 0, y, 512, 384).to_image() == *large
@@ -125,7 +121,6 @@ fn small_pictures_are_enlarged_by_a_whole_factor() {
 fn strategies_are_compared_after_the_last_sample() {
     let desktop = Desktop::rendered();
     let before = desktop.save();
-    desktop.press(&["Escape"]);
     let alone = panel(&desktop.still());
     desktop.press(&["c"]);
     desktop.until_title("4 samples, comparing strategies");
@@ -168,7 +163,6 @@ fn pixels_can_be_magnified_and_described() {
     });
     let magnified = desktop.still();
     assert_eq!(desktop.save(), bare, "the saved picture is not magnified");
-    desktop.press(&["Escape"]);
     desktop.key_down("ctrl");
     desktop.wheel_forward(10);
     desktop.key_up("ctrl");

@@ -35,7 +35,7 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     let desktop = Desktop::open(&scene, &[]);
     desktop.until_title("scene.ron – 4 samples");
     let home = desktop.save();
-    desktop.press(&["Escape", "l"]);
+    desktop.press(&["l"]);
     // The panel covers the figures, and the picture stays visible.
     let picture = |shot: &RgbImage| {
         image::imageops::crop_imm(shot, 0, (shot.height() - 360) / 2, 480, 360).to_image()
