@@ -47,8 +47,6 @@ pub(crate) use spans::{Pixels, Plan, Spans};
 /// Initial and maximum size in paths of waves on the CPU, unless the settings give a size. The state of so few paths
 /// stays in the cache of a thread.
 const CPU_WAVE: u32 = 1 << 13;
-/// Minimum number of paths in a wave on the CPU towards the end of a render, unless waves are smaller.
-const MIN_CPU_PATHS: u64 = 1 << 10;
 /// Maximum number of paths in a wave, so that a path index plus a pixel index fits into 32 bits.
 const MAX_PATHS: u32 = 1 << 31;
 
@@ -552,7 +550,7 @@ fn render(
             }
             // Waves get smaller towards the end, so that all threads finish at the same time.
             let share = (left.end - left.start) / (2 * wave_count);
-            paths.min(share.max(MIN_CPU_PATHS))
+            paths.min(share.max(CpuWave::MIN_PATHS.into()))
         });
         let Some(pairs) = assigned else {
             return Ok(reports);

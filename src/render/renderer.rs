@@ -39,13 +39,14 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
-/// Minimum time for which one [`Renderer::advance`] starts waves. Callers get control so often while an image is new.
+/// Minimum time for which one [`Renderer::advance`] starts waves, as at the beginning of a render.
 const MIN_ADVANCE: Duration = Duration::from_millis(50);
 /// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the
 /// last wave, which takes tens of milliseconds in slow scenes.
 const MAX_ADVANCE: Duration = Duration::from_millis(500);
-/// Ratio of the render time so far to the time of the next [`Renderer::advance`], between the two limits.
-const ADVANCE_SHARE: u32 = 4;
+/// The render time so far is divided by this number to get the time of the next [`Renderer::advance`], which the two
+/// limits then clamp.
+const ADVANCE_DIVISOR: u32 = 4;
 
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
@@ -247,7 +248,7 @@ impl Renderer {
     /// Renders for a while, as [`Renderer::advance_for`]: for about 50 ms at first, and for up to half a second later.
     /// Returns `true` if samples remain, and `false` when all are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
-        self.advance_for((self.elapsed / ADVANCE_SHARE).clamp(MIN_ADVANCE, MAX_ADVANCE))
+        self.advance_for((self.elapsed / ADVANCE_DIVISOR).clamp(MIN_ADVANCE, MAX_ADVANCE))
     }
 
     /// Starts waves for the time `slice`, at least one, or until all samples are assigned. On the CPU it returns when

@@ -85,10 +85,9 @@ pub struct CpuWave {
     pace: Pace,
 }
 
-/// Minimum number of paths of a wave whose size adapts.
-const MIN_PATHS: u32 = 1 << 10;
-
 impl CpuWave {
+    /// Minimum number of paths of a wave whose size adapts, or that gets smaller towards the end of a render.
+    pub(crate) const MIN_PATHS: u32 = 1 << 10;
     /// Memory of the buffers in bytes per path, in scenes that are not [plain](RenderScene::is_plain).
     pub const BYTES_PER_PATH: usize = size_of::<Ray>()
         + size_of::<Throughput>()
@@ -145,7 +144,7 @@ impl CpuWave {
         let max = self.capacity();
         self.size = Some(WaveSize {
             first: max,
-            min: MIN_PATHS.min(max),
+            min: CpuWave::MIN_PATHS.min(max),
             max,
             next: max,
         });
