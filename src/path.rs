@@ -195,3 +195,36 @@ pub fn pixel_and_sample(span: &Span, list: &[u32], path: u32) -> (u32, u32) {
         span.first_sample + number / span.pixel_count,
     )
 }
+
+/// Replaces `pairs` by [`pixel_and_sample`] of as many paths of the wave, from path 0 on.
+///
+/// Computes them once for several paths where possible, because they need many integer divisions.
+pub fn fill_pairs(span: &Span, list: &[u32], pairs: &mut [(u32, u32)]) {
+    let mut path = 0;
+    let mut rest = pairs;
+    while !rest.is_empty() {
+        let (pixel, sample) = pixel_and_sample(span, list, path);
+        let count = adjacent_paths(span, path, pixel).min(rest.len() as u32);
+        let (row, others) = rest.split_at_mut(count as usize);
+        for (pixel, pair) in (pixel..).zip(row) {
+            *pair = (pixel, sample);
+        }
+        path += count;
+        rest = others;
+    }
+}
+
+/// Returns a number of paths from `path` on, at least 1, that surely have adjacent pixels of one sample. `pixel` is the
+/// pixel of `path`.
+fn adjacent_paths(span: &Span, path: u32, pixel: u32) -> u32 {
+    let is_scattered = span.listed != 0 || span.skipped_pixels != 0;
+    if is_scattered || span.log2_samples_together != 0 {
+        return 1;
+    }
+    // Bands, tiles and their rows begin at multiples of `TILE` in this order.
+    let scheduled = path % span.pixel_count;
+    let row_end = TILE - scheduled % TILE;
+    row_end
+        .min(span.pixel_count - scheduled)
+        .min(span.pixel_count - pixel)
+}

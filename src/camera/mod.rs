@@ -60,12 +60,7 @@ shared! {
 /// The density is the filter, linear between its tabulated steps. The offset increases with `number`.
 #[inline]
 pub fn filter_offset(camera: &Camera, number: f32) -> f32 {
-    let place = 2.0 * number - 1.0;
-    let (sign, sum) = if place < 0.0 {
-        (-1.0, -place)
-    } else {
-        (1.0, place)
-    };
+    let (_, sum) = sign_and_sum(number);
     let mut step = 0;
     let mut stride = FILTER_STEPS / 2;
     while stride > 0 {
@@ -74,6 +69,49 @@ pub fn filter_offset(camera: &Camera, number: f32) -> f32 {
         }
         stride /= 2;
     }
+    offset_in_step(camera, number, step)
+}
+
+/// Returns [`filter_offset`] of each number, with the same bits.
+///
+/// It compares all numbers with one sum of the table after the other, in loops that the compiler vectorises. A search
+/// in the table would read it at a different place for each number.
+#[inline(always)]
+pub(crate) fn filter_offsets<const N: usize>(camera: &Camera, numbers: &[f32; N]) -> [f32; N] {
+    let mut sums = [0.0; N];
+    for at in 0..N {
+        (_, sums[at]) = sign_and_sum(numbers[at]);
+    }
+    let mut steps = [0; N];
+    for &start in &camera.filter_sums[1..FILTER_STEPS as usize] {
+        for at in 0..N {
+            steps[at] += u32::from(start <= sums[at]);
+        }
+    }
+    let mut offsets = [0.0; N];
+    for at in 0..N {
+        offsets[at] = offset_in_step(camera, numbers[at], steps[at]);
+    }
+    offsets
+}
+
+/// Returns the side of the filter that a uniform number in [0, 1) chooses, −1 or 1, and the share of this half of the
+/// filter, 0 to 1, that lies between the centre and the sampled offset.
+#[inline(always)]
+fn sign_and_sum(number: f32) -> (f32, f32) {
+    let place = 2.0 * number - 1.0;
+    if place < 0.0 {
+        (-1.0, -place)
+    } else {
+        (1.0, place)
+    }
+}
+
+/// Returns the offset of [`filter_offset`] in filter radii, if it lies in the interval `step` of the table, counted from
+/// the centre.
+#[inline(always)]
+fn offset_in_step(camera: &Camera, number: f32, step: u32) -> f32 {
+    let (sign, sum) = sign_and_sum(number);
     let at = step as usize;
     let (before, after) = (camera.filter_sums[at], camera.filter_sums[at + 1]);
     let (low, high) = (camera.filter_values[at], camera.filter_values[at + 1]);
@@ -94,9 +132,21 @@ pub fn film_point(camera: &Camera, column: u32, row: u32, u: f32, v: f32) -> (f3
     if camera.filter_radius == 0.0 {
         return (column as f32 + u, row as f32 + v);
     }
+    let offsets = (filter_offset(camera, u), filter_offset(camera, v));
+    filtered_point(camera, column, row, offsets)
+}
+
+/// Returns the position on the film of a sample with these offsets from the centre of a pixel, in filter radii.
+#[inline(always)]
+pub(crate) fn filtered_point(
+    camera: &Camera,
+    column: u32,
+    row: u32,
+    offsets: (f32, f32),
+) -> (f32, f32) {
     (
-        column as f32 + 0.5 + camera.filter_radius * filter_offset(camera, u),
-        row as f32 + 0.5 + camera.filter_radius * filter_offset(camera, v),
+        column as f32 + 0.5 + camera.filter_radius * offsets.0,
+        row as f32 + 0.5 + camera.filter_radius * offsets.1,
     )
 }
 

@@ -6,7 +6,7 @@
 pub mod picture;
 
 use std::sync::{
-    OnceLock,
+    Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
 
@@ -72,7 +72,16 @@ pub struct Film {
     pub rejected: AtomicU64,
     /// Number of samples of each pixel; set only in adaptive renders.
     sample_counts: OnceLock<Vec<AtomicU32>>,
+    /// Locks of the pixels, see [`Film::lock_of`]. A thread that adds samples holds the lock of their pixels. It can then
+    /// add without atomic operations, which are slower.
+    locks: [Mutex<()>; LOCKS],
 }
+
+/// Number of locks of a film.
+const LOCKS: usize = 32;
+/// Number of consecutive pixels that share a lock: eight rows of an image that is 2,048 pixels wide, because waves trace
+/// tiles of eight rows.
+const PIXELS_PER_LOCK: usize = 1 << 14;
 
 impl Film {
     /// Memory of a film's sums in bytes per pixel.
@@ -129,20 +138,45 @@ impl Film {
         self.sample_counts.get().map(Vec::as_slice)
     }
 
-    /// Adds one sample to a pixel, given by its row-major index, or counts it as rejected. If the film counts the
-    /// samples of each pixel, rejected ones are included.
+    /// Adds one sample to a pixel, see [`Film::add_samples`].
     pub fn add_sample(&self, pixel: u32, sample: Vec3) {
-        if let Some(sample_counts) = self.sample_counts() {
-            sample_counts[pixel as usize].fetch_add(1, Relaxed);
+        self.add_samples([(pixel, sample)].into_iter());
+    }
+
+    /// Adds samples to pixels, given by their row-major indices. Samples that the film rejects are only counted. If the
+    /// film counts the samples of each pixel, rejected ones are included.
+    ///
+    /// Other threads may add samples at the same time.
+    pub fn add_samples(&self, samples: impl Iterator<Item = (u32, Vec3)>) {
+        let sample_counts = self.sample_counts();
+        let mut held: Option<(usize, MutexGuard<()>)> = None;
+        for (pixel, sample) in samples {
+            let needed = Film::lock_of(pixel);
+            if held.as_ref().is_none_or(|&(lock, _)| lock != needed) {
+                // A thread never waits for one lock while it holds another.
+                drop(held.take());
+                let lock = self.locks[needed].lock();
+                held = Some((needed, lock.unwrap_or_else(PoisonError::into_inner)));
+            }
+            if let Some(sample_counts) = sample_counts {
+                let count = &sample_counts[pixel as usize];
+                count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+            }
+            if !is_valid_sample(sample) {
+                self.rejected.fetch_add(1, Relaxed);
+                continue;
+            }
+            let first = 3 * pixel as usize;
+            for (sum, value) in self.sums[first..first + 3].iter().zip(sample.to_array()) {
+                let new = sum.load(Relaxed).wrapping_add(fixed_point(value));
+                sum.store(new, Relaxed);
+            }
         }
-        if !is_valid_sample(sample) {
-            self.rejected.fetch_add(1, Relaxed);
-            return;
-        }
-        let first = 3 * pixel as usize;
-        for (sum, value) in self.sums[first..first + 3].iter().zip(sample.to_array()) {
-            sum.fetch_add(fixed_point(value), Relaxed);
-        }
+    }
+
+    /// Returns the index of the lock that a thread holds while it adds a sample to this pixel.
+    fn lock_of(pixel: u32) -> usize {
+        pixel as usize / PIXELS_PER_LOCK % LOCKS
     }
 
     /// Returns a copy of the sums and the number of rejected samples.

@@ -40,13 +40,13 @@ pub use crate::{
 };
 
 /// Minimum time for which one [`Renderer::advance`] starts waves, as at the beginning of a render.
-const MIN_ADVANCE: Duration = Duration::from_millis(50);
+const MIN_ADVANCE: Duration = Duration::from_millis(100);
 /// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the
 /// last wave, which takes tens of milliseconds in slow scenes.
 const MAX_ADVANCE: Duration = Duration::from_millis(500);
 /// The render time so far is divided by this number to get the time of the next [`Renderer::advance`], which the two
 /// limits then clamp.
-const ADVANCE_DIVISOR: u32 = 4;
+const ADVANCE_DIVISOR: u32 = 2;
 
 /// A scene on its backend, with the film and the progress of its render.
 pub struct Renderer {
@@ -245,7 +245,7 @@ impl Renderer {
         &self.backend.gpus
     }
 
-    /// Renders for a while, as [`Renderer::advance_for`]: for about 50 ms at first, and for up to half a second later.
+    /// Renders for a while, as [`Renderer::advance_for`]: for about 0.1 s at first, and for up to half a second later.
     /// Returns `true` if samples remain, and `false` when all are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
         self.advance_for((self.elapsed / ADVANCE_DIVISOR).clamp(MIN_ADVANCE, MAX_ADVANCE))

@@ -32,9 +32,9 @@ pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
 
 fn on_cpu(wave: &CpuWave) {
     let paths = wave.pairs.iter().zip(&wave.radiances);
-    for (&(pixel, _), radiance) in paths.take(wave.span.path_count as usize) {
-        wave.film.add_sample(pixel, radiance.rgb);
-    }
+    let samples = paths.map(|(&(pixel, _), radiance)| (pixel, radiance.rgb));
+    let path_count = wave.span.path_count as usize;
+    wave.film.add_samples(samples.take(path_count));
 }
 
 /// Parameters of the kernel: the paths, the film, and the start time to store.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error,
     accel::vectors::vectorized,
-    camera::{Camera, camera_ray, film_point},
+    camera::{Camera, camera_ray, film_point, filter_offsets, filtered_point},
     device::{
         kernels::{BLOCK_THREADS, stage},
         path_buffers::PathBuffers,
@@ -42,16 +42,26 @@ fn on_cpu(wave: &mut CpuWave) {
         #[inline(always)]
         || {
             let camera = wave.camera;
-            if camera.focus_distance == 0.0 && camera.filter_radius == 0.0 {
-                // Constant zeros let the compiler remove the code for lenses and filters.
-                let pinhole = Camera {
-                    focus_distance: 0.0,
-                    filter_radius: 0.0,
-                    ..camera
-                };
-                first_rays(wave, &pinhole);
-            } else {
-                first_rays(wave, &camera);
+            let has_lens = camera.focus_distance != 0.0;
+            let has_filter = camera.filter_radius != 0.0;
+            // Constant zeros let the compiler remove the code for lenses and filters.
+            match (has_lens, has_filter) {
+                (false, false) => first_rays(
+                    wave,
+                    &Camera {
+                        focus_distance: 0.0,
+                        filter_radius: 0.0,
+                        ..camera
+                    },
+                ),
+                (false, true) => first_rays(
+                    wave,
+                    &Camera {
+                        focus_distance: 0.0,
+                        ..camera
+                    },
+                ),
+                _ => first_rays(wave, &camera),
             }
         },
     );
@@ -94,9 +104,17 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
                 (lens_us[at], lens_vs[at]) = pair(numbers, 0, PAIR_LENS);
             }
         }
-        // Both functions are always inlined, because a loop with a call is not vectorised.
+        if camera.filter_radius != 0.0 {
+            us = filter_offsets(camera, &us);
+            vs = filter_offsets(camera, &vs);
+        }
+        // All functions are always inlined, because a loop with a call is not vectorised.
         for at in 0..PATHS_PER_BLOCK {
-            let (x, y) = film_point(camera, columns[at], rows[at], us[at], vs[at]);
+            let (x, y) = if camera.filter_radius == 0.0 {
+                film_point(camera, columns[at], rows[at], us[at], vs[at])
+            } else {
+                filtered_point(camera, columns[at], rows[at], (us[at], vs[at]))
+            };
             let (origin, direction) = camera_ray(camera, x, y, lens_us[at], lens_vs[at]);
             for axis in 0..3 {
                 origins[axis][at] = origin[axis];

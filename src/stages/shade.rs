@@ -108,14 +108,22 @@ fn in_material_blocks(wave: &mut CpuWave, scene: &RenderScene, bounce: u32, entr
         }
     };
     let mut queues = MaterialQueues::new(scene.materials.len());
-    each_path(
-        wave,
-        entries,
-        |wave, entry, path| match supported_material(wave, scene, path) {
-            Some(material) => queues.add(material, entry, path, |queue| shade(wave, queue)),
-            None => shade_entry::<true>(wave, scene, bounce, entry, path),
-        },
-    );
+    for first in entries.clone().step_by(GROUP) {
+        let group = first..entries.end.min(first + GROUP);
+        // Found first for the whole group, so that the reads of scattered memory overlap.
+        let mut materials = [None; GROUP];
+        for (&path, material) in wave.queue[group.clone()].iter().zip(&mut materials) {
+            if path != NO_PATH {
+                *material = supported_material(wave, scene, path as usize);
+            }
+        }
+        each_path(wave, group, |wave, entry, path| {
+            match materials[entry - first] {
+                Some(material) => queues.add(material, entry, path, |queue| shade(wave, queue)),
+                None => shade_entry::<true>(wave, scene, bounce, entry, path),
+            }
+        });
+    }
     queues.flush(|queue| shade(wave, queue));
 }
 

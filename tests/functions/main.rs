@@ -13,6 +13,7 @@ mod light_tree;
 mod material;
 mod math;
 mod opacity_maps;
+mod path;
 mod sample_sets;
 mod sampler;
 mod schedule;

@@ -14,7 +14,7 @@ use crate::{
     camera::Camera,
     device::render_scene::RenderScene,
     film::Film,
-    path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, pixel_and_sample},
+    path::{Hit, PathRadiance, Ray, ShadowRay, Span, Throughput, fill_pairs},
     sampler::{Sampler, sampler},
     stages::FilmSnapshots,
 };
@@ -165,10 +165,9 @@ impl CpuWave {
     /// Begins a wave of the paths of `span`, which must fit into the buffers. Clears counts and times.
     pub fn begin(&mut self, span: Span) {
         self.span = span;
-        // Stored, because several stages need it and its computation divides.
-        for (path, pair) in (0..span.path_count).zip(&mut self.pairs) {
-            *pair = pixel_and_sample(&span, &self.list, path);
-        }
+        // Stored, because several stages need them.
+        let path_count = span.path_count as usize;
+        fill_pairs(&span, &self.list, &mut self.pairs[..path_count]);
         self.counts.fill(0);
         self.stage_ends.clear();
         self.begun = Instant::now();

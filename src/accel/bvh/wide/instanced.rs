@@ -11,9 +11,10 @@ use glam::Vec3;
 use pulp::x86::{V3, V4};
 
 use super::{
+    block::RayParts,
     instance_entry::InstanceEntry,
     ray::{Prepared, WideRay},
-    tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, Packet, Visit, WideTree, first_lane},
+    tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, PREPARED, Packet, Visit, WideTree, first_lane},
 };
 use crate::{
     accel::{
@@ -85,9 +86,15 @@ impl SimdInstancedScene {
     ) {
         with_vectors!(&self.0, simd, trees => {
             let mut stacks = trees.stacks();
-            for (index, ray) in rays {
-                report(index, trees.nearest(*simd, scene, opacity, &ray, &mut stacks));
-            }
+            each_prepared(
+                scene.extent,
+                rays,
+                #[inline(always)]
+                |index, ray, prepared| {
+                    let hit = trees.nearest(*simd, scene, opacity, (ray, prepared), &mut stacks);
+                    report(index, hit);
+                },
+            );
         });
     }
 
@@ -104,10 +111,54 @@ impl SimdInstancedScene {
     ) {
         with_vectors!(&self.0, simd, trees => {
             let mut stacks = trees.stacks();
-            for (index, ray) in rays {
-                report(index, trees.occluded(*simd, scene, opacity, &ray, &mut stacks));
-            }
+            each_prepared(
+                scene.extent,
+                rays,
+                #[inline(always)]
+                |index, ray, prepared| {
+                    let blocked =
+                        trees.occluded(*simd, opacity, (ray, prepared), &mut stacks);
+                    report(index, blocked);
+                },
+            );
         });
+    }
+}
+
+/// Calls `trace` with the number that came with each ray, the ray, and the ray prepared for the tree of a scene with
+/// this largest absolute coordinate.
+#[inline(always)]
+fn each_prepared<R: Copy + Into<RayParts>>(
+    extent: f32,
+    mut rays: impl Iterator<Item = (usize, InstancedRay<R>)>,
+    mut trace: impl FnMut(usize, &InstancedRay<R>, &Prepared),
+) {
+    let mut taken = Vec::with_capacity(PREPARED);
+    let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
+    let mut prepared = [Prepared::default(); PREPARED];
+    loop {
+        taken.clear();
+        taken.extend(rays.by_ref().take(PREPARED));
+        if taken.is_empty() {
+            return;
+        }
+        for (at, (_, ray)) in taken.iter().enumerate() {
+            let parts: RayParts = ray.ray.into();
+            for axis in 0..3 {
+                origins[axis][at] = parts.origin[axis];
+                directions[axis][at] = parts.direction[axis];
+            }
+        }
+        // Prepares unused entries too, so that the compiler vectorises the loop.
+        for (at, prepared) in prepared.iter_mut().enumerate() {
+            let origin = Vec3::new(origins[0][at], origins[1][at], origins[2][at]);
+            let direction = Vec3::new(directions[0][at], directions[1][at], directions[2][at]);
+            let slack = slack(origin, extent) * INSTANCED_SLACK;
+            *prepared = Prepared::with_slack(origin, direction, slack);
+        }
+        for ((index, ray), prepared) in taken.iter().zip(&prepared) {
+            trace(*index, ray, prepared);
+        }
     }
 }
 
@@ -191,15 +242,14 @@ impl<S: Lanes> InstancedTrees<S> {
         simd: S,
         scene: &InstancedScene<'_>,
         opacity: &T,
-        traced: &InstancedRay<Ray>,
+        (traced, prepared): (&InstancedRay<Ray>, &Prepared),
         stacks: &mut Stacks,
     ) -> InstanceHit {
         let InstancedRay { ray, from, key, .. } = traced;
         let mut best = InstanceHit::none_within(f32::MAX);
         self.visit(
             simd,
-            scene,
-            (ray.origin, ray.direction),
+            (ray.origin, ray.direction, prepared),
             (ray.from_primitive, *from),
             (f32::MAX, Order::NearestFirst, stacks),
             #[inline(always)]
@@ -231,9 +281,8 @@ impl<S: Lanes> InstancedTrees<S> {
     fn occluded<T: OpacityTest>(
         &self,
         simd: S,
-        scene: &InstancedScene<'_>,
         opacity: &T,
-        traced: &InstancedRay<ShadowRay>,
+        (traced, prepared): (&InstancedRay<ShadowRay>, &Prepared),
         stacks: &mut Stacks,
     ) -> bool {
         let InstancedRay { ray, from, to, key } = traced;
@@ -246,8 +295,7 @@ impl<S: Lanes> InstancedTrees<S> {
         let mut blocked = false;
         self.visit(
             simd,
-            scene,
-            (ray.origin, ray.direction),
+            (ray.origin, ray.direction, prepared),
             (ray.from_primitive, *from),
             (ray.distance, Order::Any, stacks),
             #[inline(always)]
@@ -279,20 +327,19 @@ impl<S: Lanes> InstancedTrees<S> {
     /// Traverses the tree of the scene and those of the instances in it, and calls `test` for the triangles and spheres
     /// whose boxes a ray enters before `distance`.
     ///
-    /// `left` are the indices of the primitive and the instance that the ray leaves. `test` returns the maximum
+    /// The ray is given by its origin and direction, and as prepared for the tree of the scene. `left` are the indices of
+    /// the primitive and the instance that it leaves. `test` returns the maximum
     /// distance from then on, in metres; a negative one ends the traversal.
     #[inline(always)]
     fn visit(
         &self,
         simd: S,
-        scene: &InstancedScene<'_>,
-        (origin, direction): (Vec3, Vec3),
+        (origin, direction, prepared): (Vec3, Vec3, &Prepared),
         left: (u32, u32),
         (distance, order, stacks): (f32, Order, &mut Stacks),
         mut test: impl FnMut(&LocalRay<S>, Leaf<'_, S>) -> f32,
     ) {
-        let slack = slack(origin, scene.extent) * INSTANCED_SLACK;
-        let above = LocalRay::new(simd, (origin, direction), slack, left, NO_INSTANCE);
+        let above = LocalRay::new(simd, prepared, origin, left, NO_INSTANCE);
         let mut visit = Visit::new(&mut stacks.scene, distance, order);
         // The ray in the instance entered last. Outside of the loop it is written in place, which is faster.
         let mut inside: Option<LocalRay<S>> = None;
@@ -344,26 +391,24 @@ impl<S: Lanes> InstancedTrees<S> {
 }
 
 impl<S: Lanes> LocalRay<S> {
-    /// Prepares a ray, given by origin and direction in the space of `instance`, for boxes enlarged by `slack`, a
-    /// distance in units of that space.
+    /// Copies a ray, prepared in the space of `instance` and with its origin there, to all lanes.
     ///
     /// The ray leaves the primitive `from_primitive` of the instance `from`, and does not hit it again.
     #[inline(always)]
     fn new(
         simd: S,
-        (origin, direction): (Vec3, Vec3),
-        slack: f32,
+        prepared: &Prepared,
+        origin: Vec3,
         (from_primitive, from): (u32, u32),
         instance: u32,
     ) -> LocalRay<S> {
-        let prepared = Prepared::with_slack(origin, direction, slack);
         let leaves = if instance == from {
             from_primitive
         } else {
             NO_PRIMITIVE
         };
         LocalRay {
-            wide: WideRay::new(simd, &prepared, leaves),
+            wide: WideRay::new(simd, prepared, leaves),
             origin,
             instance,
         }
@@ -379,8 +424,8 @@ impl<S: Lanes> LocalRay<S> {
     ) -> LocalRay<S> {
         let local = entry.to_object(origin - entry.position);
         let inward = entry.to_object(direction);
-        let slack = slack(local, entry.extent);
-        LocalRay::new(simd, (local, inward), slack, left, entry.instance)
+        let prepared = Prepared::new(local, inward, entry.extent);
+        LocalRay::new(simd, &prepared, local, left, entry.instance)
     }
 }
 

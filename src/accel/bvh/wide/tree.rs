@@ -23,7 +23,7 @@ pub(super) const OTHERS: u32 = 1 << 30;
 /// Bit of a child word besides [`PACKET`] and [`OTHERS`]: the child is an instance, whose index is in the lower bits.
 pub(super) const INSTANCE_LEAF: u32 = 1 << 29;
 /// Number of rays that are prepared at once.
-const PREPARED: usize = 32;
+pub(super) const PREPARED: usize = 32;
 
 /// A node: the boxes of its children, one per lane. NaN rays enter all boxes that exist.
 #[derive(Clone, Copy)]

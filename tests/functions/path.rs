@@ -1,0 +1,48 @@
+//! Tests of the order in which the (pixel, sample) pairs of a wave are assigned to its paths.
+
+use raysieve::path::{Span, fill_pairs, pixel_and_sample};
+
+use crate::common::Random;
+
+#[test]
+fn each_pair_of_a_wave_has_one_path() {
+    let mut random = Random(11);
+    let mut below = |limit: u32| (random.word() % u64::from(limit)) as u32;
+    for round in 0..4000 {
+        let width = below(50) + 1;
+        // Every other width is a multiple of that of a tile.
+        let width = if round % 2 == 0 { 8 * width } else { width };
+        let pixel_count = width * (below(20) + 1);
+        let path_count = below(3 * pixel_count) + 1;
+        let max_log2 = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
+        let listed = below(4) == 0;
+        let skipped = !listed && below(4) == 0;
+        let span = Span {
+            width,
+            pixel_count,
+            first_pixel: below(pixel_count),
+            first_sample: below(100),
+            path_count,
+            skipped_pixels: u32::from(skipped) * below(1000),
+            tiled: u32::from(!skipped && below(4) > 0),
+            log2_samples_together: below(max_log2 + 1),
+            listed: listed.into(),
+            ..Span::default()
+        };
+        let list: Vec<u32> = (0..pixel_count).rev().map(|pixel| 3 * pixel).collect();
+
+        let mut pairs = vec![(0, 0); path_count as usize];
+        fill_pairs(&span, &list, &mut pairs);
+        for (path, &pair) in (0..).zip(&pairs) {
+            assert_eq!(
+                pair,
+                pixel_and_sample(&span, &list, path),
+                "path {path}, {span:?}"
+            );
+        }
+
+        pairs.sort_unstable();
+        pairs.dedup();
+        assert_eq!(pairs.len(), path_count as usize, "{span:?}");
+    }
+}
