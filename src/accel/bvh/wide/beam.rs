@@ -252,7 +252,9 @@ impl<S: Lanes> WideTree<S> {
             (
                 #[inline(always)]
                 |blocked, position, hit, [along, ..]| {
-                    let blocks = hit & along.below(block.distance) & !block.goes_to(position);
+                    let blocks = hit
+                        & along.below(block.distance)
+                        & !block.goes_to(block.simd.splat_u32s(position));
                     *blocked |= blocks.bits();
                 },
                 #[inline(always)]
@@ -332,7 +334,7 @@ impl<S: Lanes> RayBlock<'_, S> {
         primitives: &[Primitive],
     ) -> Option<(Mask<S>, [SimdF32<S>; 3])> {
         let position = packet.position(lane);
-        let leaves = self.leaves(position);
+        let leaves = self.leaves(self.simd.splat_u32s(position));
         if child & OTHERS != 0 {
             let primitive = &primitives[position as usize];
             if primitive.kind == SPHERE {

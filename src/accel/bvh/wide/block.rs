@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use super::{
     spheres::{Three, hit_spheres},
-    triangles::hit_triangles,
+    triangles::{Either, hit_either, hit_triangles},
 };
 use crate::{
     accel::{
@@ -232,6 +232,12 @@ impl<S: Lanes> RayBlock<'_, S> {
         hit_triangles(corners, self.shears[2])
     }
 
+    /// Intersects the rays with two triangles given by sheared vertices, see [`hit_either`].
+    #[inline(always)]
+    pub(super) fn hit_either(&self, corners: [[&[SimdF32<S>; 3]; 3]; 2]) -> Either<S> {
+        hit_either(corners, self.shears[2])
+    }
+
     /// Intersects the rays with a sphere, as the scalar `hit_sphere`. Returns a mask of hits and the distances.
     #[inline(always)]
     pub(super) fn hit_sphere(
@@ -257,18 +263,16 @@ impl<S: Lanes> RayBlock<'_, S> {
         }
     }
 
-    /// Returns a mask of the rays that leave this primitive.
+    /// Returns a mask of the rays that leave the primitive with the index in their lane.
     #[inline(always)]
-    pub(super) fn leaves(&self, position: u32) -> Mask<S> {
-        let all = self.simd.splat_u32s(position);
-        Mask(self.simd, self.simd.equal_u32s(self.from, all))
+    pub(super) fn leaves(&self, positions: S::u32s) -> Mask<S> {
+        Mask(self.simd, self.simd.equal_u32s(self.from, positions))
     }
 
-    /// Returns a mask of the rays that go to this primitive.
+    /// Returns a mask of the rays that go to the primitive with the index in their lane.
     #[inline(always)]
-    pub(super) fn goes_to(&self, position: u32) -> Mask<S> {
-        let all = self.simd.splat_u32s(position);
-        Mask(self.simd, self.simd.equal_u32s(self.to, all))
+    pub(super) fn goes_to(&self, positions: S::u32s) -> Mask<S> {
+        Mask(self.simd, self.simd.equal_u32s(self.to, positions))
     }
 }
 

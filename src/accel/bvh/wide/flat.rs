@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::{
     block::{RayBlock, each},
     search::Search,
+    triangles::Either,
 };
 use crate::{
     accel::{
@@ -23,17 +24,37 @@ pub(super) struct Flat {
     things: Vec<ListItem>,
 }
 
-/// A primitive with its index among the scene's primitives. `corners` are indices of vertices.
+/// One or two primitives of the list.
 enum ListItem {
-    Triangle {
-        corners: [usize; 3],
-        position: u32,
-    },
+    Triangle(Triangle),
+    /// Two consecutive triangles with a common edge.
+    Pair([Triangle; 2]),
     Sphere {
         center: [f32; 3],
         radius: f32,
+        /// Index among the scene's primitives.
         position: u32,
     },
+}
+
+/// A triangle of the list.
+#[derive(Clone, Copy)]
+struct Triangle {
+    /// Indices of its vertices.
+    corners: [usize; 3],
+    /// Index among the scene's primitives.
+    position: u32,
+}
+
+impl Triangle {
+    /// Returns whether the triangles have an edge in common.
+    fn has_edge_with(&self, other: &Triangle) -> bool {
+        let common = self
+            .corners
+            .iter()
+            .filter(|corner| other.corners.contains(corner));
+        common.count() == 2
+    }
 }
 
 /// A vertex in the sheared ray space of each lane's ray.
@@ -48,28 +69,36 @@ impl Flat {
         ordered.sort_by_key(|(_, primitive)| primitive.number);
         let mut vertices = Vec::new();
         let mut numbers = HashMap::new();
-        let things = ordered.into_iter().map(|(position, primitive)| {
+        let mut things = Vec::with_capacity(ordered.len());
+        for (position, primitive) in ordered {
             let &Primitive { a, b, c, .. } = primitive;
             match primitive.kind {
-                TRIANGLE => Some(ListItem::Triangle {
-                    corners: [a, b, c].map(|vertex| {
+                TRIANGLE => {
+                    let corners = [a, b, c].map(|vertex| {
                         let bits = vertex.to_array().map(f32::to_bits);
                         *numbers.entry(bits).or_insert_with(|| {
                             vertices.push(vertex.to_array());
                             vertices.len() - 1
                         })
-                    }),
-                    position,
-                }),
-                SPHERE => Some(ListItem::Sphere {
+                    });
+                    let triangle = Triangle { corners, position };
+                    match things.last_mut() {
+                        Some(ListItem::Triangle(last)) if last.has_edge_with(&triangle) => {
+                            let pair = ListItem::Pair([*last, triangle]);
+                            things.pop();
+                            things.push(pair);
+                        }
+                        _ => things.push(ListItem::Triangle(triangle)),
+                    }
+                }
+                SPHERE => things.push(ListItem::Sphere {
                     center: a.to_array(),
                     radius: b.x,
                     position,
                 }),
-                _ => None,
+                _ => return None,
             }
-        });
-        let things = things.collect::<Option<Vec<ListItem>>>()?;
+        }
         Some(Flat { vertices, things })
     }
 
@@ -102,33 +131,31 @@ impl Flat {
     ) {
         let simd = block.simd;
         let mut best = block.distance;
-        let mut numbers = simd.splat_u32s(NO_PRIMITIVE);
+        let mut nearest = simd.splat_u32s(NO_PRIMITIVE);
         let [mut u, mut v] = [block.all(0.0); 2];
         self.each_hit(
             block,
             corners,
             #[inline(always)]
-            |number, _, hit, [along, hit_u, hit_v]| {
+            |positions, hit, [along, hit_u, hit_v]| {
                 // At equal distances the first one stays, which has the lowest number.
                 let nearer = hit & along.below(best);
                 best = along.where_or(nearer, best);
                 u = hit_u.where_or(nearer, u);
                 v = hit_v.where_or(nearer, v);
-                let number = simd.splat_u32s(number as u32);
-                numbers = simd.select_u32s(nearer.1, number, numbers);
+                nearest = simd.select_u32s(nearer.1, positions, nearest);
                 true
             },
         );
         // Infinity means no hit, which is reported as the largest finite number.
         let best = best.min(block.all(f32::MAX));
-        let numbers: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&numbers));
+        let nearest: &[u32] = bytemuck::cast_slice(std::slice::from_ref(&nearest));
         for (lane, &index) in block.ray_indices.iter().enumerate() {
-            let thing = self.things.get(numbers[lane] as usize);
             report(
                 index,
                 Hit {
                     distance: best.lanes()[lane],
-                    primitive: thing.map_or(NO_PRIMITIVE, ListItem::position),
+                    primitive: nearest[lane],
                     u: u.lanes()[lane],
                     v: v.lanes()[lane],
                 },
@@ -150,8 +177,8 @@ impl Flat {
             block,
             corners,
             #[inline(always)]
-            |_, position, hit, [along, ..]| {
-                let blocks = hit & along.below(block.distance) & !block.goes_to(position);
+            |positions, hit, [along, ..]| {
+                let blocks = hit & along.below(block.distance) & !block.goes_to(positions);
                 blocked |= blocks.bits();
                 blocked & rays != rays
             },
@@ -161,54 +188,62 @@ impl Flat {
         }
     }
 
-    /// Calls `report` for each primitive that may be hit, until it returns `false`.
+    /// Calls `report` for primitives that may be hit, until it returns `false`.
     ///
-    /// The arguments are the primitive's index in the list, its index in the scene, a mask of the rays that hit it, and
-    /// per lane the distance and the barycentric weights of the second and third vertex.
+    /// The arguments have a primitive per lane: its index in the scene, a mask of the rays that hit it, the distance, and
+    /// the barycentric weights of the second and third vertex.
     #[inline(always)]
     fn each_hit<S: Lanes>(
         &self,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
-        mut report: impl FnMut(usize, u32, Mask<S>, [SimdF32<S>; 3]) -> bool,
+        mut report: impl FnMut(S::u32s, Mask<S>, [SimdF32<S>; 3]) -> bool,
     ) {
+        let simd = block.simd;
         for (corner, vertex) in corners.iter_mut().zip(&self.vertices) {
             corner.0 = block.corner(vertex);
         }
-        for (number, thing) in self.things.iter().enumerate() {
-            let (position, hit, found) = match *thing {
-                ListItem::Triangle {
-                    corners: [a, b, c],
-                    position,
-                } => {
-                    let (a, b, c) = (&corners[a].0, &corners[b].0, &corners[c].0);
-                    let Some((hit, found)) = block.hit_triangle([a, b, c]) else {
-                        continue;
-                    };
-                    // A ray that starts on a triangle's plane does not hit it again.
-                    (position, hit & !block.leaves(position), found)
+        for thing in &self.things {
+            let triangles = match thing {
+                ListItem::Triangle(triangle) => std::slice::from_ref(triangle),
+                ListItem::Pair(pair) => {
+                    let vertices = pair.map(|triangle| triangle.corners.map(|at| &corners[at].0));
+                    match block.hit_either(vertices) {
+                        Either::None => continue,
+                        Either::One(uses_second, hit, found) => {
+                            let [first, second] = pair.map(|each| simd.splat_u32s(each.position));
+                            let positions = simd.select_u32s(uses_second.1, second, first);
+                            if report(positions, hit & !block.leaves(positions), found) {
+                                continue;
+                            }
+                            return;
+                        }
+                        Either::Unknown => pair.as_slice(),
+                    }
                 }
-                ListItem::Sphere {
+                &ListItem::Sphere {
                     ref center,
                     radius,
                     position,
                 } => {
+                    let position = simd.splat_u32s(position);
                     let (hit, along) = block.hit_sphere(center, radius, block.leaves(position));
-                    (position, hit, [along, block.all(0.0), block.all(0.0)])
+                    if report(position, hit, [along, block.all(0.0), block.all(0.0)]) {
+                        continue;
+                    }
+                    return;
                 }
             };
-            if !report(number, position, hit, found) {
-                return;
+            for triangle in triangles {
+                let vertices = triangle.corners.map(|at| &corners[at].0);
+                if let Some((hit, found)) = block.hit_triangle(vertices) {
+                    // A ray that starts on a triangle's plane does not hit it again.
+                    let position = simd.splat_u32s(triangle.position);
+                    if !report(position, hit & !block.leaves(position), found) {
+                        return;
+                    }
+                }
             }
-        }
-    }
-}
-
-impl ListItem {
-    /// Returns the primitive's index among the scene's primitives.
-    fn position(&self) -> u32 {
-        match *self {
-            ListItem::Triangle { position, .. } | ListItem::Sphere { position, .. } => position,
         }
     }
 }

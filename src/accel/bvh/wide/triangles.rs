@@ -1,4 +1,4 @@
-//! The watertight test of `hit_triangle` for one ray and one triangle per lane.
+//! The watertight test of `hit_triangle` for one ray per lane, and one or two triangles per lane.
 
 use crate::accel::{
     primitive::difference_of_products,
@@ -7,6 +7,41 @@ use crate::accel::{
 
 /// Magnitude above which an edge function keeps its sign if recomputed in double precision.
 const SURE: f32 = 1e-30;
+
+/// The edge functions of a triangle in each lane.
+struct Edges<S: Lanes> {
+    /// The edge functions opposite to the first, the second and the third vertex.
+    functions: [SimdF32<S>; 3],
+    /// Lanes whose ray surely misses the triangle.
+    outside: Mask<S>,
+    /// Lanes whose line surely passes through the triangle. The other lanes are doubtful.
+    inside: Mask<S>,
+}
+
+impl<S: Lanes> Edges<S> {
+    /// Computes the edge functions of triangles with these vertices in sheared ray space.
+    #[inline(always)]
+    fn new([a, b, c]: [&[SimdF32<S>; 3]; 3]) -> Edges<S> {
+        let ([ax, ay, _], [bx, by, _], [cx, cy, _]) = (*a, *b, *c);
+        let simd = ax.0;
+        let u = cx * by - cy * bx;
+        let v = ax * cy - ay * cx;
+        let w = bx * ay - by * ax;
+        let (smallest, largest) = (u.min(v).min(w), u.max(v).max(w));
+        let (minus, plus) = (SimdF32::all(simd, -SURE), SimdF32::all(simd, SURE));
+        Edges {
+            functions: [u, v, w],
+            outside: smallest.below(minus) & plus.below(largest),
+            inside: plus.below(smallest) | largest.below(minus),
+        }
+    }
+
+    /// Returns the lanes that are neither surely outside nor surely inside.
+    #[inline(always)]
+    fn doubtful(&self) -> u32 {
+        S::ALL & !(self.inside | self.outside).bits()
+    }
+}
 
 /// Intersects a ray with a triangle in each lane.
 ///
@@ -17,36 +52,89 @@ pub(super) fn hit_triangles<S: Lanes>(
     [a, b, c]: [&[SimdF32<S>; 3]; 3],
     scale: SimdF32<S>,
 ) -> Option<(Mask<S>, [SimdF32<S>; 3])> {
-    let ([ax, ay, az], [bx, by, bz], [cx, cy, cz]) = (*a, *b, *c);
-    let simd = scale.0;
-    let mut u = cx * by - cy * bx;
-    let mut v = ax * cy - ay * cx;
-    let mut w = bx * ay - by * ax;
-    let (smallest, largest) = (u.min(v).min(w), u.max(v).max(w));
-    let (minus, plus) = (SimdF32::all(simd, -SURE), SimdF32::all(simd, SURE));
-    let outside = smallest.below(minus) & plus.below(largest);
-    if outside.bits() == S::ALL {
+    let mut edges = Edges::new([a, b, c]);
+    if edges.outside.bits() == S::ALL {
         return None;
     }
-    let mut inside = plus.below(smallest) | largest.below(minus);
-    let doubtful = S::ALL & !(inside | outside).bits();
+    let doubtful = edges.doubtful();
     if doubtful != 0 {
+        // Copies, so that the originals can stay in registers.
+        let ([ax, ay, _], [bx, by, _], [cx, cy, _]) = (*a, *b, *c);
         let factors = [
             [&cx, &by, &cy, &bx],
             [&ax, &cy, &ay, &cx],
             [&bx, &ay, &by, &ax],
         ];
+        let [mut u, mut v, mut w] = edges.functions;
         look_closer(doubtful, factors, [&mut u, &mut v, &mut w]);
-        inside = !outside;
+        edges.functions = [u, v, w];
+        edges.inside = !edges.outside;
     }
+    Some(hits(
+        edges.functions,
+        [a[2], b[2], c[2]],
+        edges.inside,
+        scale,
+    ))
+}
+
+/// The result of [`hit_either`].
+pub(super) enum Either<S: Lanes> {
+    /// No lane has a hit.
+    None,
+    /// No lane hits both triangles: a mask of the lanes that use the second one, a mask of hits in front of the origin,
+    /// and the distances and the weights of the second and the third vertex.
+    One(Mask<S>, Mask<S>, [SimdF32<S>; 3]),
+    /// Unknown: a lane may hit both triangles, or is doubtful. They must be tested one by one.
+    Unknown,
+}
+
+/// Intersects a ray in each lane with two triangles at once, given by their vertices in sheared ray space.
+///
+/// The division and all that follows the edge functions is made once, because a line rarely passes through both
+/// triangles of a quadrilateral. Each lane has the bits of [`hit_triangles`] for its triangle.
+#[inline(always)]
+pub(super) fn hit_either<S: Lanes>(
+    [first, second]: [[&[SimdF32<S>; 3]; 3]; 2],
+    scale: SimdF32<S>,
+) -> Either<S> {
+    let edges = [Edges::new(first), Edges::new(second)];
+    if (edges[0].outside & edges[1].outside).bits() == S::ALL {
+        return Either::None;
+    }
+    let both = (edges[0].inside & edges[1].inside).bits();
+    if edges[0].doubtful() | edges[1].doubtful() | both != 0 {
+        return Either::Unknown;
+    }
+    let uses_second = edges[1].inside;
+    let mut functions = edges[0].functions;
+    let mut heights = first.map(|vertex| vertex[2]);
+    for at in 0..3 {
+        functions[at] = edges[1].functions[at].where_or(uses_second, functions[at]);
+        heights[at] = second[at][2].where_or(uses_second, heights[at]);
+    }
+    let (hit, found) = hits(functions, heights, edges[0].inside | uses_second, scale);
+    Either::One(uses_second, hit, found)
+}
+
+/// Returns a mask of the lanes with a hit in front of the origin, among those `inside` the triangle, and the distances
+/// and the weights of the second and the third vertex. `heights` are the `z` of the vertices in sheared ray space.
+#[inline(always)]
+fn hits<S: Lanes>(
+    [u, v, w]: [SimdF32<S>; 3],
+    [az, bz, cz]: [SimdF32<S>; 3],
+    inside: Mask<S>,
+    scale: SimdF32<S>,
+) -> (Mask<S>, [SimdF32<S>; 3]) {
+    let simd = scale.0;
     let determinant = u + v + w;
     let height = (u * az + v * bz + w * cz) * scale;
     let inverse = SimdF32::all(simd, 1.0) / determinant;
     let along = height * inverse;
-    Some((
+    (
         inside & SimdF32::all(simd, 0.0).below(along),
         [along, v * inverse, w * inverse],
-    ))
+    )
 }
 
 /// Recomputes the edge functions of doubtful lanes in double precision if one of them is 0. Lanes without a hit become
