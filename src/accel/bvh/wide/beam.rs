@@ -43,7 +43,7 @@ pub(super) fn is_beam(ray_indices: &[usize], way: impl Fn(usize) -> RayParts, ex
 }
 
 /// Bounds of the rays of a block.
-struct Beam<S: Lanes> {
+pub(super) struct Beam<S: Lanes> {
     /// The vector instructions.
     simd: S,
     /// 1 per axis where directions are negative, so that boxes are entered at their maximum planes; otherwise 0.
@@ -57,15 +57,16 @@ struct Beam<S: Lanes> {
 }
 
 impl<S: Lanes> Beam<S> {
-    /// Bounds the rays of a block in a scene with this largest absolute coordinate.
+    /// Bounds the rays of a block for a tree with this largest absolute coordinate. `slack_factor` multiplies the
+    /// distance by which boxes are enlarged.
     #[inline(always)]
-    fn new(block: &RayBlock<S>, extent: f32) -> Beam<S> {
+    pub(super) fn new(block: &RayBlock<S>, extent: f32, slack_factor: f32) -> Beam<S> {
         let simd = block.simd;
         let origins = block.permuted_back(&block.origin);
         let directions = block.permuted_back(&block.direction);
         let (low, high) = (smallest(origins), largest(origins));
         let (first, last) = (smallest(directions), largest(directions));
-        let slack = Vec3::splat(slack(low.abs().max(high.abs()), extent));
+        let slack = Vec3::splat(slack(low.abs().max(high.abs()), extent) * slack_factor);
         let (low, high) = (low - slack, high + slack);
         let downwards = first.cmplt(Vec3::ZERO);
         Beam {
@@ -283,7 +284,7 @@ impl<S: Lanes> WideTree<S> {
             impl Fn(&F) -> f32,
         ),
     ) {
-        let beam = Beam::new(block, self.extent);
+        let beam = Beam::new(block, self.extent, 1.0);
         let mut visit = Visit::new(stack, furthest, Order::NearestFirst);
         while self.step(
             &mut visit,
@@ -311,12 +312,18 @@ impl<S: Lanes> Packet<S> {
     /// Returns a bit mask of the lanes whose primitives the beam may hit.
     #[inline(always)]
     fn waiting(&self, child: u32, beam: &Beam<S>, distance: f32) -> u32 {
-        let all = S::ALL >> (S::F32_LANES - self.count());
         if child & OTHERS != 0 {
-            all
+            S::ALL >> (S::F32_LANES - self.count())
         } else {
-            all & beam.near(self, distance)
+            self.near(beam, distance)
         }
+    }
+
+    /// Returns a bit mask of the lanes whose triangles the beam may hit before `distance`. The packet has only
+    /// triangles.
+    #[inline(always)]
+    pub(super) fn near(&self, beam: &Beam<S>, distance: f32) -> u32 {
+        beam.near(self, distance) & S::ALL >> (S::F32_LANES - self.count())
     }
 }
 

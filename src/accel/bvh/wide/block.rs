@@ -206,6 +206,53 @@ impl<'a, S: Lanes> RayBlock<'a, S> {
     }
 }
 
+impl<'a, S: Lanes> RayBlock<'a, S> {
+    /// Creates a block of rays with these origins and directions, which need not have length 1. They leave no primitive
+    /// and go to none. Returns `None` unless all directions agree in longest axis and signs.
+    #[inline(always)]
+    pub(super) fn of_vectors(
+        simd: S,
+        origin: Three<S>,
+        direction: Three<S>,
+        ray_indices: &'a [usize],
+    ) -> Option<RayBlock<'a, S>> {
+        let zero = SimdF32::all(simd, 0.0);
+        let [x, y, z] = direction;
+        for along in [x, y, z] {
+            let downwards = along.below(zero).bits();
+            if downwards != 0 && downwards != S::ALL {
+                return None;
+            }
+        }
+        // As `shear` chooses it.
+        let (x, y, z) = (x.max(-x), y.max(-y), z.max(-z));
+        let x_first = (y.below(x) & z.below(x)).bits();
+        let y_first = (!y.below(x) & z.below(y)).bits();
+        let axis = match (x_first, y_first) {
+            (0, 0) => 2,
+            (0, all) if all == S::ALL => 1,
+            (all, 0) if all == S::ALL => 0,
+            _ => return None,
+        };
+        let [ox, oy, oz] = origin;
+        let [dx, dy, dz] = direction;
+        let permuted = permuted_vectors(simd, axis, [dx.1, dy.1, dz.1]);
+        let [dx, dy, dz] = permuted;
+        let nowhere = simd.splat_u32s(NO_PRIMITIVE);
+        Some(RayBlock {
+            simd,
+            axis,
+            origin: permuted_vectors(simd, axis, [ox.1, oy.1, oz.1]),
+            direction: permuted,
+            distance: SimdF32::all(simd, f32::INFINITY),
+            shears: [dx / dz, dy / dz, SimdF32::all(simd, 1.0) / dz],
+            from: nowhere,
+            to: nowhere,
+            ray_indices,
+        })
+    }
+}
+
 impl<S: Lanes> RayBlock<'_, S> {
     /// Transforms a vertex to the sheared ray space of each lane's ray, as `hit_triangle` does.
     #[inline(always)]

@@ -2,7 +2,14 @@
 
 use glam::Vec3;
 
-use crate::{accel::instance::Instance, math::dot};
+use super::spheres::Three;
+use crate::{
+    accel::{
+        instance::Instance,
+        vectors::{Lanes, SimdF32},
+    },
+    math::dot,
+};
 
 /// The data that a ray needs to enter an instance, in one cache line.
 #[repr(C, align(64))]
@@ -47,4 +54,21 @@ impl InstanceEntry {
             dot(self.inverse_z, v),
         )
     }
+
+    /// Transforms a vector per lane from world space to object space, by the operations of [`Self::to_object`].
+    #[inline(always)]
+    pub(super) fn to_object_by_lane<S: Lanes>(&self, v: Three<S>) -> Three<S> {
+        [
+            dot_by_lane(self.inverse_x, v),
+            dot_by_lane(self.inverse_y, v),
+            dot_by_lane(self.inverse_z, v),
+        ]
+    }
+}
+
+/// Returns the dot products of a vector with that of each lane, by the operations of [`dot`].
+#[inline(always)]
+fn dot_by_lane<S: Lanes>(a: Vec3, [x, y, z]: Three<S>) -> SimdF32<S> {
+    let simd = x.0;
+    SimdF32::all(simd, a.x) * x + SimdF32::all(simd, a.y) * y + SimdF32::all(simd, a.z) * z
 }

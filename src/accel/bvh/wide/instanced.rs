@@ -5,6 +5,8 @@
 //! One tree covers the triangles, spheres and instances of the scene, and each mesh has a tree in its object space. A
 //! ray that enters an instance's box is transformed to object space and traverses the tree of the instance's mesh.
 
+mod beam;
+
 use std::collections::HashMap;
 
 use glam::Vec3;
@@ -82,16 +84,38 @@ impl SimdInstancedScene {
         scene: &InstancedScene<'_>,
         opacity: &T,
         rays: impl Iterator<Item = (usize, InstancedRay<Ray>)>,
-        mut report: impl FnMut(usize, InstanceHit),
+        report: impl FnMut(usize, InstanceHit),
     ) {
         with_vectors!(&self.0, simd, trees => {
             let mut stacks = trees.stacks();
             each_prepared(
                 scene.extent,
                 rays,
+                &mut (&mut stacks, report, BEAM_TRIES),
                 #[inline(always)]
-                |index, ray, prepared| {
-                    let hit = trees.nearest(*simd, scene, opacity, (ray, prepared), &mut stacks);
+                |(stacks, report, tries), rays| {
+                    let mut first = 0;
+                    while *tries > 0
+                        && let Some(group) = rays.get(first..first + trees.lanes())
+                    {
+                        match trees.nearest_of_beam(*simd, scene, opacity, group, stacks) {
+                            Some(hits) => {
+                                for (lane, (index, _)) in group.iter().enumerate() {
+                                    report(*index, hits.get(lane));
+                                }
+                                rays.drain(first..first + trees.lanes());
+                                *tries = BEAM_TRIES.min(*tries + 1);
+                            }
+                            None => {
+                                first += trees.lanes();
+                                *tries -= 1;
+                            }
+                        }
+                    }
+                },
+                #[inline(always)]
+                |(stacks, report, _), index, ray, prepared| {
+                    let hit = trees.nearest(*simd, scene, opacity, (ray, prepared), stacks);
                     report(index, hit);
                 },
             );
@@ -114,8 +138,10 @@ impl SimdInstancedScene {
             each_prepared(
                 scene.extent,
                 rays,
+                &mut (),
+                |_, _| {},
                 #[inline(always)]
-                |index, ray, prepared| {
+                |_, index, ray, prepared| {
                     let blocked =
                         trees.occluded(*simd, opacity, (ray, prepared), &mut stacks);
                     report(index, blocked);
@@ -125,13 +151,21 @@ impl SimdInstancedScene {
     }
 }
 
+/// Number by which beams that must be traced as single rays may outnumber the others, before no more beams are tried.
+const BEAM_TRIES: u32 = 8;
+
 /// Calls `trace` with the number that came with each ray, the ray, and the ray prepared for the tree of a scene with
 /// this largest absolute coordinate.
+///
+/// Before that, `trace_beams` is called with some of the rays at a time, and removes those that it has traced. Both
+/// functions get `context`.
 #[inline(always)]
-fn each_prepared<R: Copy + Into<RayParts>>(
+fn each_prepared<R: Copy + Into<RayParts>, C>(
     extent: f32,
     mut rays: impl Iterator<Item = (usize, InstancedRay<R>)>,
-    mut trace: impl FnMut(usize, &InstancedRay<R>, &Prepared),
+    context: &mut C,
+    mut trace_beams: impl FnMut(&mut C, &mut Vec<(usize, InstancedRay<R>)>),
+    mut trace: impl FnMut(&mut C, usize, &InstancedRay<R>, &Prepared),
 ) {
     let mut taken = Vec::with_capacity(PREPARED);
     let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
@@ -141,6 +175,10 @@ fn each_prepared<R: Copy + Into<RayParts>>(
         taken.extend(rays.by_ref().take(PREPARED));
         if taken.is_empty() {
             return;
+        }
+        trace_beams(context, &mut taken);
+        if taken.is_empty() {
+            continue;
         }
         for (at, (_, ray)) in taken.iter().enumerate() {
             let parts: RayParts = ray.ray.into();
@@ -157,7 +195,7 @@ fn each_prepared<R: Copy + Into<RayParts>>(
             *prepared = Prepared::with_slack(origin, direction, slack);
         }
         for ((index, ray), prepared) in taken.iter().zip(&prepared) {
-            trace(*index, ray, prepared);
+            trace(context, *index, ray, prepared);
         }
     }
 }
@@ -224,6 +262,12 @@ impl<S: Lanes> InstancedTrees<S> {
             meshes,
             entries: (0..).zip(scene.instances).map(entry).collect(),
         })
+    }
+
+    /// Returns the number of lanes, and of the rays of a beam.
+    #[inline(always)]
+    fn lanes(&self) -> usize {
+        S::F32_LANES
     }
 
     /// Allocates traversal stacks that are high enough for every tree.

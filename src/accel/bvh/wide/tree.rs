@@ -293,6 +293,12 @@ pub(super) fn numbers<V: Pod>(vector: &V) -> &[u32] {
     bytemuck::cast_slice(std::slice::from_ref(vector))
 }
 
+/// Returns the 32-bit words of a vector.
+#[inline(always)]
+pub(super) fn numbers_mut<V: Pod>(vector: &mut V) -> &mut [u32] {
+    bytemuck::cast_slice_mut(std::slice::from_mut(vector))
+}
+
 /// Returns the index of the lowest set bit, which must exist.
 #[inline(always)]
 pub(super) fn first_lane<S: Lanes>(bits: u32) -> usize {
