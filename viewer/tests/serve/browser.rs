@@ -43,7 +43,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 }
 
 /// Mean channel difference below which two pictures show the same view; noise and scaling stay below it.
-const ALIKE: f64 = 5.0;
+pub(crate) const ALIKE: f64 = 5.0;
 
 fn dragging_the_page_moves_the_picture() {
     let program = Program::start(&["--spp", "16", "--size", "320x240"]);
@@ -51,9 +51,7 @@ fn dragging_the_page_moves_the_picture() {
         browser.open(&program.url).await;
         let home = browser.still().await;
         browser.drag((0.3, 0.5), (0.6, 0.45)).await;
-        let turned = browser
-            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
-            .await;
+        let turned = browser.still_unlike(&home).await;
         browser.press("0").await;
         browser
             .wait_for_screenshot(|screenshot| difference(screenshot, &home) < ALIKE)
@@ -241,9 +239,7 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         let top = "scrollTo(0, 400); return document.getElementById('picture').getBoundingClientRect().top";
         assert_eq!(browser.run(top).await, 0, "the picture is scrolled away");
         browser.run(&set("albedo", "color", "#0000ff")).await;
-        let blue = browser
-            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
-            .await;
+        let blue = browser.still_unlike(&home).await;
         let wide = "return document.documentElement.scrollWidth <= innerWidth";
         assert_eq!(browser.run(wide).await, true, "too wide for the screen");
         browser.click("[data-action=undo]").await;
@@ -519,9 +515,7 @@ fn the_page_reconnects_and_hides_its_token() {
         let shown = browser.client.current_url().await.unwrap();
         assert_eq!(shown.query(), None, "the address bar shows no token");
         browser.drag((0.3, 0.5), (0.6, 0.5)).await;
-        let turned = browser
-            .wait_for_screenshot(|screenshot| difference(screenshot, &home) > ALIKE)
-            .await;
+        let turned = browser.still_unlike(&home).await;
         browser.client.refresh().await.unwrap();
         browser.wait_for_text("#state", "done").await;
         browser

@@ -14,7 +14,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use image::RgbImage;
 use serde_json::{Value, json};
 
-use crate::server::TIMEOUT;
+use crate::{browser::ALIKE, server::TIMEOUT, viewer::difference};
 
 /// The kind of screen that a browser emulates.
 #[derive(Clone, Copy, Debug)]
@@ -226,14 +226,28 @@ impl Browser {
         }
     }
 
-    /// Returns the picture after the render has completed.
+    /// Returns the picture after the render has completed. An earlier picture of the same view has more noise, and can
+    /// differ from it as much as that of another view.
     pub(crate) async fn still(&self) -> RgbImage {
+        let mut last = self.screenshot().await;
         self.wait_for_text("#state", "done").await;
-        self.wait_for_screenshot(|screenshot| {
-            screenshot
-                .pixels()
-                .any(|pixel| pixel[0] != screenshot.get_pixel(0, 0)[0])
-        })
-        .await
+        let start = Instant::now();
+        loop {
+            let screenshot = self.screenshot().await;
+            let is_drawn =
+                (screenshot.pixels()).any(|pixel| pixel[0] != screenshot.get_pixel(0, 0)[0]);
+            if is_drawn && screenshot == last {
+                return screenshot;
+            }
+            last = screenshot;
+            assert!(start.elapsed() < TIMEOUT, "the picture of the page changes");
+        }
+    }
+
+    /// Returns the picture after it differs from that of another view and its render has completed.
+    pub(crate) async fn still_unlike(&self, other: &RgbImage) -> RgbImage {
+        self.wait_for_screenshot(|screenshot| difference(screenshot, other) > ALIKE)
+            .await;
+        self.still().await
     }
 }
