@@ -171,6 +171,51 @@ fn compare(
         });
         assert_eq!(count, 2 * RAYS);
     }
+    compare_beams(render_scene, opacity, nearest);
+}
+
+/// Compares the nearest hits of groups of coherent rays, as those of a camera, with those of `nearest`.
+fn compare_beams(
+    render_scene: &RenderScene,
+    opacity: &impl OpacityTest,
+    nearest: impl Fn(&InstancedRay<Ray>) -> InstanceHit,
+) {
+    let mut random = Random(22);
+    let scene = render_scene.instanced_scene();
+    let simd_scenes = simd_scenes(render_scene);
+    for _ in 0..RAYS / 64 {
+        let mut rays = Vec::new();
+        for _ in 0..4 {
+            let spread = [0.0, 1e-4, 1e-3, 1e-2][random.word() as usize % 4];
+            let mut vector = || Vec3::new(random.signed(), random.signed(), random.signed());
+            let (origin, target) = (vector() * 5.0, vector());
+            for _ in 0..16 {
+                let direction = normalize(normalize(target - origin) + vector() * spread);
+                rays.push(InstancedRay {
+                    ray: Ray {
+                        origin,
+                        direction,
+                        from_primitive: NO_PRIMITIVE,
+                        ..Ray::default()
+                    },
+                    from: NO_INSTANCE,
+                    to: NO_INSTANCE,
+                    key: vector().x.to_bits(),
+                });
+            }
+        }
+        for simd_scene in &simd_scenes {
+            let mut found = vec![None; rays.len()];
+            let traced = rays.iter().copied().enumerate();
+            simd_scene.each_nearest(&scene, opacity, traced, |at, hit| {
+                let before = found[at].replace(bits(&hit));
+                assert!(before.is_none(), "two results for ray {at}");
+            });
+            for (ray, found) in rays.iter().zip(found) {
+                assert_eq!(found, Some(bits(&nearest(ray))), "{ray:?}");
+            }
+        }
+    }
 }
 
 #[test]
