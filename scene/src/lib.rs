@@ -106,6 +106,7 @@
 //! | | `azimuth` | azimuth of the sun, -360 to 360, from north (−z) over east (+x) | `180` |
 //! | | `date`, `time` | `(year, month, day)` from 1950 to 2050, and hours since midnight in universal time, 0 to 24; they replace `elevation` and `azimuth` | required without `elevation` |
 //! | | `latitude`, `longitude` | the place in degrees north, -90 to 90, and east, -180 to 180 | required with `date` |
+//! | | `north` | azimuth of north in the scene, -360 to 360, from −z over +x, only with `date`: turns sky and sun | `0` |
 //! | | `turbidity` | haze: 1 (clean air) to 10 | `3` |
 //! | | `ground` | albedo of the ground, which fills everything below the horizon | `(0.3, 0.3, 0.3)` |
 //! | | `sun` | whether the sun is there, or only its sky | `true` |
@@ -450,5 +451,15 @@ impl Scene {
         let found = files::file_type(path);
         ["ron", "xml", "pbrt"].contains(&found.as_str())
             || model_file::MODEL_TYPES.contains(&found.as_str())
+    }
+
+    /// Returns the name of the renderer whose scene format the file's extension names: `Mitsuba` or `pbrt`. Returns
+    /// `None` for the scenes of this program and for models. Scenes of other renderers are read, and never written.
+    pub fn foreign_format(path: &Path) -> Option<&'static str> {
+        match files::file_type(path).as_str() {
+            "xml" => Some("Mitsuba"),
+            "pbrt" => Some("pbrt"),
+            _ => None,
+        }
     }
 }

@@ -119,7 +119,7 @@ impl SceneLoader {
     }
 
     /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model
-    /// that was loaded last, with these options; its settings and its camera may have changed since.
+    /// that was loaded last, with these options; its settings, camera, lights and environment may have changed since.
     ///
     /// # Errors
     /// [`Error::File`] if the loader has loaded no model, such as for a scene file, or if the format cannot express a

@@ -203,8 +203,8 @@ fn saving_edits_changes_only_their_changed_numbers() {
         (
             "date",
             "SunSky(date: (2026, 10, 3), time: 15.5, latitude: 37.18, longitude: -3.59)",
-            &[("time", number(9.1))],
-            "SunSky(date: (2026, 10, 3), time: 9.1, latitude: 37.18, longitude: -3.59)",
+            &[("time", number(9.1)), ("north", number(90.0))],
+            "SunSky(north: 90, date: (2026, 10, 3), time: 9.1, latitude: 37.18, longitude: -3.59)",
         ),
     ];
     let map = image::Rgb32FImage::from_fn(8, 4, |x, y| image::Rgb([x as f32, y as f32, 0.3]));
@@ -414,6 +414,22 @@ fn what_the_file_does_not_define_is_not_saved() {
     let field = scene.fields(own)[0].name;
     let wanted = edited(&scene, own, &[(field, color(0.125, 0.5, 1.0))]);
     let wanted = edited(&wanted, FIRST, &[("albedo", color(0.0, 1.0, 0.0))]);
+    // Printed, such edits are comments, and so are all edits of a scene that cannot be written.
+    let comments = |path: &str| {
+        let wanted = Scene {
+            path: folder().join(path),
+            ..wanted.clone()
+        };
+        edits_to_ron(&wanted, &scene).unwrap()
+    };
+    let name = scene.part_name(own);
+    let of_own = format!("// material {name:?}: {field}: (0.125, 0.5, 1)");
+    assert_eq!(
+        edits_to_ron(&wanted, &scene).unwrap(),
+        format!("\"one\": Diffuse(albedo: (0, 1, 0)),\n{of_own}")
+    );
+    let of_first = "// material \"one\": albedo: (0, 1, 0)";
+    assert_eq!(comments("a.pbrt"), format!("{of_first}\n{of_own}"));
     let missing = save_edits(&wanted, &scene, &scene.camera).unwrap();
     assert_eq!(missing, [own]);
     let kept = fs::read_to_string(&path).unwrap();

@@ -35,7 +35,7 @@ pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
 pub(crate) use derived_image::DerivedImage;
-pub(crate) use editing::{PartInfo, Property};
+pub(crate) use editing::{PartInfo, Property, clamp_message};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
 use inspection_scene::InspectionScene;

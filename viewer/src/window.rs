@@ -5,6 +5,7 @@
 //! to the `screen`. Imports `session` and `overlay`, but not `serve`.
 
 mod layout;
+mod message;
 mod properties;
 mod save;
 mod save_as;

@@ -237,7 +237,8 @@ fn sun_position(
         ("longitude", written.longitude),
     ];
     if let Some(elevation) = written.elevation {
-        if let Some((field, Some(raw))) = by_time.into_iter().find(|(_, raw)| raw.is_some()) {
+        let mut others = by_time.into_iter().chain([("north", written.north)]);
+        if let Some((field, Some(raw))) = others.find(|(_, raw)| raw.is_some()) {
             let problem =
                 format!("{field}: is given together with `elevation`; expected only one of them");
             return Err(source.error(object, raw, problem));
@@ -274,7 +275,7 @@ fn sun_position(
             && (1..=days_in(year, month)).contains(&day)
     };
     let hours = "hours since midnight in universal time, 0 to 24";
-    Ok(SunPosition::Moment(Moment {
+    let moment = Moment {
         date: source.field(
             object,
             "date",
@@ -287,7 +288,11 @@ fn sun_position(
         })?,
         latitude: degrees("latitude", latitude, (-90.0, 90.0))?,
         longitude: degrees("longitude", longitude, (-180.0, 180.0))?,
-    }))
+    };
+    let north = written
+        .north
+        .map_or(Ok(0.0), |raw| degrees("north", raw, (-360.0, 360.0)))?;
+    Ok(SunPosition::Moment { moment, north })
 }
 
 /// Returns the number of days of a month (1 to 12) in the Gregorian calendar.

@@ -230,6 +230,7 @@ impl<'a> LightText<'a> {
                 "elevation" => fields.elevation,
                 "azimuth" => fields.azimuth,
                 "time" => fields.time,
+                "north" => fields.north,
                 "turbidity" => fields.turbidity,
                 "ground" => fields.ground,
                 _ => None,
@@ -242,6 +243,6 @@ impl<'a> LightText<'a> {
 fields! {
     /// The fields of a `SunSky` light, with unparsed values.
     struct SunSkyText = "SunSky" {
-        elevation?, azimuth?, date?, time?, latitude?, longitude?, turbidity?, ground?, sun?, scale?,
+        elevation?, azimuth?, date?, time?, latitude?, longitude?, north?, turbidity?, ground?, sun?, scale?,
     }
 }

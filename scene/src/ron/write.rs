@@ -13,7 +13,7 @@ use crate::{
     atomic_file::folder_of,
     files::display_path,
     limits::SAMPLE_LIMIT,
-    scene::{Background, Light, Scene},
+    scene::{Background, Environment, EnvironmentSource, Light, Scene},
     surroundings::Surroundings,
 };
 
@@ -78,7 +78,7 @@ fn ron(
         field("shadow_catcher", height.to_string());
     }
     let mut lights = lights(&scene.lights)?;
-    lights.extend(environment(surroundings, path)?);
+    lights.extend(environment(scene, surroundings, path)?);
     let listed = |lines: Vec<String>| {
         let lines = lines.iter().map(|line| format!("        {line},\n"));
         format!("[\n{}    ]", lines.collect::<String>())
@@ -155,25 +155,33 @@ fn lights(lights: &[Light]) -> Result<Vec<String>, String> {
         .collect()
 }
 
-/// Returns the entry of `lights` for the surroundings; `None` for a backdrop, which is a `sky`.
+/// Returns the entry of `lights` for the environment of `scene`, which users may have edited since the model was
+/// loaded; `None` for a backdrop, which is a `sky`. `surroundings` has the file of an environment map.
 ///
 /// # Errors
 /// A one-line message if the path of an environment map is not text.
-fn environment(surroundings: &Surroundings, path: &Path) -> Result<Option<String>, String> {
-    Ok(match surroundings {
-        Surroundings::Studio {
-            azimuth_degrees,
-            scale,
-        } => Some(format!(
-            "Studio(azimuth: {azimuth_degrees}, scale: {scale})"
-        )),
-        Surroundings::Backdrop(_) => None,
-        Surroundings::File(file) => Some(format!(
-            "Environment(file: {}, scale: {}, rotate_y: {})",
+fn environment(
+    scene: &Scene,
+    surroundings: &Surroundings,
+    path: &Path,
+) -> Result<Option<String>, String> {
+    let mut lights = scene.lights.iter();
+    let environment = lights.find_map(|light| match light {
+        Light::Environment(environment) => Some(environment),
+        _ => None,
+    });
+    let Some(Environment { scale, source, .. }) = environment else {
+        return Ok(None);
+    };
+    Ok(match (source, surroundings) {
+        (EnvironmentSource::Studio { azimuth }, _) => {
+            Some(format!("Studio(azimuth: {azimuth}, scale: {scale})"))
+        }
+        (EnvironmentSource::Map { rotate_y }, Surroundings::File(file)) => Some(format!(
+            "Environment(file: {}, scale: {scale}, rotate_y: {rotate_y})",
             quoted_path(&file.path, path)?,
-            file.scale,
-            file.rotate_degrees
         )),
+        _ => None,
     })
 }
 

@@ -111,7 +111,13 @@ pub(crate) enum SunPosition {
         /// Azimuth in degrees: 0 is north (−z) and 90 is east (+x).
         azimuth: f64,
     },
-    Moment(Moment),
+    Moment {
+        /// Time and place.
+        moment: Moment,
+        /// Azimuth of north in the scene in degrees, from −z over +x: a rotation of sky and sun about the vertical
+        /// axis.
+        north: f64,
+    },
 }
 
 impl SunSkySettings {
@@ -119,7 +125,10 @@ impl SunSkySettings {
     pub(crate) fn day(&self) -> Result<SunSky, String> {
         let (elevation, azimuth) = match &self.position {
             &SunPosition::Angles { elevation, azimuth } => (elevation, azimuth),
-            SunPosition::Moment(moment) => sun_at(moment),
+            SunPosition::Moment { moment, north } => {
+                let (elevation, azimuth) = sun_at(moment);
+                (elevation, azimuth + north)
+            }
         };
         if elevation < 0.0 {
             return Err(format!(

@@ -36,6 +36,7 @@ use raysieve::{
         stats::Stats,
     },
 };
+use raysieve_scene::Scene;
 
 /// The session, and the channels over which the viewers receive pictures and messages.
 pub(super) struct Broadcaster {
@@ -206,6 +207,11 @@ impl Broadcaster {
         lock(&self.session).scene_to_save()
     }
 
+    /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
+    pub(super) fn say(&self, note: Note) {
+        self.notifier.notify(|pending| pending.note = Some(note));
+    }
+
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
     /// there is none.
     pub(super) fn compared_image(&self) -> Option<DisplayImage> {
@@ -285,15 +291,18 @@ impl Broadcaster {
                 note = message.map(Note::from).or(note);
                 sent.status_due = Some(Instant::now());
             }
+            if let Some(inspected) = pending.inspected {
+                let selected = lock(&self.session).select_hit(&inspected);
+                // On a phone, there are no keys, and the editor is far below the picture.
+                let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
+                note = message.map(Note::from).or(note);
+                self.send_path(Some(&inspected));
+                sent.path = Some(inspected.viewpoint.clone());
+            }
             if let Some(note) = note {
                 let mut message = lock(&self.message);
                 *message = (message.0 + 1, note);
                 sent.status_due = Some(Instant::now());
-            }
-            if let Some(inspected) = pending.inspected {
-                lock(&self.session).select_hit(&inspected);
-                self.send_path(Some(&inspected));
-                sent.path = Some(inspected.viewpoint.clone());
             }
             if let Some(info) = pending.pixel {
                 self.send_pixel(&info);
@@ -414,10 +423,10 @@ impl Broadcaster {
     fn publish(&self, encoded: Result<Bytes, String>) {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
-            Err(problem) => self.notifier.notify(|pending| {
+            Err(problem) => {
                 let text = format!("cannot encode the picture: {problem}");
-                pending.note = Some(Note::problem(text));
-            }),
+                self.say(Note::problem(text));
+            }
         }
     }
 
@@ -455,6 +464,7 @@ impl Broadcaster {
             legend,
             flying: session.is_flying(),
             denoise: look.denoise,
+            can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,
             message: (message.0, &message.1.text, message.1.is_problem),
             scene_error: session.scene_error(),

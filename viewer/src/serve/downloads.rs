@@ -10,7 +10,7 @@ use axum::{
 
 use raysieve::render::stats::Stats;
 
-use super::{broadcast::Broadcaster, encode, pages::refusal};
+use super::{broadcast::Broadcaster, encode, notifier::Note, pages::refusal};
 
 /// Returns the current picture, or the debug image with its legend, as a PNG file to download. The status is 404 before
 /// the first picture, and 500 if the file cannot be made.
@@ -43,8 +43,9 @@ pub(super) async fn film(State(broadcaster): State<Arc<Broadcaster>>) -> Respons
     .await
 }
 
-/// Returns the scene with the viewers' camera and materials as a scene file to download; for a model, a scene that
-/// shows it. The status is 500 if the scene has a format that cannot be written.
+/// Returns the scene with the viewers' camera and edits as a scene file to download; for a model, a scene that shows
+/// it. A message to all viewers names the edited parts that the file lacks, if any. The status is 500 if the scene has
+/// a format that cannot be written.
 pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Response {
     download(
         broadcaster,
@@ -53,9 +54,14 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
         |broadcaster| {
             let scene = broadcaster.scene_to_save();
             // The paths in it are relative to the folder of the scene.
-            let text = scene.text(&scene.path().with_extension("ron"));
-            let bytes = text.map(|(text, _)| text.into_bytes());
-            Some(bytes.map_err(|error| error.line()))
+            let written = scene.text(&scene.path().with_extension("ron"));
+            let text = written.map(|(text, without)| {
+                if !without.is_empty() {
+                    broadcaster.say(Note::from(format!("scene downloaded{without}")));
+                }
+                text.into_bytes()
+            });
+            Some(text.map_err(|error| error.line()))
         },
     )
     .await
@@ -73,7 +79,8 @@ fn through_file(
 }
 
 /// Returns the file that `make` makes on a thread of its own, named after the scene, with this ending and `kind` as its
-/// media type. The status is 404 if it makes nothing, and 500 with the problem if it fails. One file is made at a time.
+/// media type. The status is 404 if it makes nothing. If it fails, the status is 500, and the problem is the text of
+/// the response and a message to all viewers, because browsers do not display that text. One file is made at a time.
 async fn download(
     broadcaster: Arc<Broadcaster>,
     ending: &str,
@@ -104,6 +111,7 @@ async fn download(
             (headers, bytes).into_response()
         }
         Ok(Some(Err(problem))) => {
+            broadcaster.say(Note::problem(problem.clone()));
             (StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n")).into_response()
         }
         Err(_) => refusal(

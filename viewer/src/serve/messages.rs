@@ -132,6 +132,8 @@ pub(super) struct Status<'a> {
     pub(super) flying: bool,
     /// Whether denoising is on. `stats.denoise_ms` tells whether the sent picture is denoised.
     pub(super) denoise: bool,
+    /// Whether the scene can be downloaded as a scene file.
+    pub(super) can_save_scene: bool,
     /// Number of connected viewers.
     pub(super) viewers: usize,
     /// Number of messages since the server started, the text of the last one, and whether it is marked as an error; 0

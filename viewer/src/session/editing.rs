@@ -4,7 +4,7 @@
 //! fields have several properties. The light of a source has a strength and a colour, an index of refraction one number
 //! per channel, the absorption of a body a colour and a distance. Window and page display the same properties.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, fmt::Display, sync::Arc};
 
 use glam::Vec3;
 use serde::Serialize;
@@ -268,16 +268,25 @@ impl Editing {
             return format!("{of}: {} {name}", property.label);
         }
         let unit = property.number.map_or("", |kind| kind.unit);
-        let space = if unit.is_empty() || unit == "°" {
-            ""
-        } else {
-            " "
+        let value = with_unit((f64::from(value) * 1e4).round() / 1e4, unit);
+        format!("{of}: {}{channel} {value}", property.label)
+    }
+
+    /// Returns a message about a number outside the valid range of the property `id` of a part, see [`clamp_message`].
+    /// Returns `None` for another value, or if there is no such property.
+    pub(super) fn clamp_message(
+        &self,
+        seen: Seen<'_>,
+        part: Part,
+        id: &str,
+        value: FieldValue,
+    ) -> Option<String> {
+        let FieldValue::Number(number) = value else {
+            return None;
         };
-        format!(
-            "{of}: {}{channel} {}{space}{unit}",
-            property.label,
-            (f64::from(value) * 1e4).round() / 1e4
-        )
+        let properties = self.properties(seen, part);
+        let property = properties.iter().find(|property| property.id == id)?;
+        clamp_message(&property.label, number, &property.number?)
     }
 
     /// Returns the properties of a part with their values.
@@ -507,6 +516,30 @@ pub(crate) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
         false => number + STEP * (high - low) * steps,
     };
     kind.clamped(changed)
+}
+
+/// Returns a message that a number is outside its valid range, with this range and the number that is set instead, such
+/// as "roughness: 0 to 1; set to 1". Returns `None` if the number is valid. `label` is its name for people.
+pub(crate) fn clamp_message(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
+    let set = kind.clamped(number);
+    if set == number {
+        return None;
+    }
+    let numbers = if kind.is_whole { "whole numbers, " } else { "" };
+    let (min, max) = (kind.min, with_unit(kind.max, kind.unit));
+    let set = match kind.name_of(set) {
+        Some(name) => name.to_owned(),
+        None => with_unit(set, kind.unit),
+    };
+    Some(format!("{label}: {numbers}{min} to {max}; set to {set}"))
+}
+
+/// Returns a number as text with its unit, which is separated by a space unless it is the degree sign.
+fn with_unit(number: impl Display, unit: &str) -> String {
+    match unit {
+        "" | "°" => format!("{number}{unit}"),
+        unit => format!("{number} {unit}"),
+    }
 }
 
 /// Returns a part as text: its name, in quotes after the word "material" if it is one.

@@ -16,7 +16,9 @@ use crate::{
         canvas::Area,
         properties::{DrawnProperties, PropertyRow, RowState},
     },
-    session::{Action, Change, Continuity, PartInfo, Property, ScreenAction, Session},
+    session::{
+        Action, Change, Continuity, PartInfo, Property, ScreenAction, Session, clamp_message,
+    },
 };
 use raysieve_scene::{FieldValue, NumberKind, Part};
 
@@ -461,7 +463,7 @@ impl Properties {
             return Effect::default();
         };
         match text.replace(',', ".").parse::<f32>() {
-            Ok(value) if value.is_finite() => self.set(row, value, Continuity::Begins, session),
+            Ok(value) if !value.is_nan() => self.set(row, value, Continuity::Begins, session),
             _ => Effect::message(&format!("{text} is no number")),
         }
     }
@@ -483,7 +485,7 @@ impl Properties {
         }
     }
 
-    /// Sets the value of a row.
+    /// Sets the value of a row. Returns a message if the value is outside its range, or if it is refused.
     fn set(
         &mut self,
         row: RowAction,
@@ -494,15 +496,18 @@ impl Properties {
         let Some((part, id)) = row.property() else {
             return Effect::default();
         };
+        let mut clamped = None;
         let value = match row {
             RowAction::Channel { channel, .. } => {
+                let (label, kind) = (CHANNELS[channel].trim(), &CHANNEL_KINDS[channel]);
+                clamped = clamp_message(label, value, kind);
                 let properties = session.properties();
                 let color = properties.iter().find(|property| property.id == id);
                 let Some(FieldValue::Color(color)) = color.map(|property| property.value) else {
                     return Effect::default();
                 };
                 let mut hsv = self.hsv_of(color);
-                hsv[channel] = value.clamp(0.0, CHANNEL_KINDS[channel].max);
+                hsv[channel] = kind.clamped(value);
                 self.hsv = Some(hsv);
                 FieldValue::Color(from_hsv(hsv).map(rounded))
             }
@@ -511,7 +516,7 @@ impl Properties {
         // The part may be gone after a reload.
         let message = session.edit(part, id, value, continuity).ok().flatten();
         Effect {
-            message,
+            message: message.or(clamped),
             action: None,
         }
     }

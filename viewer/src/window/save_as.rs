@@ -20,7 +20,10 @@ use crate::{
     session::{EditState, RequestedFilm, SceneToSave},
 };
 use raysieve::render::output::PictureFormat;
-use raysieve_scene::atomic_file::{folder_of, write_whole};
+use raysieve_scene::{
+    Scene,
+    atomic_file::{folder_of, write_whole},
+};
 
 /// The things that can be saved: the displayed picture, the film and the scene.
 pub(super) struct Savable {
@@ -77,15 +80,24 @@ impl Dialog {
         notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let name = scene.file_stem().unwrap_or(scene.as_os_str());
+        let (title, filter, endings): (_, _, &[_]) = match Scene::foreign_format(scene) {
+            None => (
+                "Save as .png, .exr or .ron",
+                "Picture (.png), light with all layers (.exr) or scene (.ron)",
+                &["png", "exr", "ron"],
+            ),
+            Some(_) => (
+                "Save as .png or .exr",
+                "Picture (.png) or light with all layers (.exr)",
+                &["png", "exr"],
+            ),
+        };
         let dialog = AsyncFileDialog::new()
-            .set_title("Save as .png, .exr or .ron")
+            .set_title(title)
             .set_directory(folder)
             .set_file_name(format!("{}.png", name.to_string_lossy()))
             // The dialog does not tell which filter was selected, so several would seem to select the format.
-            .add_filter(
-                "Picture (.png), light with all layers (.exr) or scene (.ron)",
-                &["png", "exr", "ron"],
-            )
+            .add_filter(filter, endings)
             .set_parent(parent);
         Self(Box::pin(dialog.save_file()))
     }
@@ -159,15 +171,12 @@ impl Savable {
                         folder_of(&scene).display()
                     )));
                 }
-                let (text, missing) = self.scene.text(path)?;
+                let (text, without) = self.scene.text(path)?;
                 write_whole(path, |file| file.write_all(text.as_bytes()))?;
-                let message = format!("scene saved to {saved}");
-                if missing.is_empty() {
-                    let state = Some(self.state);
-                    return Ok(Saved { message, state });
-                }
-                let missing = missing.join(", ");
-                Ok(format!("{message}, without {missing}, which the file does not define").into())
+                Ok(Saved {
+                    message: format!("scene saved to {saved}{without}"),
+                    state: without.is_empty().then_some(self.state),
+                })
             }
             None => Err(refused(
                 "not saved: expected a name that ends in .png, .exr or .ron".to_owned(),

@@ -1,14 +1,12 @@
 //! The content of the window: the newest picture, tone-mapped and scaled to fit, with panels overlaid.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use rayon::ThreadPool;
 
 use super::{
     layout::{Layout, Placement, Regions},
+    message::{MessageKind, MessageSlot},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -62,8 +60,7 @@ pub(super) struct View {
     key_pages: usize,
     /// Panel of the selected part's properties.
     pub(super) properties: Properties,
-    /// Displayed message; `None` if there is none.
-    message: Option<Message>,
+    message: MessageSlot,
     /// The displayed image, scaled to the window's size; `None` if it must be made again.
     backdrop: Option<Backdrop>,
     pool: ThreadPool,
@@ -71,14 +68,6 @@ pub(super) struct View {
 
 /// Two pixels in opposite corners of a region, by column and row.
 pub(super) type Corners = ((u32, u32), (u32, u32));
-
-/// A message to the user.
-struct Message {
-    text: String,
-    is_problem: bool,
-    /// Time at which the message disappears.
-    until: Instant,
-}
 
 /// The displayed picture or debug image, tone-mapped and scaled to the window, without panels. It is cached until the
 /// image changes.
@@ -94,14 +83,8 @@ struct Backdrop {
 /// Valid factors of the text's size.
 pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 
-/// Minimum display time of a message.
-const MESSAGE_TIME: Duration = Duration::from_secs(3);
-/// Minimum display time of a problem.
-const PROBLEM_TIME: Duration = Duration::from_secs(10);
 /// Width and height of the area around the pointer that the description of its pixel leaves free, at text scale 1.
 const POINTER_SIZE: f32 = 32.0;
-/// Display time of a message per character, if that exceeds `MESSAGE_TIME`.
-const CHARACTER_TIME: Duration = Duration::from_millis(60);
 
 impl View {
     /// Creates a view without a frame, which displays the first hints.
@@ -129,7 +112,7 @@ impl View {
             keys: None,
             key_pages: 1,
             properties: Properties::default(),
-            message: None,
+            message: MessageSlot::default(),
             backdrop: None,
             pool: session::tone_mapping_pool()?,
         })
@@ -165,14 +148,24 @@ impl View {
         self.debug_image.as_ref()
     }
 
-    /// Displays an inspected path in place of the previous one, until the camera or the scene changes.
-    pub(super) fn show_path(&mut self, path: InspectedPath) {
+    /// Displays an inspected path in place of the previous one, until the camera or the scene changes. Displays a
+    /// message about it if there is one.
+    pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
+        self.message.close_of_path();
+        if let Some(message) = message {
+            self.message
+                .show(message, MessageKind::OfPath, Instant::now());
+        }
     }
 
-    /// Removes the inspected path. Returns whether there was one.
+    /// Removes the inspected path and the message about it. Returns whether there was a path.
     pub(super) fn hide_path(&mut self) -> bool {
-        self.path.take().is_some()
+        let is_shown = self.path.take().is_some();
+        if is_shown {
+            self.message.close_of_path();
+        }
+        is_shown
     }
 
     /// Returns column and row of the pixel whose path is displayed; `None` if there is none, or if `size` is not the
@@ -185,18 +178,20 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Closes the topmost panel: the list of keys, the hints, the inspected path, the message, the list of parts, or
-    /// the properties. Returns whether there was one.
+    /// Handles Escape: closes the topmost panel, which is the list of keys, the hints, the inspected path, the message,
+    /// the list of parts, or the properties. Returns whether there was one. A message that has just disappeared by
+    /// itself counts as one.
     pub(super) fn close_panel(&mut self) -> bool {
         self.keys.take().is_some()
             || self.hide_hints()
-            || self.close_path_or_message()
+            || self.hide_path()
+            || self.message.escape(Instant::now())
             || self.properties.close()
     }
 
     /// Removes the inspected path or, without one, the message. Returns whether there was one.
     pub(super) fn close_path_or_message(&mut self) -> bool {
-        self.hide_path() || self.message.take().is_some()
+        self.hide_path() || self.message.close()
     }
 
     /// Removes the first hints. Returns whether they were displayed.
@@ -204,12 +199,15 @@ impl View {
         std::mem::take(&mut self.has_hints)
     }
 
+    /// Handles any input except Escape, which then is not meant for an earlier message.
+    pub(super) fn handle_input(&mut self) {
+        self.message.handle_input();
+    }
+
     /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a
     /// redraw is required.
     pub(super) fn update_message(&mut self, now: Instant) -> bool {
-        self.message
-            .take_if(|message| message.until <= now)
-            .is_some()
+        self.message.expire(now)
     }
 
     pub(super) fn frame(&self) -> Option<&DisplayFrame> {
@@ -332,25 +330,18 @@ impl View {
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message in place of the previous one, for 60 ms per character, but at least three seconds. A problem
-    /// is marked as an error and stays at least ten seconds.
+    /// Displays a message in place of the previous one, for some seconds; see [`MessageSlot::show`].
     pub(super) fn say(&mut self, text: String, is_problem: bool) {
-        let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
-        let shortest = if is_problem {
-            PROBLEM_TIME
-        } else {
-            MESSAGE_TIME
+        let kind = match is_problem {
+            true => MessageKind::Problem,
+            false => MessageKind::Note,
         };
-        self.message = Some(Message {
-            text,
-            is_problem,
-            until: Instant::now() + shortest.max(reading),
-        });
+        self.message.show(text, kind, Instant::now());
     }
 
     /// Returns the time at which the displayed message disappears; `None` if there is no message.
     pub(super) fn message_until(&self) -> Option<Instant> {
-        self.message.as_ref().map(|message| message.until)
+        self.message.until()
     }
 
     /// Draws the picture, the figures and all panels into `rgba`, the RGBA bytes of `size` physical pixels (width,
@@ -374,11 +365,7 @@ impl View {
             .take_if(|info| !session.is_at(&info.viewpoint));
         let taken = self.draw_panels(rgba, size, regions, session);
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
-        let message = self
-            .message
-            .as_ref()
-            .map(|message| (&*message.text, message.is_problem));
-        let messages: Vec<_> = scene_error.into_iter().chain(message).collect();
+        let messages: Vec<_> = scene_error.into_iter().chain(self.message.text()).collect();
         self.overlay
             .draw_messages(rgba, size, regions.picture, &messages, &taken);
     }

@@ -167,6 +167,7 @@ impl Viewer {
             }
             _ => false,
         };
+        self.view.handle_input();
         if quits {
             return !self.may_quit();
         }
@@ -238,8 +239,9 @@ impl Viewer {
         false
     }
 
-    /// Removes the first hints, after any input.
+    /// Removes the first hints, after input that is no action.
     pub(super) fn dismiss_hints(&mut self) {
+        self.view.handle_input();
         if self.view.hide_hints() {
             self.screen.refresh();
         }
@@ -357,10 +359,12 @@ impl Viewer {
     }
 
     /// Displays an inspected path until the camera or the scene changes, and selects what its camera ray has hit: see
-    /// [`Session::select_hit`].
+    /// [`Session::select_hit`]. Displays a message about the selection, unless the panel of properties shows it.
     pub(super) fn show_path(&mut self, inspected: InspectedPath) {
-        self.session.select_hit(&inspected);
-        self.view.show_path(inspected);
+        let selected = self.session.select_hit(&inspected);
+        let selected = selected.filter(|_| !self.view.properties.is_open());
+        let message = selected.map(|selected| format!("{selected}: l edits it"));
+        self.view.show_path(inspected, message);
         self.screen.refresh();
     }
 

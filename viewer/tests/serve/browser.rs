@@ -170,7 +170,7 @@ fn a_click_on_the_page_shows_a_path() {
             )
             .await;
         browser
-            .wait_for_text("#message", "red selected: see Edit")
+            .wait_for_text("#message", "material \"red\" selected: see Edit (l)")
             .await;
         let material_script = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
         let materials = browser.run(material_script).await;
@@ -218,8 +218,25 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
             left + 0.33 * width,
             top + 0.45 * height,
         );
+        // Messages disappear after three seconds, which a busy browser can take between two looks at the page.
+        let record = "window.shown = []; const message = document.getElementById('message');\
+                      new MutationObserver(() => window.shown.push(message.textContent))\
+                      .observe(message, {childList: true, characterData: true, subtree: true})";
+        browser.run(record).await;
+        let shown = "return window.shown.join('\\n')";
         browser.run(&click).await;
-        // The click selects the red material, and its row has a color.
+        // The click selects the red material, and its row has a color. A click on the message removes it.
+        browser
+            .until(shown, |texts| {
+                let texts = texts.as_str().unwrap();
+                texts.contains("material \"red\" selected: see Edit (l)")
+            })
+            .await;
+        browser
+            .run("document.getElementById('message').click()")
+            .await;
+        let message = "return document.getElementById('message').textContent";
+        assert_eq!(browser.run(message).await, "");
         let value = |id: &str, kind: &str| {
             format!(
                 "return document.querySelector('[data-property={id}] input[type={kind}]')?.value"
@@ -262,14 +279,9 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser
             .wait_for_screenshot(|screenshot| difference(screenshot, &blue) > ALIKE)
             .await;
-        // Messages disappear after three seconds, which a busy browser can take between two looks at the page.
-        let record = "window.shown = []; const message = document.getElementById('message');\
-                      new MutationObserver(() => window.shown.push(message.textContent))\
-                      .observe(message, {childList: true, characterData: true, subtree: true})";
-        browser.run(record).await;
         browser.click("[data-action=save-camera]").await;
         browser
-            .until("return window.shown.join('\\n')", |texts| {
+            .until(shown, |texts| {
                 let mut lines = texts.as_str().unwrap().lines();
                 lines.any(|line| line.starts_with("camera, materials and sky saved to "))
             })
@@ -281,6 +293,16 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser.run(&set("strength", "range", "1000")).await;
         browser
             .until(&value("strength", "number"), |number| number == "1000")
+            .await;
+        // A number outside the range is replaced, with a message.
+        browser.run(&set("strength", "number", "-3")).await;
+        browser
+            .until(&value("strength", "number"), |number| number == "0")
+            .await;
+        browser
+            .until(shown, |texts| {
+                texts.as_str().unwrap().contains("strength: 0 to 16777215 ")
+            })
             .await;
     });
 }

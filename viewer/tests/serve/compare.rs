@@ -117,6 +117,32 @@ fn film_and_scene_can_be_downloaded() {
         let answer = program.get(&format!("/values.json?{region}"), &[]);
         assert_eq!(answer.status, status, "{region}");
     }
+
+    // A message names the edited parts that a downloaded scene lacks.
+    let folder = program.folder.path();
+    fs::write(
+        folder.join("part.obj"),
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    )
+    .unwrap();
+    let part = "objects: [\n        Model(file: \"part.obj\"),";
+    let text = SCENE.replacen("objects: [", part, 1);
+    fs::write(folder.join("scene.ron"), text).unwrap();
+    viewer.wait_for_message("reloaded");
+    viewer.select(&json!({ "material": 2 }));
+    let properties = viewer.editor["properties"].as_array().unwrap().iter();
+    let mut colors = properties.filter(|property| property["number"].is_null());
+    let color = colors.next().unwrap()["id"].as_str().unwrap().to_owned();
+    viewer
+        .send(&json!({ "edit": [{ "material": 2 }, color, [0.25, 0.5, 0.75], false] }).to_string());
+    viewer.wait_for_property(&color, &json!([0.25, 0.5, 0.75]));
+    let scene = program.get("/scene.ron", &[]);
+    assert!(scene.text().contains("Model(file: \"part.obj\")"));
+    let message = viewer.wait_for_message("scene downloaded, without ");
+    assert!(
+        message.ends_with(", which the file does not define"),
+        "{message}"
+    );
 }
 
 fn denoised_pictures_and_error_maps_stay_transparent() {
@@ -292,6 +318,13 @@ fn the_page_compares_saves_and_magnifies() {
             true
         );
         browser.click("#save button").await;
+        // A download closes the dialog too, so that a message about it is visible.
+        browser.press("S").await;
+        let download = "const link = document.querySelector('#save-scene a');\
+                        link.addEventListener('click', (event) => event.preventDefault());\
+                        link.click();\
+                        return document.getElementById('save').open";
+        assert_eq!(browser.run(download).await, false);
 
         // A drag selects a region, and a click the whole picture.
         browser.press("o").await;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use image::RgbImage;
+use image::{Rgb, Rgb32FImage, RgbImage};
 use libtest_mimic::Trial;
 use raysieve::inspect::path_record::Inspector;
 use serde_json::{Value, json};
@@ -113,8 +113,9 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
 
-    // A light that was off has its colour again. Values outside the range are clamped.
+    // A light that was off has its colour again. Values outside the range are clamped, with a message.
     viewer.send(r#"{"edit":["sky","strength",-3,false]}"#);
+    viewer.wait_for_message("strength: 0 to 16777215 W/(sr·m²); set to 0 W/(sr·m²)");
     viewer.wait_for_property("strength", &json!(0.0));
     viewer.send(r#"{"edit":["sky","strength",1.2,true]}"#);
     let bright = viewer.wait_for_still(|picture| brightness(picture) > 1.1 * brightness(&home));
@@ -238,8 +239,10 @@ fn lights_can_be_edited_and_selected_by_a_click() {
     viewer.send(r#"{"inspect":[50,75]}"#);
     viewer.wait_for_path(|path| !path.is_null());
     viewer.wait_for_property("albedo", &json!([0.7, 0.2, 0.1]));
+    viewer.wait_for_message("material \"red\" selected: see Edit (l)");
     viewer.send(r#"{"inspect":[80,2]}"#);
     viewer.wait_for_property("azimuth", &json!(120.0));
+    viewer.wait_for_message("sun and sky selected: see Edit (l)");
 
     viewer.send(r#"{"edit":[{"light":0},"azimuth",240,false]}"#);
     let turned = viewer.wait_for_still(|picture| *picture != lit);
@@ -255,6 +258,23 @@ fn lights_can_be_edited_and_selected_by_a_click() {
     viewer.wait_for_message("camera and lights saved to");
     let kept = fs::read_to_string(&scene).unwrap();
     assert_eq!(kept, text.replace("azimuth: 120", "azimuth: 240"));
+
+    // An environment map can be turned.
+    let map = Rgb32FImage::from_fn(8, 4, |x, _| Rgb([0.2 * x as f32, 0.5, 0.3]));
+    map.save(program.folder.path().join("map.exr")).unwrap();
+    let map = "lights: [Environment(file: \"map.exr\")],\n    objects";
+    let text = SCENE.replacen("objects", map, 1);
+    fs::write(&scene, &text).unwrap();
+    let lit = viewer.wait_for_still(|picture| *picture != turned);
+    viewer.send(r#"{"inspect":[80,2]}"#);
+    viewer.wait_for_message("environment selected");
+    viewer.wait_for_property("rotate_y", &json!(0.0));
+    viewer.send(r#"{"edit":[{"light":0},"rotate_y",90,false]}"#);
+    viewer.wait_for_still(|picture| *picture != lit);
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("camera and lights saved to");
+    let kept = fs::read_to_string(&scene).unwrap();
+    assert_eq!(kept, text.replace("(file", "(rotate_y: 90, file"));
 }
 
 /// Returns the mean of all channels.

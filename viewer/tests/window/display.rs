@@ -325,6 +325,8 @@ fn messages_do_not_cover_other_panels() {
     desktop.until_same(&bare, "the picture alone");
     desktop.click(150, 200);
     desktop.until_shown("a path", |shot| differing_pixels(shot, &bare) > 5_000);
+    // The message about the selected material covers the picture for a while.
+    thread::sleep(Duration::from_secs(4));
     let path = desktop.still();
     // The description of the path is in the lower right corner.
     let figures = |shot: &RgbImage| image::imageops::crop_imm(shot, 280, 290, 190, 60).to_image();

@@ -148,13 +148,32 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     // A scene that shows a model has no edits of its materials.
     desktop.drop_file("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     desktop.until_title("model.obj");
-    desktop.press(&["m", "bracketleft"]);
+    desktop.press(&["m", "bracketleft", "m", "bracketleft"]);
     let model = save_to("model.ron");
     until_written(&model);
     let shown = fs::read_to_string(&model).unwrap();
     assert!(shown.contains("Model(file: \"model.obj\""), "{shown}");
+    assert!(
+        shown.contains("Studio(azimuth: ") && shown.contains("scale: 0.8)"),
+        "the studio has the edited strength: {shown}"
+    );
     thread::sleep(Duration::from_millis(500));
     stays_open("model.obj");
+    // A scene of another renderer is never written. Its changes can be printed.
+    let foreign = "LookAt 0 1 5  0 0 0  0 1 0\nCamera \"perspective\"\n\
+                   Film \"rgb\" \"integer xresolution\" 64 \"integer yresolution\" 48\n\
+                   WorldBegin\nLightSource \"infinite\"\n\
+                   Material \"diffuse\" \"rgb reflectance\" [0.5 0.25 0.125]\nShape \"sphere\"\n";
+    desktop.drop_file("other.pbrt", foreign);
+    desktop.until_title("other.pbrt");
+    desktop.press(&["m", "bracketleft", "k"]);
+    eventually("the edit is printed as a comment", || {
+        desktop.output().contains("// material ").then_some(())
+    });
+    let foreign = save_to("foreign.ron");
+    thread::sleep(Duration::from_millis(500));
+    assert!(!foreign.exists());
+    stays_open("other.pbrt");
 
     desktop.drop_file("scene.ron", &text);
     desktop.until_title("scene.ron – 4 samples");

@@ -195,6 +195,12 @@ fn value_text(value: FieldValue) -> String {
     }
 }
 
+/// Returns an edit as a comment of a scene file: `// material "gold": roughness: 0.3`.
+pub(super) fn comment(edit: &FieldEdit) -> String {
+    let (part, value) = (described(edit), value_text(edit.after));
+    format!("// {part}: {}: {value}", edit.name)
+}
+
 /// Adds the replacement of an edited field at its place, or its insertion if the text omits it. `edited` is the scene
 /// with all edits.
 ///

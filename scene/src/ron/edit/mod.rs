@@ -87,21 +87,27 @@ pub fn can_save_view(path: &Path) -> bool {
 }
 
 /// Returns the definitions of the parts in which `edited` differs from the scene `loaded`, as text of a scene file, one
-/// per line: `"gold": RoughConductor(..),`. The camera is left out, and so are parts that the file does not define.
+/// per line: `"gold": RoughConductor(..),`. The camera is left out.
 ///
-/// Everything but the changed values is copied from the scene's file, which is not written. The text is empty if no
-/// part is edited.
+/// Everything but the changed values is copied from the scene's file, which is not written. Parts that the file does
+/// not define follow as comments, one per changed value: `// material "gold": roughness: 0.3`. They are all that there
+/// is for a model and for a scene of another renderer. The text is empty if no part is edited.
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read, or now defines an edited part in another way; [`Error::Scene`] if it is
 /// not a valid scene.
 pub fn edits_to_ron(edited: &Scene, loaded: &Scene) -> Result<String, Error> {
     let path = &edited.path;
-    if edited.edits_since(loaded).is_empty() || !can_save_view(path) {
-        return Ok(String::new());
+    let mut edits = edited.edits_since(loaded);
+    let mut lines = Vec::new();
+    if !edits.is_empty() && can_save_view(path) {
+        let text = read_scene_file(path)?;
+        let saved = fields::with_fields(path, &text, edited, loaded)?;
+        edits.retain(|edit| saved.missing.contains(&edit.part));
+        lines.extend(Some(saved.definitions).filter(|text| !text.is_empty()));
     }
-    let text = read_scene_file(path)?;
-    Ok(fields::with_fields(path, &text, edited, loaded)?.definitions)
+    lines.extend(edits.iter().map(fields::comment));
+    Ok(lines.join("\n"))
 }
 
 impl Camera {

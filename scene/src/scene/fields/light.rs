@@ -207,9 +207,12 @@ impl SunSkySettings {
                 wide("elevation", "elevation", elevation, up),
                 wide("azimuth", "azimuth", AZIMUTH, azimuth),
             ]),
-            SunPosition::Moment(moment) => {
+            SunPosition::Moment { moment, north } => {
                 let hours = number("h (universal time)", (0.0, 24.0), (0.0, 24.0));
-                entries.push(wide("time", "time", hours, &mut moment.hours));
+                entries.extend([
+                    wide("time", "time", hours, &mut moment.hours),
+                    wide("north", "rotation", ROTATION, north),
+                ]);
             }
         }
         let haze = number("", (1.0, 10.0), (1.0, 10.0));

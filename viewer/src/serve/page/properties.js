@@ -103,7 +103,13 @@ function row({ id, label, number }) {
   slider.addEventListener("input", () => edit(number.is_whole ? Math.round(chosen()) : rounded(chosen())));
   slider.addEventListener("change", end);
   text.addEventListener("change", () => {
-    if (Number.isFinite(text.valueAsNumber)) tell(id, text.valueAsNumber, false);
+    const value = text.valueAsNumber;
+    if (!Number.isFinite(value)) return;
+    tell(id, value, false);
+    // The program sets the nearest valid number, and says so.
+    const whole = number.is_whole ? Math.round(value) : value;
+    const valid = Math.min(max, Math.max(min, whole));
+    if (valid !== value) text.value = valid;
   });
   element.append(slider, text);
   return {
@@ -136,13 +142,8 @@ function showRows({ selected, properties }) {
   });
 }
 
-/**
- * Displays the state of the editor that the program has sent. Returns the name of a newly selected part, or `undefined`
- * if the selection is unchanged, is the first one, or may come from the list of parts.
- */
+/** Displays the state of the editor that the program has sent. */
 export function showEditor(editor) {
-  const isFirst = partsShown === undefined;
-  const isNew = !isFirst && keyOf(editor.selected) !== keyOf(state.selected) && document.activeElement !== at("part");
   state = editor;
   at("editor").hidden = !editor.parts.length;
   const parts = JSON.stringify(editor.parts);
@@ -154,8 +155,6 @@ export function showEditor(editor) {
     const button = at("buttons").querySelector(`[data-action=${action}]`);
     button?.setAttribute("aria-disabled", String(!can));
   }
-  const isSelected = ({ part }) => keyOf(part) === keyOf(editor.selected);
-  return isNew ? editor.parts.find(isSelected)?.name : undefined;
 }
 
 /** Moves the keyboard to the list of parts. */

@@ -122,9 +122,7 @@ function handle(message) {
     if (!version) build(message);
     version = message.version;
   } else if (message.parts) {
-    const selected = showEditor(message);
-    // On a phone, the editor is far below the picture.
-    if (selected) showMessage(`${selected} selected: see Edit`, 4000);
+    showEditor(message);
   } else if ("pixel" in message) {
     showPixel(message);
   } else if ("path" in message) {
@@ -230,6 +228,7 @@ function update(status) {
   at("buttons").querySelector("[data-action=fly]")?.setAttribute("aria-pressed", String(flying));
   const pause = at("buttons").querySelector("[data-action=pause]");
   pause?.setAttribute("aria-pressed", String(Boolean(status.state.paused)));
+  at("save-scene").hidden = !status.can_save_scene;
   const sceneError = status.scene_error ?? "";
   if (at("scene-error").textContent !== sceneError) at("scene-error").textContent = sceneError;
   const denoise = at("buttons").querySelector("[data-action=denoise]");
@@ -320,6 +319,9 @@ function point(event) {
 }
 
 edits(send);
+at("message").addEventListener("click", () => showMessage(""));
+// A message about the file would be behind the dialog.
+at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());
 at("figures").addEventListener("click", own.overlay);
 picture.addEventListener("contextmenu", () => hidePath());
 follow(

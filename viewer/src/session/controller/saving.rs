@@ -11,7 +11,7 @@ use crate::{
     session::{commands::Command, editing::described, film::RequestedFilm},
 };
 use raysieve_scene::{
-    Camera, FieldEdit, Light, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text,
+    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text,
 };
 
 /// The displayed scene with the user's camera, exposure and tone curve, to write it as scene text.
@@ -81,13 +81,19 @@ impl SceneToSave {
     }
 
     /// Returns the text of a scene file at `target`: the scene's own file with the changed values, or for a model a new
-    /// scene that shows it. A model is read again. Also returns the edited parts that the text does not define, so that
-    /// their edits are not in it.
+    /// scene that shows it. A model is read again. Also returns the end of a message about the saved scene, which names
+    /// the edited parts that the text lacks; it is empty if there are none.
     ///
     /// # Errors
     /// If the scene's file cannot be read any more, or has a format that cannot be written.
-    pub(crate) fn text(&self, target: &Path) -> Result<(String, Vec<String>), Error> {
+    pub(crate) fn text(&self, target: &Path) -> Result<(String, String), Error> {
         let path = &self.scene.path;
+        if let Some(why) = cannot_be_written(path) {
+            return Err(Error::Write {
+                path: target.to_owned(),
+                problem: format!("not saved: {why}"),
+            });
+        }
         let [edited, loaded] = &self.edits;
         let (text, missing) = if can_save_view(path) {
             edits_text(edited, loaded, &self.camera)?
@@ -97,21 +103,41 @@ impl SceneToSave {
             let text = loader.scene_text(&self.scene, &self.options, target)?;
             (text, missing_of_model(edited, loaded))
         };
-        let names = missing.into_iter().map(|part| described(edited, part));
-        Ok((text, names.collect()))
+        Ok((text, without(edited, &missing)))
     }
 }
 
-/// Returns the edited parts of a model that a scene which shows it does not define: materials, which come from the
-/// model's file, and the environment, which is written as it was loaded.
+/// Returns why the scene's file at `path` can be written neither with changes nor as a new scene, and what to do
+/// instead. Returns `None` for the scenes of this program and for models.
+pub(super) fn cannot_be_written(path: &Path) -> Option<String> {
+    let format = Scene::foreign_format(path)?;
+    Some(format!(
+        "a {format} scene cannot be written; k prints its changes"
+    ))
+}
+
+/// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty
+/// if there are none.
+pub(super) fn without(edited: &Scene, missing: &[Part]) -> String {
+    if missing.is_empty() {
+        return String::new();
+    }
+    let names = missing.iter().map(|&part| described(edited, part));
+    let names: Vec<_> = names.collect();
+    format!(
+        ", without {}, which the file does not define",
+        names.join(", ")
+    )
+}
+
+/// Returns the edited parts of a model that a scene which shows it does not define: its materials, which come from the
+/// model's file.
 pub(super) fn missing_of_model(edited: &Scene, loaded: &Scene) -> Vec<Part> {
-    let is_missing = |part: &Part| match *part {
-        Part::Material(_) => true,
-        Part::Light(at) => matches!(edited.lights.get(at), Some(Light::Environment(_))),
-        Part::Sky | Part::Background | Part::Camera => false,
-    };
     let edits = edited.edits_since(loaded).into_iter();
-    let mut missing: Vec<_> = edits.map(|edit| edit.part).filter(is_missing).collect();
+    let parts = edits.map(|edit| edit.part);
+    let mut missing: Vec<_> = parts
+        .filter(|part| matches!(part, Part::Material(_)))
+        .collect();
     // The edits of one part follow each other.
     missing.dedup();
     missing

@@ -2,7 +2,10 @@
 
 use std::{mem, sync::Arc};
 
-use super::{Continuity, Session, saving::missing_of_model};
+use super::{
+    Continuity, Session,
+    saving::{cannot_be_written, missing_of_model, without},
+};
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
@@ -66,10 +69,10 @@ impl Session {
     }
 
     /// Selects what the camera ray of a path has hit: a material, the light from infinity, or the background before it.
-    pub(crate) fn select_hit(&mut self, inspected: &InspectedPath) {
-        let Some(vertex) = inspected.path_record.vertices.first() else {
-            return;
-        };
+    /// Returns the beginning of a message about it, such as `material "gold" of instance 3 selected`, to which a hint
+    /// how to edit it is added. Returns `None` if the part has no properties.
+    pub(crate) fn select_hit(&mut self, inspected: &InspectedPath) -> Option<String> {
+        let vertex = inspected.path_record.vertices.first()?;
         let part = match &vertex.hit {
             Some(hit) => Part::Material(hit.material_index as usize),
             None => {
@@ -82,6 +85,12 @@ impl Session {
             }
         };
         self.editing.select(seen(&self.scene, &self.orbit), part);
+        if self.editing.selected() != Some(part) {
+            return None;
+        }
+        let instance = vertex.hit.as_ref().and_then(|hit| hit.instance);
+        let object = instance.map_or(String::new(), |instance| format!(" of instance {instance}"));
+        Some(format!("{}{object} selected", described(&self.scene, part)))
     }
 
     /// Selects the next part of the scene (`forwards`) or the previous one. Returns a message about it.
@@ -96,8 +105,8 @@ impl Session {
             .choose_component(seen(&self.scene, &self.orbit))
     }
 
-    /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message, and changes
-    /// nothing, if the scene would become invalid.
+    /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message if a number is
+    /// outside that range. Returns another one, and changes nothing, if the scene would become invalid.
     ///
     /// # Errors
     /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
@@ -113,6 +122,7 @@ impl Session {
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
+        let clamped = self.editing.clamp_message(seen, part, id, value);
         let changed = self.editing.field_value(seen, part, id, value);
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
         if part == Part::Camera {
@@ -122,21 +132,21 @@ impl Session {
                 self.orbit.set_current(camera);
                 self.render_view();
             }
-            return Ok(None);
+            return Ok(clamped);
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
             Err(problem) => return Ok(Some(problem)),
         };
         if edited.part_state(part) == self.scene.part_state(part) {
-            return Ok(None);
+            return Ok(clamped);
         }
         if let Err(error) = edited.check_settings() {
             return Ok(Some(error.to_string()));
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
-        Ok(None)
+        Ok(clamped)
     }
 
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
@@ -185,17 +195,22 @@ impl Session {
     }
 
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
-    /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model does
-    /// not count, because only a new scene can store it. For other changes of a model, the words say what such a scene
-    /// would lack.
+    /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model or of
+    /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
+    /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
         let words = words(is_scene && !self.orbit.is_home(), &self.edits());
-        let remedy = match is_scene {
-            true => "K saves to the scene file".to_owned(),
-            false => {
+        let remedy = match (is_scene, cannot_be_written(&self.scene.path)) {
+            (true, _) => "K saves to the scene file".to_owned(),
+            (false, Some(why)) => why,
+            (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
-                format!("S saves a scene that shows the model{}", without(&missing))
+                let lack = match missing.is_empty() {
+                    true => "",
+                    false => ", without the changes of its materials",
+                };
+                format!("S saves a scene that shows the model{lack}")
             }
         };
         (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
@@ -205,12 +220,16 @@ impl Session {
     /// reported as a problem.
     pub(super) fn save_to_scene(&mut self) -> Option<String> {
         let path = self.scene.path.display();
-        let saved = match can_save_view(&self.scene.path) {
-            true => self.write_to_scene().map_err(|error| match error {
+        let saved = match (
+            can_save_view(&self.scene.path),
+            cannot_be_written(&self.scene.path),
+        ) {
+            (true, _) => self.write_to_scene().map_err(|error| match error {
                 raysieve_scene::Error::Write { .. } => format!("{error}, with S (Save as)"),
                 _ => error.to_string(),
             }),
-            false => Err(format!(
+            (false, Some(why)) => Err(format!("{path}: {why}")),
+            (false, None) => Err(format!(
                 "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
             )),
         };
@@ -235,13 +254,8 @@ impl Session {
             self.scene.path.display()
         );
         let mut saved = self.scene.clone();
+        message += &without(&self.scene, &missing);
         if !missing.is_empty() {
-            let names = missing.iter().map(|&part| described(&self.scene, part));
-            let names: Vec<_> = names.collect();
-            message += &format!(
-                ", without {}, which the file does not define",
-                names.join(", ")
-            );
             let mut scene = Scene::clone(&saved);
             for part in missing {
                 if let Some(state) = read.part_state(part) {
@@ -263,20 +277,6 @@ fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {
     Seen {
         scene,
         camera: orbit.current(),
-    }
-}
-
-/// Returns the end of a message about a new scene that shows a model. It says that the scene lacks the changes of these
-/// materials and environments, and is empty if there are none.
-fn without(missing: &[Part]) -> &'static str {
-    let is_material = |part: &Part| matches!(part, Part::Material(_));
-    let has_material = missing.iter().any(is_material);
-    let has_environment = !missing.iter().all(is_material);
-    match (has_material, has_environment) {
-        (false, false) => "",
-        (true, false) => ", without the changes of its materials",
-        (false, true) => ", without the changes of the environment",
-        (true, true) => ", without the changes of its materials and the environment",
     }
 }
 

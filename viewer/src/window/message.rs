@@ -1,0 +1,130 @@
+//! The message that the window displays, and the Escape that comes too late to dismiss it.
+
+use std::time::{Duration, Instant};
+
+/// The place for a message, which has at most one.
+#[derive(Default)]
+pub(super) struct MessageSlot {
+    message: Option<Message>,
+    /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
+    expired: Option<Instant>,
+}
+
+/// A message to the user.
+struct Message {
+    text: String,
+    kind: MessageKind,
+    /// Time at which the message disappears by itself.
+    until: Instant,
+}
+
+/// The kind of a message.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MessageKind {
+    /// A note, such as the effect of a key.
+    Note,
+    /// A problem, which is marked as an error and displayed longer.
+    Problem,
+    /// A note about the inspected path, which is removed when the user hides the path.
+    OfPath,
+}
+
+/// Minimum display time of a message.
+const MESSAGE_TIME: Duration = Duration::from_secs(3);
+/// Minimum display time of a problem.
+const PROBLEM_TIME: Duration = Duration::from_secs(10);
+/// Display time of a message per character, if that exceeds the minimum.
+const CHARACTER_TIME: Duration = Duration::from_millis(60);
+/// Time after the end of a message in which Escape is taken as meant for it.
+const LATE_TIME: Duration = Duration::from_secs(1);
+
+impl MessageSlot {
+    /// Displays a message from `now` on, in place of the previous one, for 60 ms per character, but at least three
+    /// seconds. A problem stays at least ten seconds.
+    pub(super) fn show(&mut self, text: String, kind: MessageKind, now: Instant) {
+        let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
+        let shortest = match kind {
+            MessageKind::Problem => PROBLEM_TIME,
+            MessageKind::Note | MessageKind::OfPath => MESSAGE_TIME,
+        };
+        self.message = Some(Message {
+            text,
+            kind,
+            until: now + shortest.max(reading),
+        });
+    }
+
+    /// Returns the displayed text, and whether it is marked as an error; `None` if there is no message.
+    pub(super) fn text(&self) -> Option<(&str, bool)> {
+        let message = self.message.as_ref()?;
+        Some((&message.text, message.kind == MessageKind::Problem))
+    }
+
+    /// Returns the time at which the message disappears by itself; `None` if there is no message.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.message.as_ref().map(|message| message.until)
+    }
+
+    /// Removes the message if its display time is over at `now`. Returns whether one was removed.
+    pub(super) fn expire(&mut self, now: Instant) -> bool {
+        let expired = self.message.take_if(|message| message.until <= now);
+        if expired.is_some() {
+            self.expired = Some(now);
+        }
+        expired.is_some()
+    }
+
+    /// Handles Escape at `now`: removes the message. Returns `false` if there is none, unless the last one disappeared
+    /// by itself within the last second and no other input has followed. Escape was then meant for that one.
+    pub(super) fn escape(&mut self, now: Instant) -> bool {
+        let expired = self.expired.take();
+        let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < LATE_TIME);
+        self.close() || is_late
+    }
+
+    /// Removes the message. Returns whether there was one.
+    pub(super) fn close(&mut self) -> bool {
+        self.message.take().is_some()
+    }
+
+    /// Removes the message if it is about the inspected path.
+    pub(super) fn close_of_path(&mut self) {
+        self.message
+            .take_if(|message| message.kind == MessageKind::OfPath);
+    }
+
+    /// Handles any input except Escape: a later Escape is not meant for a message that has disappeared.
+    pub(super) fn handle_input(&mut self) {
+        self.expired = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_soon_after_a_message_has_disappeared_is_meant_for_it() {
+        let begin = Instant::now();
+        let at = |tenths: u64| begin + Duration::from_millis(100 * tenths);
+        // Returns a place whose message has disappeared by itself after three seconds.
+        let expired = || {
+            let mut slot = MessageSlot::default();
+            slot.show("saved".to_owned(), MessageKind::Note, begin);
+            assert!(!slot.expire(at(29)) && slot.expire(at(30)));
+            slot
+        };
+        let mut soon = expired();
+        assert!(soon.escape(at(39)), "it is taken as meant for the message");
+        assert!(!soon.escape(at(39)), "another one is not");
+        assert!(!expired().escape(at(40)), "a second later, it is not");
+        let mut used = expired();
+        used.handle_input();
+        assert!(!used.escape(at(31)), "after other input, it is not");
+
+        let mut closed = MessageSlot::default();
+        closed.show("saved".to_owned(), MessageKind::Note, begin);
+        assert!(closed.escape(at(10)), "it removes a message");
+        assert!(!closed.escape(at(10)), "which was not late");
+    }
+}
