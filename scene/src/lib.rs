@@ -318,9 +318,9 @@
 //!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
-//! - The coats of `roughplastic` lose no light between their facets. Where Mitsuba's do, they are brighter than
-//!   there: a sphere with a base of 0.6 in the light of a point is 1.04 times as bright at a roughness of 0.1, 1.3 times
-//!   at 0.4, and twice as bright at 1.
+//! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats
+//!   lose none, so that the albedo of their base is lowered instead. In diffuse light the base is then as bright as
+//!   there, within 3 %.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.

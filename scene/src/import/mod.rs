@@ -6,6 +6,7 @@
 
 pub(crate) mod bump;
 mod cie;
+pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
 pub(crate) mod materials;
