@@ -14,6 +14,7 @@ pub(crate) mod mesh_files;
 pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
+pub(crate) mod subdivision;
 
 use std::{collections::HashMap, path::Path};
 

@@ -7,6 +7,7 @@ mod folders;
 mod mitsuba;
 mod pbrt;
 mod plastic_and_spots;
+mod subdivision;
 mod views;
 
 use std::{fs, path::Path};

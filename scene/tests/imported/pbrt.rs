@@ -34,7 +34,6 @@ fn each_directive_is_read_or_reported() {
         "participating media",
         "curves by tubes",
         "the filter `mitchell`",
-        "subdivision surfaces",
         "subsurface scattering",
         "bump maps",
     ] {
