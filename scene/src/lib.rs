@@ -302,7 +302,7 @@
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
-//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv` (its control mesh), objects and instances |
+//! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv`, objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
@@ -319,9 +319,10 @@
 //!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
-//! - The coats of `roughplastic` lose no light between their facets. Where Mitsuba's do, they are brighter than
-//!   there: a sphere with a base of 0.6 in the light of a point is 1.04 times as bright at a roughness of 0.1, 1.3 times
-//!   at 0.4, and twice as bright at 1.
+//! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats
+//!   lose none, so that the albedo of their base is lowered instead. In diffuse light the base is then as bright as
+//!   there, within 3 %.
+//! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
@@ -335,7 +336,8 @@
 //! meshes and images. Time grows linearly with the size of all files, included ones counted as often as they are
 //! included. A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes
 //! with equal parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 7
-//! kB. In Mitsuba's files with few segments it takes more, up to 200 MB in total.
+//! kB. In Mitsuba's files with few segments it takes more, up to 200 MB in total. A subdivision surface takes up to 13
+//! MB, and all of a scene up to 200 MB.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,

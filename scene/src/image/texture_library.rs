@@ -32,8 +32,49 @@ pub(crate) struct TextureLibrary {
 enum ColorMap {
     /// The square root of each channel.
     SquareRoot,
-    /// [`coat_base`], by the bits of the factor and of the fraction of the light that the coat returns.
-    CoatBase([u32; 4]),
+    /// [`CoatBase::albedo`], by the bits of the factor and of the numbers of the conversion.
+    CoatBase([u32; 7]),
+}
+
+/// The conversion of the albedo of a base below a coat of another renderer, so that the base is as bright here.
+#[derive(Clone, Copy)]
+pub(crate) struct CoatBase {
+    /// Light that leaves that coat after one reflection at a white base, as a fraction of the diffuse light that enters
+    /// the coat here.
+    pub(crate) passed: f32,
+    /// Fraction of the light from the base that returns to it in that coat, 0 to 0.999.
+    pub(crate) returned: f32,
+    /// Number of reflections at the base after which that renderer drops light, 1 to [`CoatBase::ALL`].
+    pub(crate) reflections: u32,
+    /// Fraction of the light from the base that returns to it here, below 1.
+    pub(crate) inside: f32,
+}
+
+impl CoatBase {
+    /// Number of reflections at the base that leaves no visible light.
+    pub(crate) const ALL: u32 = 64;
+
+    /// Returns the conversion for a renderer that multiplies light by the albedo only once, although it returns to the
+    /// base.
+    pub(crate) fn with_one_albedo(self) -> CoatBase {
+        CoatBase {
+            passed: self.passed / (1.0 - self.returned),
+            reflections: 1,
+            ..self
+        }
+    }
+
+    /// Returns the albedo here of a base that has the albedo `color` in the other renderer. Diffuse light then makes
+    /// both equally bright, unless that takes more than 1. Values outside of 0..=1 are clamped, and NaN becomes 0.
+    pub(crate) fn albedo(self, color: Vec3) -> Vec3 {
+        color.map(|albedo| {
+            let albedo = if albedo > 0.0 { albedo.min(1.0) } else { 0.0 };
+            let again = albedo * self.returned;
+            let reflected = albedo * (1.0 - again.powi(self.reflections as i32)) / (1.0 - again);
+            let lit = self.passed * reflected;
+            (lit / (1.0 - self.inside + lit * self.inside)).clamp(0.0, 1.0)
+        })
+    }
 }
 
 impl TextureLibrary {
@@ -112,41 +153,55 @@ impl TextureLibrary {
     }
 
     /// Adds a texture whose red, green and blue values are the square roots of the linear values of the texture with
-    /// index `texture`. Returns the new texture's index. Equal calls return the same one.
-    pub(crate) fn square_root(&mut self, texture: u32) -> u32 {
+    /// index `texture`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not
+    /// suffice.
+    pub(crate) fn square_root(&mut self, texture: u32) -> Result<u32, String> {
         self.mapped(texture, ColorMap::SquareRoot, |color| {
             color.max(Vec3::ZERO).map(f32::sqrt)
         })
     }
 
-    /// Adds a texture whose colours are [`coat_base`] of those of the texture with index `texture` times `factor`.
-    /// Returns the new texture's index. Equal calls return the same one.
-    pub(crate) fn coat_base(&mut self, texture: u32, factor: Vec3, inside: f32) -> u32 {
-        let bits = factor.extend(inside).to_array().map(f32::to_bits);
+    /// Adds a texture whose colours are [`CoatBase::albedo`] of those of the texture with index `texture` times
+    /// `factor`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
+    pub(crate) fn coat_base(
+        &mut self,
+        texture: u32,
+        factor: Vec3,
+        coat: CoatBase,
+    ) -> Result<u32, String> {
+        let [r, g, b] = factor.to_array().map(f32::to_bits);
+        let [passed, returned, inside] =
+            [coat.passed, coat.returned, coat.inside].map(f32::to_bits);
+        let bits = [r, g, b, passed, returned, inside, coat.reflections];
         self.mapped(texture, ColorMap::CoatBase(bits), |color| {
-            coat_base(color * factor, inside)
+            coat.albedo(color * factor)
         })
     }
 
     /// Adds a texture whose colours are `of` those of the texture with index `texture`, which `map` identifies. Returns
-    /// the new texture's index. Equal calls return the same one.
-    fn mapped(&mut self, texture: u32, map: ColorMap, of: impl Fn(Vec3) -> Vec3) -> u32 {
+    /// the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
+    fn mapped(
+        &mut self,
+        texture: u32,
+        map: ColorMap,
+        of: impl Fn(Vec3) -> Vec3,
+    ) -> Result<u32, String> {
         let texture = self.textures[texture as usize];
         let key = (texture.image, texture.encoding, map);
         let image = match self.mapped.get(&key) {
             Some(&known) => known,
             None => {
-                let image = self.images[texture.image as usize].map_colors(texture.encoding, of);
+                let image = self.images[texture.image as usize].map_colors(texture.encoding, of)?;
                 let image = self.add_image(image);
                 self.mapped.insert(key, image);
                 image
             }
         };
-        self.add_texture(Texture {
+        Ok(self.add_texture(Texture {
             image,
             encoding: Encoding::Linear,
             ..texture
-        })
+        }))
     }
 
     /// Converts the height map with index `image`, with heights times `scale`, to a normal map and returns the index of
@@ -185,12 +240,4 @@ impl TextureLibrary {
             self.textures.len() - 1
         }) as u32
     }
-}
-
-/// Returns the albedo of a base under a coat that returns the fraction `inside` of its light to it, below 1, each time
-/// multiplied by the albedo. It is as bright as a base of the albedo `color` to which all of that light returns without
-/// a loss.
-pub(crate) fn coat_base(color: Vec3, inside: f32) -> Vec3 {
-    let color = color.clamp(Vec3::ZERO, Vec3::ONE);
-    color / (1.0 - inside + color * inside).max(Vec3::splat(1e-3))
 }

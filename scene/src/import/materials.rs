@@ -212,6 +212,15 @@ fn normal_reflectance(ior: f32) -> f32 {
     amplitude * amplitude
 }
 
+/// Returns the index of refraction of a boundary that reflects, at normal incidence, what both sides of a pane of index
+/// `ior` reflect together.
+pub(crate) fn thin_ior(ior: f32) -> f32 {
+    let once = normal_reflectance(ior);
+    let amplitude = (2.0 * once / (1.0 + once)).sqrt();
+    // Both sides of a pane whose amplitude is almost 1 reflect everything.
+    (1.0 + amplitude) / (1.0 - amplitude).max(1e-3)
+}
+
 /// Returns the reflectance at normal incidence of a conductor with a complex refractive index.
 fn conductor_reflectance(eta: Vec3, k: Vec3) -> Vec3 {
     let of = |eta: f32, k: f32| ((eta - 1.0).powi(2) + k * k) / ((eta + 1.0).powi(2) + k * k);

@@ -6,6 +6,7 @@
 
 pub(crate) mod bump;
 mod cie;
+pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
 pub(crate) mod materials;
@@ -13,6 +14,7 @@ pub(crate) mod mesh_files;
 pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
+pub(crate) mod subdivision;
 
 use std::{collections::HashMap, path::Path};
 

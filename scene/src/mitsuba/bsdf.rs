@@ -7,20 +7,17 @@ use glam::Vec3;
 use super::{Converter, document::Object, values::Value};
 use crate::{
     error::excerpt,
-    image::texture_library::coat_base,
+    image::texture_library::CoatBase,
     import::{
         bump::Bump,
-        materials::{Alphas, Color, Scalar, metal_color, reflectance},
+        coat::{Facets, LossyCoat},
+        materials::{Alphas, Color, Scalar, metal_color, reflectance, thin_ior},
         refractive_indices,
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{Absorption, Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
 };
-
-/// Largest roughness of a coat at which Mitsuba's `roughplastic` loses no visible part of the light. With a base of 0.6,
-/// a sphere in the light of a point is darker by 4 % at 0.1, by a fifth at 0.4, and by half at 1.
-const LOSSLESS_ALPHA: f32 = 0.05;
 
 /// A converted BSDF.
 #[derive(Clone)]
@@ -94,12 +91,12 @@ impl Converter<'_> {
             "thindielectric" => {
                 self.note_tints(object)?;
                 self.scene
-                    .note("approximated: `thindielectric`, without reflections between its sides");
+                    .note("approximated: reflections between the sides of `thindielectric`");
                 Ok(Surface::Principled(Principled {
                     transmission: 1.0,
                     thin: true,
                     roughness: 0.0,
-                    ior: self.relative_ior(object, 1.5046)?,
+                    ior: thin_ior(self.relative_ior(object, 1.5046)?),
                     ..Principled::default()
                 })
                 .into())
@@ -218,7 +215,7 @@ impl Converter<'_> {
 
     /// Returns the GGX alphas of a rough BSDF. Beckmann's distribution is approximated, with a warning.
     fn alphas(&mut self, object: &Object) -> Result<Alphas, String> {
-        if object.text("distribution", "beckmann") != "ggx" {
+        if is_beckmann(object) {
             self.scene
                 .note("approximated: the Beckmann distribution of rough surfaces by GGX");
         }
@@ -321,7 +318,7 @@ impl Converter<'_> {
     fn plastic(&mut self, object: &Object) -> Result<Bsdf, String> {
         self.scene
             .note("approximated: the Fresnel reflection of `plastic` by Schlick's formula");
-        let mut color = self.reflectance(object, "diffuse_reflectance", 0.5)?;
+        let color = self.reflectance(object, "diffuse_reflectance", 0.5)?;
         let specular = self.reflectance(object, "specular_reflectance", 1.0)?;
         if specular.texture.is_some() || specular.factor != Vec3::ONE {
             self.scene
@@ -332,26 +329,21 @@ impl Converter<'_> {
             "plastic" => 0.0,
             _ => self.plain_alpha(object)?,
         };
-        if alpha > LOSSLESS_ALPHA {
-            self.scene.note(
-                "approximated: coats of rough `roughplastic`, which here lose no light and are brighter",
-            );
-        }
-        if !object.flag("nonlinear", false) {
-            // The coat's base takes into account that light returns to it several times, each time with the albedo.
-            // Without that, the same brightness is that of a base with another albedo.
-            let inside = internal_reflectance(ior);
-            color = match color.texture {
-                None => coat_base(color.factor, inside).into(),
-                Some(texture) => {
-                    let library = &mut self.scene.model.library;
-                    Color {
-                        factor: Vec3::ONE,
-                        texture: Some(library.coat_base(texture, color.factor, inside)),
-                    }
-                }
-            };
-        }
+        let coat = LossyCoat {
+            facets: Facets {
+                alpha,
+                beckmann: is_beckmann(object),
+                masking: Masking::Separable,
+            },
+            ior,
+            thickness: 0.0,
+            reflections: CoatBase::ALL,
+        };
+        let base = match object.flag("nonlinear", false) {
+            true => coat.base(),
+            false => coat.base().with_one_albedo(),
+        };
+        let color = self.scene.below_coat(color, base)?;
         Ok(colored(color, |albedo| Surface::CoatedDiffuse {
             albedo,
             ior,
@@ -386,6 +378,11 @@ impl Converter<'_> {
     }
 }
 
+/// Returns whether the facets of a rough BSDF have Beckmann's distribution, which is Mitsuba's default.
+fn is_beckmann(object: &Object) -> bool {
+    object.text("distribution", "beckmann") != "ggx"
+}
+
 /// Makes a BSDF of a colour with a texture.
 pub(super) fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Bsdf {
     let mut bsdf = Bsdf::from(surface(reflectance(color.factor)));
@@ -409,26 +406,4 @@ pub(super) fn black() -> Bsdf {
         one_sided: true,
     }
     .into()
-}
-
-/// Returns the hemispherical mean of the Fresnel reflectance inside a body with this index of refraction, for light
-/// that comes from all directions. 1 or less gives 0.
-fn internal_reflectance(ior: f32) -> f32 {
-    const STEPS: u32 = 256;
-    let ior = f64::from(ior.max(1.0));
-    let steps = (0..STEPS).map(|step| {
-        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
-        let sine_out = ior * ior * (1.0 - cosine * cosine);
-        let reflected = match sine_out < 1.0 {
-            true => {
-                let out = (1.0 - sine_out).sqrt();
-                let parallel = (cosine - ior * out) / (cosine + ior * out);
-                let perpendicular = (ior * cosine - out) / (ior * cosine + out);
-                0.5 * (parallel * parallel + perpendicular * perpendicular)
-            }
-            false => 1.0,
-        };
-        reflected * 2.0 * cosine
-    });
-    (steps.sum::<f64>() / f64::from(STEPS)) as f32
 }

@@ -7,9 +7,11 @@ use glam::Vec3;
 use super::{Converter, parameters::Parameters, state::Emission};
 use crate::{
     error::excerpt,
+    image::texture_library::CoatBase,
     import::{
         bump::Bump,
-        materials::{Alphas, Color, Scalar, emit, metal_color, reflectance},
+        coat::{Facets, LossyCoat},
+        materials::{Alphas, Color, Scalar, emit, metal_color, reflectance, thin_ior},
     },
     limits::MIN_ALPHA,
     model::ModelMaterial,
@@ -233,6 +235,13 @@ impl Converter {
                 let color = self.reflectance(parameters, "reflectance", grey)?;
                 let ior = self.ior(parameters, "eta")?;
                 let alpha = self.plain_alpha(parameters, "roughness", "")?;
+                let color = match kind {
+                    "subsurface" => color,
+                    _ => {
+                        let coat = self.coat(parameters, alpha, ior)?;
+                        self.scene.below_coat(color, coat.base())?
+                    }
+                };
                 Ok(colored(color, |albedo| Surface::CoatedDiffuse {
                     albedo,
                     ior,
@@ -261,7 +270,13 @@ impl Converter {
             }
             "coatedconductor" => {
                 self.note("approximated: the layers of `coatedconductor` by a clear coat");
-                let metal = self.metal(parameters, "conductor.")?;
+                let mut metal = self.metal(parameters, "conductor.")?;
+                if let Metal::Index { eta, k } = &mut metal.0 {
+                    // The metal lies below the coat, and not in air.
+                    let ior = self.ior(parameters, "interface.eta")?;
+                    *eta /= ior;
+                    *k /= ior;
+                }
                 let alpha = self.plain_alpha(parameters, "conductor.roughness", "conductor.")?;
                 let coat = self.plain_alpha(parameters, "interface.roughness", "interface.")?;
                 let mut converted = Converted::from(Surface::Principled(Principled {
@@ -294,12 +309,12 @@ impl Converter {
                 Ok(converted)
             }
             "thindielectric" => {
-                self.note("approximated: `thindielectric`, without reflections between its sides");
+                self.note("approximated: reflections between the sides of `thindielectric`");
                 Ok(Surface::Principled(Principled {
                     transmission: 1.0,
                     thin: true,
                     roughness: 0.0,
-                    ior: self.ior(parameters, "eta")?,
+                    ior: thin_ior(self.ior(parameters, "eta")?),
                     ..Principled::default()
                 })
                 .into())
@@ -317,6 +332,28 @@ impl Converter {
                 Ok(grey())
             }
         }
+    }
+
+    /// Returns the coat of a `coateddiffuse`. Its layer absorbs what it does not scatter.
+    fn coat(&mut self, parameters: &Parameters, alpha: f32, ior: f32) -> Result<LossyCoat, String> {
+        let scattered = self.reflectance(parameters, "albedo", 0.0)?;
+        let scattered = scattered.mean(&self.scene.model.library).element_sum() / 3.0;
+        if scattered > 0.0 {
+            self.note("approximated: the scattering below the coat of `coateddiffuse`");
+        }
+        let absorbed = 1.0 - scattered.clamp(0.0, 1.0);
+        let depth = parameters.number("maxdepth", 10.0) as u32;
+        Ok(LossyCoat {
+            facets: Facets {
+                alpha,
+                beckmann: false,
+                masking: Masking::HeightCorrelated,
+            },
+            ior,
+            thickness: self.constant(parameters, "thickness", 0.01)? * absorbed,
+            // Every second event in the layer is a reflection at the base.
+            reflections: depth.clamp(1, 2 * CoatBase::ALL).div_ceil(2),
+        })
     }
 
     /// Converts a mix of two named materials. The bump map is that of the first material that has one. `depth` is the
@@ -368,8 +405,18 @@ impl Converter {
         for name in [format!("{prefix}reflectance"), "reflectance".to_owned()] {
             if parameters.get(&name).is_some() {
                 let color = self.reflectance(parameters, &name, 1.0)?;
-                self.note("approximated: the Fresnel reflection of conductors with `reflectance`");
                 let factor = color.factor.clamp(Vec3::ZERO, Vec3::ONE);
+                if color.texture.is_none() {
+                    // As in pbrt, the index is that of a metal without refraction.
+                    let factor = factor.min(Vec3::splat(0.9999));
+                    let k = factor.map(|part| 2.0 * (part / (1.0 - part)).sqrt());
+                    let metal = Metal::Index {
+                        eta: Vec3::ONE,
+                        k: k.min(Vec3::splat(100.0)),
+                    };
+                    return Ok((metal, Vec3::ONE.into()));
+                }
+                self.note("approximated: the Fresnel reflection of conductors with `reflectance`");
                 return Ok((Metal::Color(factor), color));
             }
         }
@@ -427,13 +474,16 @@ impl Converter {
             if !remap {
                 return Ok(roughness);
             }
-            let library = &mut self.scene.model.library;
-            Ok(Scalar {
-                factor: roughness.factor.max(0.0).sqrt(),
-                texture: roughness.texture.map(|map| MaterialTexture {
-                    texture: library.square_root(map.texture),
+            let texture = match roughness.texture {
+                Some(map) => Some(MaterialTexture {
+                    texture: self.scene.model.library.square_root(map.texture)?,
                     ..map
                 }),
+                None => None,
+            };
+            Ok(Scalar {
+                factor: roughness.factor.max(0.0).sqrt(),
+                texture,
             })
         };
         let (along_u, along_v) = (along("uroughness")?, along("vroughness")?);

@@ -78,6 +78,7 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         objects: HashMap::new(),
         object: None,
         meshes: MeshFiles::default(),
+        subdivided: 0,
         open: Vec::new(),
         includes: 0,
     };
@@ -126,6 +127,8 @@ struct Converter {
     object: Option<(String, Vec<ModelInstance>)>,
     /// Meshes of the files that were read.
     meshes: MeshFiles<shapes::Reading>,
+    /// Number of triangles that subdivision surfaces have beyond those of their control meshes.
+    subdivided: usize,
     /// Files that are being read, each included by the one before it.
     open: Vec<PathBuf>,
     /// Number of included files so far, counted with repetitions.

@@ -16,6 +16,7 @@ use crate::{
         curves::{self, Basis, Curve},
         even_scale, mesh_files,
         shapes::{self, DiskCoordinates},
+        subdivision,
     },
     memory::vec_with_capacity,
     model::{ModelInstance, ModelMesh},
@@ -29,6 +30,12 @@ pub(super) struct Reading {
     /// Whether the material needs normals at the vertices.
     needs_normals: bool,
 }
+
+/// Largest number of triangles of a subdivision surface, unless its control mesh has more.
+const MAX_SURFACE: usize = 1 << 19;
+
+/// Largest number of triangles that all subdivision surfaces of a scene have beyond those of their control meshes.
+const MAX_SUBDIVIDED: usize = 1 << 23;
 
 impl Converter {
     /// Converts a shape of the current graphics state.
@@ -71,12 +78,7 @@ impl Converter {
                 let mesh = triangle_mesh(parameters)?;
                 self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
-            "loopsubdiv" => {
-                self.note("approximated: subdivision surfaces by their control meshes");
-                let mut mesh = triangle_mesh(parameters)?;
-                mesh.smooth();
-                self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
-            }
+            "loopsubdiv" => self.subdivision_surface(parameters),
             "bilinearmesh" => {
                 let mesh = bilinear_mesh(parameters)?;
                 self.note("approximated: curved bilinear patches by meshes");
@@ -193,6 +195,24 @@ impl Converter {
             material,
             transform,
         })
+    }
+
+    /// Adds a subdivision surface as a mesh, without the normals and texture coordinates of its control mesh.
+    fn subdivision_surface(&mut self, parameters: &Parameters) -> Result<(), String> {
+        let control = vertices(parameters)?.positions;
+        let triangles = triangles(parameters, control.len())?;
+        let given = triangles.len();
+        let levels = parameters.number("levels", 3.0) as u32;
+        let left = MAX_SUBDIVIDED.saturating_sub(self.subdivided);
+        let max_triangles = MAX_SURFACE.min(left);
+        let (mut mesh, done) = subdivision::surface(&control, triangles, levels, max_triangles)?;
+        if done < levels {
+            self.note("approximated: large subdivision surfaces by fewer levels");
+        }
+        self.subdivided += mesh.triangles.len() - given;
+        // In pbrt, the normals point to the side from which the triangles are clockwise.
+        mesh.flip();
+        self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
     }
 
     /// Adds a curve as a mesh: a `ribbon` as it is, and a `cylinder` as a tube. A `flat` curve, which always faces the
@@ -317,20 +337,25 @@ fn turn_to_normals(mesh: &mut ModelMesh) {
 /// together.
 fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
     let mut mesh = vertices(parameters)?;
-    let count = mesh.positions.len();
+    mesh.triangles = triangles(parameters, mesh.positions.len())?;
+    mesh.normalize_attributes();
+    turn_to_normals(&mut mesh);
+    Ok(mesh)
+}
+
+/// Reads the triangles of a mesh with this number of vertices, at least one triangle. Fails if they are invalid.
+fn triangles(parameters: &Parameters, count: usize) -> Result<Vec<[u32; 3]>, String> {
     let mut indices = parameters.indices("indices", count)?;
     if indices.is_empty() && count == 3 {
         indices = vec![0, 1, 2];
     }
-    let (triangles, rest) = indices.as_chunks::<3>();
-    if !rest.is_empty() || triangles.is_empty() {
+    let (given, rest) = indices.as_chunks::<3>();
+    if !rest.is_empty() || given.is_empty() {
         return Err("indices: expected three vertices per triangle".to_owned());
     }
-    mesh.triangles = vec_with_capacity(triangles.len())?;
-    mesh.triangles.extend_from_slice(triangles);
-    mesh.normalize_attributes();
-    turn_to_normals(&mut mesh);
-    Ok(mesh)
+    let mut triangles = vec_with_capacity(given.len())?;
+    triangles.extend_from_slice(given);
+    Ok(triangles)
 }
 
 /// Reads the vertices of a mesh, with v upwards, without triangles.

@@ -6,7 +6,7 @@ use glam::{DVec3, Vec3};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::Encoding;
-use crate::color::srgb_value;
+use crate::{color::srgb_value, memory::vec_with_capacity};
 
 /// A decoded image: RGBA texels, in rows from top to bottom and from left to right.
 #[derive(Clone, PartialEq)]
@@ -81,19 +81,25 @@ impl Image {
         (sum / (f64::from(self.width) * f64::from(self.height))).as_vec3()
     }
 
-    /// Returns an image of the results of a function of the linear red, green and blue values, which returns values from
-    /// 0 to 1. It has 16 bits per channel, or floats like this image, and alpha is 1.
-    pub(crate) fn map_colors(&self, encoding: Encoding, of: impl Fn(Vec3) -> Vec3) -> Image {
+    /// Returns an image of the results of a function of the linear red, green and blue values, which returns values
+    /// from 0 to 1. It has 16 bits per channel, or floats like this image, and alpha is 1. Fails if memory does not
+    /// suffice.
+    pub(crate) fn map_colors(
+        &self,
+        encoding: Encoding,
+        of: impl Fn(Vec3) -> Vec3,
+    ) -> Result<Image, String> {
+        let count = self.width as usize * self.height as usize;
         let texels = match self.texels {
             Texels::Floats(_) => {
-                let mut texels = Vec::new();
+                let mut texels = vec_with_capacity(count)?;
                 self.each_color(encoding, |color| {
                     texels.push(of(color).extend(1.0).to_array());
                 });
                 Texels::Floats(texels)
             }
             Texels::Bytes(_) | Texels::Words(_) => {
-                let mut texels = Vec::new();
+                let mut texels = vec_with_capacity(count)?;
                 let word = |part: f32| (part * 65535.0).round() as u16;
                 self.each_color(encoding, |color| {
                     let [r, g, b] = of(color).to_array().map(word);
@@ -102,11 +108,11 @@ impl Image {
                 Texels::Words(texels)
             }
         };
-        Image {
+        Ok(Image {
             width: self.width,
             height: self.height,
             texels,
-        }
+        })
     }
 
     /// Calls `take` with the linear red, green and blue of every texel, in row order. `encoding` is that of integer

@@ -1,11 +1,13 @@
 //! Tests of scenes of Mitsuba and pbrt: what they mean, what is left out, and the error for each invalid file. The
 //! renderer's test `imported` compares their images with those of Mitsuba.
 
+mod coats;
 mod curves;
 mod folders;
 mod mitsuba;
 mod pbrt;
 mod plastic_and_spots;
+mod subdivision;
 mod views;
 
 use std::{fs, path::Path};

@@ -8,12 +8,12 @@ use raysieve_scene::{
 use super::{assert_noted, example, load, load_with};
 
 /// Loads a scene with these directives after `WorldBegin`.
-fn world(directives: &str) -> Result<Scene, String> {
+pub(super) fn world(directives: &str) -> Result<Scene, String> {
     load(&[("scene.pbrt", &format!("WorldBegin\n{directives}"))])
 }
 
 /// Returns the material of a sphere after these directives.
-fn surface(directives: &str) -> Surface {
+pub(super) fn surface(directives: &str) -> Surface {
     world(&format!("{directives}\nShape \"sphere\""))
         .unwrap()
         .materials[0]
@@ -34,7 +34,6 @@ fn each_directive_is_read_or_reported() {
         "participating media",
         "curves by tubes",
         "the filter `mitchell`",
-        "subdivision surfaces",
         "subsurface scattering",
         "bump maps",
     ] {
