@@ -198,13 +198,14 @@ pub fn pixel_and_sample(span: &Span, list: &[u32], path: u32) -> (u32, u32) {
 
 /// Replaces `pairs` by [`pixel_and_sample`] of as many paths of the wave, from path 0 on.
 ///
-/// Computes them once for several paths where possible, because they need many integer divisions.
+/// Computes the pair of the first path of each run of consecutive pixels, and counts up from it. This saves the integer
+/// divisions of the others.
 pub fn fill_pairs(span: &Span, list: &[u32], pairs: &mut [(u32, u32)]) {
     let mut path = 0;
     let mut rest = pairs;
     while !rest.is_empty() {
         let (pixel, sample) = pixel_and_sample(span, list, path);
-        let count = adjacent_paths(span, path, pixel).min(rest.len() as u32);
+        let count = run_length(span, path, pixel).min(rest.len() as u32);
         let (row, others) = rest.split_at_mut(count as usize);
         for (pixel, pair) in (pixel..).zip(row) {
             *pair = (pixel, sample);
@@ -214,9 +215,9 @@ pub fn fill_pairs(span: &Span, list: &[u32], pairs: &mut [(u32, u32)]) {
     }
 }
 
-/// Returns a number of paths from `path` on, at least 1, that surely have adjacent pixels of one sample. `pixel` is the
-/// pixel of `path`.
-fn adjacent_paths(span: &Span, path: u32, pixel: u32) -> u32 {
+/// Returns a lower bound, at least 1, of the number of paths from `path` on that have consecutive pixel indices and one
+/// sample number. `pixel` is the pixel of `path`.
+fn run_length(span: &Span, path: u32, pixel: u32) -> u32 {
     let is_scattered = span.listed != 0 || span.skipped_pixels != 0;
     if is_scattered || span.log2_samples_together != 0 {
         return 1;

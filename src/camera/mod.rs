@@ -74,8 +74,8 @@ pub fn filter_offset(camera: &Camera, number: f32) -> f32 {
 
 /// Returns [`filter_offset`] of each number, with the same bits.
 ///
-/// It compares all numbers with one sum of the table after the other, in loops that the compiler vectorises. A search
-/// in the table would read it at a different place for each number.
+/// For each entry of the table it compares all numbers, in loops that the compiler vectorises. A binary search would
+/// read the table at a different place for each number.
 #[inline(always)]
 pub(crate) fn filter_offsets<const N: usize>(camera: &Camera, numbers: &[f32; N]) -> [f32; N] {
     let mut sums = [0.0; N];
@@ -107,8 +107,8 @@ fn sign_and_sum(number: f32) -> (f32, f32) {
     }
 }
 
-/// Returns the offset of [`filter_offset`] in filter radii, if it lies in the interval `step` of the table, counted from
-/// the centre.
+/// Returns the offset of [`filter_offset`] in filter radii. `step` is the interval of the table, counted from the
+/// centre, that contains the offset.
 #[inline(always)]
 fn offset_in_step(camera: &Camera, number: f32, step: u32) -> f32 {
     let (sign, sum) = sign_and_sum(number);

@@ -73,7 +73,7 @@ pub struct Film {
     /// Number of samples of each pixel; set only in adaptive renders.
     sample_counts: OnceLock<Vec<AtomicU32>>,
     /// Locks of the pixels, see [`Film::lock_of`]. A thread that adds samples holds the lock of their pixels. It can then
-    /// add without atomic operations, which are slower.
+    /// load and store sums separately, which is faster than to add atomically.
     locks: [Mutex<()>; LOCKS],
 }
 
@@ -146,7 +146,8 @@ impl Film {
     /// Adds samples to pixels, given by their row-major indices. Samples that the film rejects are only counted. If the
     /// film counts the samples of each pixel, rejected ones are included.
     ///
-    /// Other threads may add samples at the same time.
+    /// Other threads may add samples at the same time. The iterator must not add samples to the same film, because the
+    /// lock of a pixel can be held while it runs.
     pub fn add_samples(&self, samples: impl Iterator<Item = (u32, Vec3)>) {
         let sample_counts = self.sample_counts();
         let mut held: Option<(usize, MutexGuard<()>)> = None;

@@ -23,14 +23,15 @@ use crate::{
 /// Adds the samples of a wave, whose paths have all ended, to the film. On CUDA it only enqueues the work.
 pub fn accumulate(wave: &mut Wave) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) => on_cpu(cpu),
+        Wave::Cpu(cpu) => add_to_film(cpu),
         Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
     wave.mark(Stage::Accumulate);
     Ok(())
 }
 
-fn on_cpu(wave: &CpuWave) {
+/// Adds the radiances of a wave's paths to the film.
+pub(super) fn add_to_film(wave: &CpuWave) {
     let paths = wave.pairs.iter().zip(&wave.radiances);
     let samples = paths.map(|(&(pixel, _), radiance)| (pixel, radiance.rgb));
     let path_count = wave.span.path_count as usize;

@@ -15,6 +15,7 @@ use compaction::{
 
 use super::{
     Stage,
+    accumulate::add_to_film,
     generate::first_ray,
     wave::{CpuWave, CudaWave, Wave, clock, counts},
 };
@@ -58,10 +59,10 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
 /// [`is_plain`](crate::device::render_scene::RenderScene::is_plain).
 fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
     for path in 0..span.path_count {
-        let sample = trace_path::<INSTANCED>(wave, path);
-        let (pixel, _) = pixel_and_sample(&span, &wave.list, path);
-        wave.film.add_sample(pixel, sample);
+        let rgb = trace_path::<INSTANCED>(wave, path);
+        wave.radiances[path as usize].rgb = rgb;
     }
+    add_to_film(wave);
 }
 
 /// Traces the path with index `path`, adds its rays to the counts, and returns its radiance.

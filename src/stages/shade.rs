@@ -110,7 +110,7 @@ fn in_material_blocks(wave: &mut CpuWave, scene: &RenderScene, bounce: u32, entr
     let mut queues = MaterialQueues::new(scene.materials.len());
     for first in entries.clone().step_by(GROUP) {
         let group = first..entries.end.min(first + GROUP);
-        // Found first for the whole group, so that the reads of scattered memory overlap.
+        // The materials of the group are found first, so that the reads of scattered memory overlap.
         let mut materials = [None; GROUP];
         for (&path, material) in wave.queue[group.clone()].iter().zip(&mut materials) {
             if path != NO_PATH {

@@ -1,5 +1,7 @@
 //! Tests of the film's fixed-point sums.
 
+use std::thread;
+
 use glam::Vec3;
 use raysieve::film::{
     Film, SAMPLE_LIMIT, SCALE, film_hash, fixed_point, is_valid_sample, mean, samples_of,
@@ -30,6 +32,31 @@ fn samples_in_any_order_give_the_same_film() {
     assert_eq!(sums(&samples), in_order);
     samples.sort_by(|a, b| a.1.x.total_cmp(&b.1.x));
     assert_eq!(sums(&samples), in_order);
+}
+
+#[test]
+fn threads_add_the_same_sums_as_one() {
+    // Neighbouring pixels on both sides of a boundary between two locks, and few of them, so that threads meet.
+    let pixel_count = 2 * 16_384;
+    let mut random = Random(8);
+    let samples: Vec<(u32, Vec3)> = (0..200_000)
+        .map(|_| {
+            let pixel = 16_384 - 4 + random.word() as u32 % 8;
+            (
+                pixel,
+                Vec3::new(random.unit(), random.unit(), random.unit()),
+            )
+        })
+        .collect();
+    let alone = Film::new(pixel_count).unwrap();
+    alone.add_samples(samples.iter().copied());
+    let shared = Film::new(pixel_count).unwrap();
+    thread::scope(|scope| {
+        for part in samples.chunks(samples.len() / 8) {
+            scope.spawn(|| shared.add_samples(part.iter().copied()));
+        }
+    });
+    assert_eq!(shared.film_sums().unwrap(), alone.film_sums().unwrap());
 }
 
 #[test]

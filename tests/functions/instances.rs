@@ -187,13 +187,15 @@ fn compare_beams(
         let mut rays = Vec::new();
         for _ in 0..4 {
             let spread = [0.0, 1e-4, 1e-3, 1e-2][random.word() as usize % 4];
+            // As on a lens.
+            let shift = [0.0, 1e-2][random.word() as usize % 2];
             let mut vector = || Vec3::new(random.signed(), random.signed(), random.signed());
             let (origin, target) = (vector() * 5.0, vector());
             for _ in 0..16 {
                 let direction = normalize(normalize(target - origin) + vector() * spread);
                 rays.push(InstancedRay {
                     ray: Ray {
-                        origin,
+                        origin: origin + vector() * shift,
                         direction,
                         from_primitive: NO_PRIMITIVE,
                         ..Ray::default()

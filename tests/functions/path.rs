@@ -5,7 +5,7 @@ use raysieve::path::{Span, fill_pairs, pixel_and_sample};
 use crate::common::Random;
 
 #[test]
-fn each_pair_of_a_wave_has_one_path() {
+fn fill_pairs_gives_each_pair_of_a_wave_once() {
     let mut random = Random(11);
     let mut below = |limit: u32| (random.word() % u64::from(limit)) as u32;
     for round in 0..4000 {

@@ -6,7 +6,7 @@ use glam::Vec3;
 
 use super::{
     spheres::{Three, hit_spheres},
-    triangles::{Either, hit_either, hit_triangles},
+    triangles::{PairHit, hit_pair, hit_triangles},
 };
 use crate::{
     accel::{
@@ -207,10 +207,10 @@ impl<'a, S: Lanes> RayBlock<'a, S> {
 }
 
 impl<'a, S: Lanes> RayBlock<'a, S> {
-    /// Creates a block of rays with these origins and directions, which need not have length 1. They leave no primitive
-    /// and go to none. Returns `None` unless all directions agree in longest axis and signs.
+    /// Creates a block of one ray per lane with these origins and directions, which need not have length 1. The rays
+    /// leave no primitive and go to none. Returns `None` unless all directions agree in longest axis and signs.
     #[inline(always)]
-    pub(super) fn of_vectors(
+    pub(super) fn from_vectors(
         simd: S,
         origin: Three<S>,
         direction: Three<S>,
@@ -224,7 +224,7 @@ impl<'a, S: Lanes> RayBlock<'a, S> {
                 return None;
             }
         }
-        // As `shear` chooses it.
+        // Chooses the axis as `shear` does, including ties.
         let (x, y, z) = (x.max(-x), y.max(-y), z.max(-z));
         let x_first = (y.below(x) & z.below(x)).bits();
         let y_first = (!y.below(x) & z.below(y)).bits();
@@ -279,10 +279,10 @@ impl<S: Lanes> RayBlock<'_, S> {
         hit_triangles(corners, self.shears[2])
     }
 
-    /// Intersects the rays with two triangles given by sheared vertices, see [`hit_either`].
+    /// Intersects the rays with two triangles given by sheared vertices, see [`hit_pair`].
     #[inline(always)]
-    pub(super) fn hit_either(&self, corners: [[&[SimdF32<S>; 3]; 3]; 2]) -> Either<S> {
-        hit_either(corners, self.shears[2])
+    pub(super) fn hit_pair(&self, corners: [[&[SimdF32<S>; 3]; 3]; 2]) -> PairHit<S> {
+        hit_pair(corners, self.shears[2])
     }
 
     /// Intersects the rays with a sphere, as the scalar `hit_sphere`. Returns a mask of hits and the distances.

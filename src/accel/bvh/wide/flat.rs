@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{
     block::{RayBlock, each},
     search::Search,
-    triangles::Either,
+    triangles::PairHit,
 };
 use crate::{
     accel::{
@@ -190,8 +190,8 @@ impl Flat {
 
     /// Calls `report` for primitives that may be hit, until it returns `false`.
     ///
-    /// The arguments have a primitive per lane: its index in the scene, a mask of the rays that hit it, the distance, and
-    /// the barycentric weights of the second and third vertex.
+    /// The arguments are, per lane: the index of a primitive in the scene, whether the ray hits it, the distance, and the
+    /// barycentric weights of the second and third vertex. Two triangles may share one call.
     #[inline(always)]
     fn each_hit<S: Lanes>(
         &self,
@@ -208,9 +208,9 @@ impl Flat {
                 ListItem::Triangle(triangle) => std::slice::from_ref(triangle),
                 ListItem::Pair(pair) => {
                     let vertices = pair.map(|triangle| triangle.corners.map(|at| &corners[at].0));
-                    match block.hit_either(vertices) {
-                        Either::None => continue,
-                        Either::One(uses_second, hit, found) => {
+                    match block.hit_pair(vertices) {
+                        PairHit::Miss => continue,
+                        PairHit::AtMostOne(uses_second, hit, found) => {
                             let [first, second] = pair.map(|each| simd.splat_u32s(each.position));
                             let positions = simd.select_u32s(uses_second.1, second, first);
                             if report(positions, hit & !block.leaves(positions), found) {
@@ -218,7 +218,7 @@ impl Flat {
                             }
                             return;
                         }
-                        Either::Unknown => pair.as_slice(),
+                        PairHit::Unknown => pair.as_slice(),
                     }
                 }
                 &ListItem::Sphere {

@@ -91,11 +91,11 @@ impl SimdInstancedScene {
             each_prepared(
                 scene.extent,
                 rays,
-                &mut (&mut stacks, report, BEAM_TRIES),
+                &mut (&mut stacks, report, BEAM_BUDGET),
                 #[inline(always)]
-                |(stacks, report, tries), rays| {
+                |(stacks, report, budget), rays| {
                     let mut first = 0;
-                    while *tries > 0
+                    while *budget > 0
                         && let Some(group) = rays.get(first..first + trees.lanes())
                     {
                         match trees.nearest_of_beam(*simd, scene, opacity, group, stacks) {
@@ -104,11 +104,11 @@ impl SimdInstancedScene {
                                     report(*index, hits.get(lane));
                                 }
                                 rays.drain(first..first + trees.lanes());
-                                *tries = BEAM_TRIES.min(*tries + 1);
+                                *budget = BEAM_BUDGET.min(*budget + 1);
                             }
                             None => {
                                 first += trees.lanes();
-                                *tries -= 1;
+                                *budget -= 1;
                             }
                         }
                     }
@@ -151,8 +151,9 @@ impl SimdInstancedScene {
     }
 }
 
-/// Number by which beams that must be traced as single rays may outnumber the others, before no more beams are tried.
-const BEAM_TRIES: u32 = 8;
+/// Initial and maximum budget of failed attempts to trace beams. A failure costs one, and a success returns one. At 0,
+/// the rest of the call traces single rays.
+const BEAM_BUDGET: u32 = 8;
 
 /// Calls `trace` with the number that came with each ray, the ray, and the ray prepared for the tree of a scene with
 /// this largest absolute coordinate.
@@ -372,8 +373,8 @@ impl<S: Lanes> InstancedTrees<S> {
     /// whose boxes a ray enters before `distance`.
     ///
     /// The ray is given by its origin and direction, and as prepared for the tree of the scene. `left` are the indices of
-    /// the primitive and the instance that it leaves. `test` returns the maximum
-    /// distance from then on, in metres; a negative one ends the traversal.
+    /// the primitive and the instance that it leaves. `test` returns the maximum distance from then on, in metres; a
+    /// negative one ends the traversal.
     #[inline(always)]
     fn visit(
         &self,

@@ -293,7 +293,7 @@ pub(super) fn numbers<V: Pod>(vector: &V) -> &[u32] {
     bytemuck::cast_slice(std::slice::from_ref(vector))
 }
 
-/// Returns the 32-bit words of a vector.
+/// Returns the 32-bit words of a vector, to change them.
 #[inline(always)]
 pub(super) fn numbers_mut<V: Pod>(vector: &mut V) -> &mut [u32] {
     bytemuck::cast_slice_mut(std::slice::from_mut(vector))

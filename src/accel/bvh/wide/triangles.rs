@@ -78,13 +78,13 @@ pub(super) fn hit_triangles<S: Lanes>(
     ))
 }
 
-/// The result of [`hit_either`].
-pub(super) enum Either<S: Lanes> {
+/// The result of [`hit_pair`].
+pub(super) enum PairHit<S: Lanes> {
     /// No lane has a hit.
-    None,
+    Miss,
     /// No lane hits both triangles: a mask of the lanes that use the second one, a mask of hits in front of the origin,
     /// and the distances and the weights of the second and the third vertex.
-    One(Mask<S>, Mask<S>, [SimdF32<S>; 3]),
+    AtMostOne(Mask<S>, Mask<S>, [SimdF32<S>; 3]),
     /// Unknown: a lane may hit both triangles, or is doubtful. They must be tested one by one.
     Unknown,
 }
@@ -94,17 +94,17 @@ pub(super) enum Either<S: Lanes> {
 /// The division and all that follows the edge functions is made once, because a line rarely passes through both
 /// triangles of a quadrilateral. Each lane has the bits of [`hit_triangles`] for its triangle.
 #[inline(always)]
-pub(super) fn hit_either<S: Lanes>(
+pub(super) fn hit_pair<S: Lanes>(
     [first, second]: [[&[SimdF32<S>; 3]; 3]; 2],
     scale: SimdF32<S>,
-) -> Either<S> {
+) -> PairHit<S> {
     let edges = [Edges::new(first), Edges::new(second)];
     if (edges[0].outside & edges[1].outside).bits() == S::ALL {
-        return Either::None;
+        return PairHit::Miss;
     }
     let both = (edges[0].inside & edges[1].inside).bits();
     if edges[0].doubtful() | edges[1].doubtful() | both != 0 {
-        return Either::Unknown;
+        return PairHit::Unknown;
     }
     let uses_second = edges[1].inside;
     let mut functions = edges[0].functions;
@@ -114,7 +114,7 @@ pub(super) fn hit_either<S: Lanes>(
         heights[at] = second[at][2].where_or(uses_second, heights[at]);
     }
     let (hit, found) = hits(functions, heights, edges[0].inside | uses_second, scale);
-    Either::One(uses_second, hit, found)
+    PairHit::AtMostOne(uses_second, hit, found)
 }
 
 /// Returns a mask of the lanes with a hit in front of the origin, among those `inside` the triangle, and the distances

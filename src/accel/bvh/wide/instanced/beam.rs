@@ -38,8 +38,8 @@ const INDICES: [usize; MAX_LANES] = {
 /// would enter few.
 const MAX_ENTERED: u32 = 4;
 
-/// The rays of a beam, and what decides which of their hits count.
-struct Query<'a, T> {
+/// The rays of a beam, with the primitives and the opacity test of the scene.
+struct BeamRays<'a, T> {
     primitives: &'a [Primitive],
     opacity: &'a T,
     /// One ray per lane, each with a number that only the caller knows.
@@ -47,7 +47,7 @@ struct Query<'a, T> {
 }
 
 /// The nearest hit of each ray of a beam so far, of those hits that pass the opacity test.
-pub(super) struct BeamHits<S: Lanes> {
+pub(super) struct InstancedBeamHits<S: Lanes> {
     /// Distances in metres, `f32::MAX` without a hit.
     distance: SimdF32<S>,
     /// Indices of the primitives, or `NO_PRIMITIVE`.
@@ -61,11 +61,11 @@ pub(super) struct BeamHits<S: Lanes> {
 }
 
 impl<S: Lanes> InstancedTrees<S> {
-    /// Returns the nearest hits of these rays, of those that pass the opacity test, or `None` if the rays must be traced
-    /// one by one.
+    /// Traces the rays together as a beam, and returns the nearest hit of each among the hits that pass the opacity test.
     ///
-    /// It traces as many rays as there are lanes, if none leaves a primitive and if they form a beam, in world space and
-    /// in the object space of each instance that they meet. These must be few.
+    /// Returns `None` if they must be traced singly: if their number is not that of the lanes, if one leaves a primitive,
+    /// or if they form no beam in world space. It also does so if they differ in longest axis or signs in an instance, or
+    /// enter more than [`MAX_ENTERED`] instances.
     #[inline(always)]
     pub(super) fn nearest_of_beam<T: OpacityTest>(
         &self,
@@ -74,7 +74,7 @@ impl<S: Lanes> InstancedTrees<S> {
         opacity: &T,
         rays: &[(usize, InstancedRay<Ray>)],
         stacks: &mut Stacks,
-    ) -> Option<BeamHits<S>> {
+    ) -> Option<InstancedBeamHits<S>> {
         let leaves = |(_, ray): &(usize, InstancedRay<Ray>)| ray.ray.from_primitive != NO_PRIMITIVE;
         if rays.len() != S::F32_LANES || rays.iter().any(leaves) {
             return None;
@@ -90,12 +90,12 @@ impl<S: Lanes> InstancedTrees<S> {
         let axis = shear(copies[0].direction).axis as usize;
         let block = RayBlock::new(simd, axis, &copies, indices);
         let beam = Beam::new(&block, scene.extent, INSTANCED_SLACK);
-        let query = Query {
+        let beam_rays = BeamRays {
             primitives: scene.primitives,
             opacity,
             rays,
         };
-        let mut best = BeamHits::none(simd);
+        let mut best = InstancedBeamHits::none(simd);
         let (mut stays_beam, mut entered) = (true, 0);
         let mut visit = Visit::new(&mut stacks.scene, f32::MAX, Order::NearestFirst);
         while self.scene.step(
@@ -105,9 +105,9 @@ impl<S: Lanes> InstancedTrees<S> {
             |child| {
                 if child & OTHERS == 0 {
                     let packet = self.scene.packet(child);
-                    best.take_triangles(&query, &block, &beam, packet, NO_INSTANCE);
+                    best.take_triangles(&beam_rays, &block, &beam, packet, NO_INSTANCE);
                 } else if child & INSTANCE_LEAF == 0 {
-                    best.take_spheres(&query, &block, self.scene.packet(child));
+                    best.take_spheres(&beam_rays, &block, self.scene.packet(child));
                 } else {
                     let entry =
                         &self.entries[(child & !(PACKET | OTHERS | INSTANCE_LEAF)) as usize];
@@ -127,7 +127,7 @@ impl<S: Lanes> InstancedTrees<S> {
                         #[inline(always)]
                         |child| {
                             let packet = mesh.packet(child);
-                            best.take_triangles(&query, &block, &beam, packet, entry.instance);
+                            best.take_triangles(&beam_rays, &block, &beam, packet, entry.instance);
                             best.furthest()
                         },
                     ) {}
@@ -153,15 +153,15 @@ fn in_instance<'a, S: Lanes>(
         z - block.all(entry.position.z),
     ]);
     let direction = entry.to_object_by_lane(block.permuted_back(&block.direction));
-    RayBlock::of_vectors(block.simd, origin, direction, block.ray_indices)
+    RayBlock::from_vectors(block.simd, origin, direction, block.ray_indices)
 }
 
-impl<S: Lanes> BeamHits<S> {
+impl<S: Lanes> InstancedBeamHits<S> {
     /// Returns "no hit yet" of all rays.
     #[inline(always)]
-    fn none(simd: S) -> BeamHits<S> {
+    fn none(simd: S) -> InstancedBeamHits<S> {
         let zeros = SimdF32::all(simd, 0.0);
-        BeamHits {
+        InstancedBeamHits {
             distance: SimdF32::all(simd, f32::MAX),
             primitive: simd.splat_u32s(NO_PRIMITIVE),
             instance: simd.splat_u32s(NO_INSTANCE),
@@ -204,7 +204,7 @@ impl<S: Lanes> BeamHits<S> {
     #[inline(always)]
     fn take_triangles<T: OpacityTest>(
         &mut self,
-        query: &Query<'_, T>,
+        beam_rays: &BeamRays<'_, T>,
         block: &RayBlock<'_, S>,
         beam: &Beam<S>,
         packet: &Packet<S>,
@@ -220,7 +220,7 @@ impl<S: Lanes> BeamHits<S> {
                 block.corner(&packet.corner(2, lane)),
             );
             if let Some((hit, found)) = block.hit_triangle([&a, &b, &c]) {
-                self.take(query, (packet.position(lane), instance), hit, found);
+                self.take(beam_rays, (packet.position(lane), instance), hit, found);
             }
         }
     }
@@ -230,7 +230,7 @@ impl<S: Lanes> BeamHits<S> {
     #[inline(always)]
     fn take<T: OpacityTest>(
         &mut self,
-        query: &Query<'_, T>,
+        beam_rays: &BeamRays<'_, T>,
         (position, instance): (u32, u32),
         hit: Mask<S>,
         [along, hit_u, hit_v]: [SimdF32<S>; 3],
@@ -262,9 +262,9 @@ impl<S: Lanes> BeamHits<S> {
                 },
                 instance,
             };
-            let (_, InstancedRay { ray, key, .. }) = &query.rays[lane];
-            if is_nearer(query.primitives, &found, &self.get(lane))
-                && query.opacity.accepts(ray, &found, *key)
+            let (_, InstancedRay { ray, key, .. }) = &beam_rays.rays[lane];
+            if is_nearer(beam_rays.primitives, &found, &self.get(lane))
+                && beam_rays.opacity.accepts(ray, &found, *key)
             {
                 self.set(lane, &found);
             }
@@ -275,24 +275,24 @@ impl<S: Lanes> BeamHits<S> {
     #[inline(always)]
     fn take_spheres<T: OpacityTest>(
         &mut self,
-        query: &Query<'_, T>,
+        beam_rays: &BeamRays<'_, T>,
         block: &RayBlock<'_, S>,
         packet: &Packet<S>,
     ) {
         for place in 0..packet.count() {
             let position = packet.position(place);
-            let sphere = &query.primitives[position as usize];
+            let sphere = &beam_rays.primitives[position as usize];
             let leaves = block.leaves(block.simd.splat_u32s(position));
             let (hit, along) = block.hit_sphere(&sphere.a.to_array(), sphere.b.x, leaves);
             let mut lanes = (hit & along.up_to(self.distance)).bits();
             while lanes != 0 {
                 let lane = first_lane::<S>(lanes);
                 lanes &= lanes - 1;
-                let (_, InstancedRay { ray, from, key, .. }) = &query.rays[lane];
+                let (_, InstancedRay { ray, from, key, .. }) = &beam_rays.rays[lane];
                 let mut best = self.get(lane);
                 let at = (position, NO_INSTANCE, ray.origin);
                 let shear = shear(ray.direction);
-                let opacity = query.opacity;
+                let opacity = beam_rays.opacity;
                 opacity.nearer_hit(at, ray, *from, &shear, *key, &mut best);
                 self.set(lane, &best);
             }
