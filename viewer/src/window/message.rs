@@ -54,6 +54,14 @@ impl MessageSlot {
         });
     }
 
+    /// Displays a note about the inspected path from `now` on, as [`show`](Self::show), unless a problem is displayed.
+    pub(super) fn show_path_note(&mut self, text: String, now: Instant) {
+        let is_problem = |message: &Message| message.kind == MessageKind::Problem;
+        if !self.message.as_ref().is_some_and(is_problem) {
+            self.show(text, MessageKind::PathNote, now);
+        }
+    }
+
     /// Returns the displayed text, and whether it is marked as an error; `None` if there is no message.
     pub(super) fn text(&self) -> Option<(&str, bool)> {
         let message = self.message.as_ref()?;
@@ -127,5 +135,20 @@ mod tests {
         closed.show("saved".to_owned(), MessageKind::Note, begin);
         assert!(closed.escape(at(10)), "it removes a message");
         assert!(!closed.escape(at(10)), "which was not late");
+    }
+
+    #[test]
+    fn notes_about_paths_do_not_replace_problems() {
+        let now = Instant::now();
+        let mut slot = MessageSlot::default();
+        slot.show("not saved".to_owned(), MessageKind::Problem, now);
+        slot.show_path_note("floor: l edits it".to_owned(), now);
+        assert_eq!(slot.text(), Some(("not saved", true)));
+
+        slot.show("saved".to_owned(), MessageKind::Note, now);
+        slot.show_path_note("floor: l edits it".to_owned(), now);
+        assert_eq!(slot.text(), Some(("floor: l edits it", false)));
+        slot.close_path_note();
+        assert_eq!(slot.text(), None, "it is removed with the path");
     }
 }

@@ -150,13 +150,12 @@ impl View {
     }
 
     /// Displays an inspected path in place of the previous one, until the camera or the scene changes. Displays a
-    /// message about it if there is one.
+    /// message about it if there is one, unless a problem is displayed.
     pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
         self.message.close_path_note();
         if let Some(message) = message {
-            self.message
-                .show(message, MessageKind::PathNote, Instant::now());
+            self.message.show_path_note(message, Instant::now());
         }
     }
 
