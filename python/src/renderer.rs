@@ -62,7 +62,7 @@ impl Renderer {
         })
     }
 
-    /// Renders for 50 ms to half a second. Returns whether samples remain.
+    /// Renders for 0.1 s to half a second. Returns whether samples remain.
     fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
         without_lock(py, || self.inner.advance())
     }

@@ -295,7 +295,9 @@ impl Broadcaster {
                 let selected = lock(&self.session).select_hit(&inspected);
                 // On a phone, there are no keys, and the editor is far below the picture.
                 let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
-                note = message.map(Note::from).or(note);
+                // A problem is more important.
+                let problem = note.take_if(|note| note.is_problem);
+                note = problem.or(message.map(Note::from)).or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
             }

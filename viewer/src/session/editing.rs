@@ -518,19 +518,21 @@ pub(crate) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
     kind.clamped(changed)
 }
 
-/// Returns a message that a number is outside its valid range, with this range and the number that is set instead, such
-/// as "roughness: 0 to 1; set to 1". Returns `None` if the number is valid. `label` is its name for people.
+/// Returns a message such as "roughness: 0 to 1; set to 1" for a number that is outside its range, or not whole where
+/// it must be. Returns `None` otherwise. `label` is its name for people. A number in the message that has a name is
+/// followed by it, as in "2 (round)".
 pub(crate) fn clamp_message(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
     let set = kind.clamped(number);
     if set == number {
         return None;
     }
     let numbers = if kind.is_whole { "whole numbers, " } else { "" };
-    let (min, max) = (kind.min, with_unit(kind.max, kind.unit));
-    let set = match kind.name_of(set) {
-        Some(name) => name.to_owned(),
-        None => with_unit(set, kind.unit),
+    let with_name = |number: f32, unit: &str| match kind.name_of(number) {
+        Some(name) => format!("{number} ({name})"),
+        None => with_unit(number, unit),
     };
+    let [max, set] = [kind.max, set].map(|number| with_name(number, kind.unit));
+    let min = with_name(kind.min, "");
     Some(format!("{label}: {numbers}{min} to {max}; set to {set}"))
 }
 
@@ -576,4 +578,18 @@ fn components(properties: &[Property]) -> Vec<Component> {
         channels.into_iter().map(component)
     };
     properties.iter().enumerate().flat_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_about_invalid_numbers_name_their_range() {
+        let message = |number| clamp_message("kind", number, &BACKGROUNDS);
+        let range = "kind: whole numbers, 0 (environment) to 2 (transparent); set to";
+        assert_eq!(message(5.0), Some(format!("{range} 2 (transparent)")));
+        assert_eq!(message(0.7), Some(format!("{range} 1 (color)")));
+        assert_eq!(message(1.0), None, "it is valid");
+    }
 }

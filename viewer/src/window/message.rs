@@ -1,8 +1,8 @@
-//! The message that the window displays, and the Escape that comes too late to dismiss it.
+//! The window's message.
 
 use std::time::{Duration, Instant};
 
-/// The place for a message, which has at most one.
+/// The displayed message, if any, and when the last one disappeared by itself.
 #[derive(Default)]
 pub(super) struct MessageSlot {
     message: Option<Message>,
@@ -26,7 +26,7 @@ pub(super) enum MessageKind {
     /// A problem, which is marked as an error and displayed longer.
     Problem,
     /// A note about the inspected path, which is removed when the user hides the path.
-    OfPath,
+    PathNote,
 }
 
 /// Minimum display time of a message.
@@ -35,8 +35,8 @@ const MESSAGE_TIME: Duration = Duration::from_secs(3);
 const PROBLEM_TIME: Duration = Duration::from_secs(10);
 /// Display time of a message per character, if that exceeds the minimum.
 const CHARACTER_TIME: Duration = Duration::from_millis(60);
-/// Time after the end of a message in which Escape is taken as meant for it.
-const LATE_TIME: Duration = Duration::from_secs(1);
+/// Time after a message has disappeared by itself during which Escape counts as dismissing it.
+const ESCAPE_GRACE: Duration = Duration::from_secs(1);
 
 impl MessageSlot {
     /// Displays a message from `now` on, in place of the previous one, for 60 ms per character, but at least three
@@ -45,13 +45,21 @@ impl MessageSlot {
         let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
         let shortest = match kind {
             MessageKind::Problem => PROBLEM_TIME,
-            MessageKind::Note | MessageKind::OfPath => MESSAGE_TIME,
+            MessageKind::Note | MessageKind::PathNote => MESSAGE_TIME,
         };
         self.message = Some(Message {
             text,
             kind,
             until: now + shortest.max(reading),
         });
+    }
+
+    /// Displays a note about the inspected path from `now` on, as [`show`](Self::show), unless a problem is displayed.
+    pub(super) fn show_path_note(&mut self, text: String, now: Instant) {
+        let is_problem = |message: &Message| message.kind == MessageKind::Problem;
+        if !self.message.as_ref().is_some_and(is_problem) {
+            self.show(text, MessageKind::PathNote, now);
+        }
     }
 
     /// Returns the displayed text, and whether it is marked as an error; `None` if there is no message.
@@ -78,7 +86,7 @@ impl MessageSlot {
     /// by itself within the last second and no other input has followed. Escape was then meant for that one.
     pub(super) fn escape(&mut self, now: Instant) -> bool {
         let expired = self.expired.take();
-        let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < LATE_TIME);
+        let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < ESCAPE_GRACE);
         self.close() || is_late
     }
 
@@ -88,13 +96,14 @@ impl MessageSlot {
     }
 
     /// Removes the message if it is about the inspected path.
-    pub(super) fn close_of_path(&mut self) {
+    pub(super) fn close_path_note(&mut self) {
         self.message
-            .take_if(|message| message.kind == MessageKind::OfPath);
+            .take_if(|message| message.kind == MessageKind::PathNote);
     }
 
-    /// Handles any input except Escape: a later Escape is not meant for a message that has disappeared.
-    pub(super) fn handle_input(&mut self) {
+    /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
+    /// [`escape`](Self::escape).
+    pub(super) fn forget_expired(&mut self) {
         self.expired = None;
     }
 }
@@ -119,12 +128,27 @@ mod tests {
         assert!(!soon.escape(at(39)), "another one is not");
         assert!(!expired().escape(at(40)), "a second later, it is not");
         let mut used = expired();
-        used.handle_input();
+        used.forget_expired();
         assert!(!used.escape(at(31)), "after other input, it is not");
 
         let mut closed = MessageSlot::default();
         closed.show("saved".to_owned(), MessageKind::Note, begin);
         assert!(closed.escape(at(10)), "it removes a message");
         assert!(!closed.escape(at(10)), "which was not late");
+    }
+
+    #[test]
+    fn notes_about_paths_do_not_replace_problems() {
+        let now = Instant::now();
+        let mut slot = MessageSlot::default();
+        slot.show("not saved".to_owned(), MessageKind::Problem, now);
+        slot.show_path_note("floor: l edits it".to_owned(), now);
+        assert_eq!(slot.text(), Some(("not saved", true)));
+
+        slot.show("saved".to_owned(), MessageKind::Note, now);
+        slot.show_path_note("floor: l edits it".to_owned(), now);
+        assert_eq!(slot.text(), Some(("floor: l edits it", false)));
+        slot.close_path_note();
+        assert_eq!(slot.text(), None, "it is removed with the path");
     }
 }

@@ -80,20 +80,18 @@ impl Dialog {
         notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let name = scene.file_stem().unwrap_or(scene.as_os_str());
-        let (title, filter, endings): (_, _, &[_]) = match Scene::foreign_format(scene) {
+        let (filter, endings): (_, &[_]) = match Scene::foreign_format(scene) {
             None => (
-                "Save as .png, .exr or .ron",
                 "Picture (.png), light with all layers (.exr) or scene (.ron)",
                 &["png", "exr", "ron"],
             ),
             Some(_) => (
-                "Save as .png or .exr",
                 "Picture (.png) or light with all layers (.exr)",
                 &["png", "exr"],
             ),
         };
         let dialog = AsyncFileDialog::new()
-            .set_title(title)
+            .set_title(format!("Save as {}", offered_endings(scene)))
             .set_directory(folder)
             .set_file_name(format!("{}.png", name.to_string_lossy()))
             // The dialog does not tell which filter was selected, so several would seem to select the format.
@@ -111,6 +109,14 @@ impl Dialog {
             None if HAS_FAILED.load(Relaxed) => Choice::NoDialog,
             None => Choice::Cancelled,
         }
+    }
+}
+
+/// Returns the list of endings under which a picture, the film or the scene at this path can be saved, for people.
+fn offered_endings(scene: &Path) -> &'static str {
+    match Scene::foreign_format(scene) {
+        None => ".png, .exr or .ron",
+        Some(_) => ".png or .exr",
     }
 }
 
@@ -178,9 +184,10 @@ impl Savable {
                     state: without.is_empty().then_some(self.state),
                 })
             }
-            None => Err(refused(
-                "not saved: expected a name that ends in .png, .exr or .ron".to_owned(),
-            )),
+            None => Err(refused(format!(
+                "not saved: expected a name that ends in {}",
+                offered_endings(&scene)
+            ))),
         }
     }
 }

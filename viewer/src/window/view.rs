@@ -60,6 +60,7 @@ pub(super) struct View {
     key_pages: usize,
     /// Panel of the selected part's properties.
     pub(super) properties: Properties,
+    /// The displayed message.
     message: MessageSlot,
     /// The displayed image, scaled to the window's size; `None` if it must be made again.
     backdrop: Option<Backdrop>,
@@ -149,13 +150,12 @@ impl View {
     }
 
     /// Displays an inspected path in place of the previous one, until the camera or the scene changes. Displays a
-    /// message about it if there is one.
+    /// message about it if there is one, unless a problem is displayed.
     pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
-        self.message.close_of_path();
+        self.message.close_path_note();
         if let Some(message) = message {
-            self.message
-                .show(message, MessageKind::OfPath, Instant::now());
+            self.message.show_path_note(message, Instant::now());
         }
     }
 
@@ -163,7 +163,7 @@ impl View {
     pub(super) fn hide_path(&mut self) -> bool {
         let is_shown = self.path.take().is_some();
         if is_shown {
-            self.message.close_of_path();
+            self.message.close_path_note();
         }
         is_shown
     }
@@ -199,9 +199,10 @@ impl View {
         std::mem::take(&mut self.has_hints)
     }
 
-    /// Handles any input except Escape, which then is not meant for an earlier message.
-    pub(super) fn handle_input(&mut self) {
-        self.message.handle_input();
+    /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
+    /// [`close_panel`](Self::close_panel).
+    pub(super) fn forget_expired(&mut self) {
+        self.message.forget_expired();
     }
 
     /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a

@@ -167,7 +167,7 @@ impl Viewer {
             }
             _ => false,
         };
-        self.view.handle_input();
+        self.view.forget_expired();
         if quits {
             return !self.may_quit();
         }
@@ -241,7 +241,7 @@ impl Viewer {
 
     /// Removes the first hints, after input that is no action.
     pub(super) fn dismiss_hints(&mut self) {
-        self.view.handle_input();
+        self.view.forget_expired();
         if self.view.hide_hints() {
             self.screen.refresh();
         }

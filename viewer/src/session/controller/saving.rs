@@ -88,7 +88,7 @@ impl SceneToSave {
     /// If the scene's file cannot be read any more, or has a format that cannot be written.
     pub(crate) fn text(&self, target: &Path) -> Result<(String, String), Error> {
         let path = &self.scene.path;
-        if let Some(why) = cannot_be_written(path) {
+        if let Some(why) = write_refusal(path) {
             return Err(Error::Write {
                 path: target.to_owned(),
                 problem: format!("not saved: {why}"),
@@ -103,13 +103,13 @@ impl SceneToSave {
             let text = loader.scene_text(&self.scene, &self.options, target)?;
             (text, missing_of_model(edited, loaded))
         };
-        Ok((text, without(edited, &missing)))
+        Ok((text, missing_suffix(edited, &missing)))
     }
 }
 
 /// Returns why the scene's file at `path` can be written neither with changes nor as a new scene, and what to do
 /// instead. Returns `None` for the scenes of this program and for models.
-pub(super) fn cannot_be_written(path: &Path) -> Option<String> {
+pub(super) fn write_refusal(path: &Path) -> Option<String> {
     let format = Scene::foreign_format(path)?;
     Some(format!(
         "a {format} scene cannot be written; k prints its changes"
@@ -118,7 +118,7 @@ pub(super) fn cannot_be_written(path: &Path) -> Option<String> {
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty
 /// if there are none.
-pub(super) fn without(edited: &Scene, missing: &[Part]) -> String {
+pub(super) fn missing_suffix(edited: &Scene, missing: &[Part]) -> String {
     if missing.is_empty() {
         return String::new();
     }

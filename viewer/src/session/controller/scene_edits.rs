@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use super::{
     Continuity, Session,
-    saving::{cannot_be_written, missing_of_model, without},
+    saving::{missing_of_model, missing_suffix, write_refusal},
 };
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
@@ -201,7 +201,7 @@ impl Session {
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
         let words = words(is_scene && !self.orbit.is_home(), &self.edits());
-        let remedy = match (is_scene, cannot_be_written(&self.scene.path)) {
+        let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file".to_owned(),
             (false, Some(why)) => why,
             (false, None) => {
@@ -222,7 +222,7 @@ impl Session {
         let path = self.scene.path.display();
         let saved = match (
             can_save_view(&self.scene.path),
-            cannot_be_written(&self.scene.path),
+            write_refusal(&self.scene.path),
         ) {
             (true, _) => self.write_to_scene().map_err(|error| match error {
                 raysieve_scene::Error::Write { .. } => format!("{error}, with S (Save as)"),
@@ -254,7 +254,7 @@ impl Session {
             self.scene.path.display()
         );
         let mut saved = self.scene.clone();
-        message += &without(&self.scene, &missing);
+        message += &missing_suffix(&self.scene, &missing);
         if !missing.is_empty() {
             let mut scene = Scene::clone(&saved);
             for part in missing {

@@ -20,7 +20,8 @@ pub(super) fn unclamped_position(value: f32, kind: &NumberKind) -> f32 {
     }
 }
 
-/// Returns the value at a position on a slider, rounded to four significant digits and clamped to the valid range.
+/// Returns the value at a position on a slider, clamped to the valid range. Rounds it to four significant digits, or
+/// to a whole number if only those are valid.
 ///
 /// Positions outside 0..=1 extend the slider. On a logarithmic slider whose valid range begins at 0, positions up to 0
 /// have the value 0.
@@ -31,7 +32,7 @@ pub(super) fn value_at_position(position: f32, kind: &NumberKind) -> f32 {
         true => low * libm::powf(high / low, position),
         false => low + position * (high - low),
     };
-    rounded(value).clamp(kind.min, kind.max)
+    kind.clamped(rounded(value))
 }
 
 /// Rounds a number to four significant digits, so that it is short in a scene file.
@@ -117,4 +118,32 @@ pub(super) fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
         decoded(value - value * saturation * part)
     };
     Vec3::new(channel(5.0), channel(3.0), channel(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::clamp_message;
+
+    /// A choice between three names.
+    const CHOICE: NumberKind = NumberKind {
+        unit: "",
+        min: 0.0,
+        max: 2.0,
+        slider: (0.0, 2.0),
+        is_logarithmic: false,
+        is_whole: true,
+        names: &["environment", "color", "transparent"],
+    };
+
+    #[test]
+    fn all_positions_on_a_slider_of_whole_numbers_have_valid_values() {
+        for hundredths in 0..=100 {
+            let position = hundredths as f32 / 100.0;
+            let value = value_at_position(position, &CHOICE);
+            assert!((value - 2.0 * position).abs() <= 0.5, "{position}: {value}");
+            let message = clamp_message("kind", value, &CHOICE);
+            assert_eq!(message, None, "{position}: {value}");
+        }
+    }
 }

@@ -68,7 +68,7 @@ impl Viewer {
         self.warned = false;
         self.title_time = None;
         self.view.hide_hints();
-        self.view.handle_input();
+        self.view.forget_expired();
         if let Some(message) = effect.message {
             self.say(message);
         }
