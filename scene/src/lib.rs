@@ -320,9 +320,10 @@
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
 //! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats
-//!   lose none, so that the albedo of their base is lowered instead. In diffuse light the base is then as bright as
-//!   there, within 3 %.
-//! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³.
+//!   lose none, so that the albedo of their base is lowered instead. In diffuse light, coats over an albedo of 0.5 are
+//!   then as bright as there, within 5 %. In saturated colours, a channel can be 17 % brighter than in pbrt.
+//! - Subdivision surfaces get fewer levels if one would have more than 2¹⁹ triangles, or all of a scene more than 2²³
+//!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
 //! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
@@ -333,11 +334,14 @@
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
 //! Reading takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of
-//! meshes and images. Time grows linearly with the size of all files, included ones counted as often as they are
-//! included. A scene has at most 2²³ shapes, and an instance of a group counts as all of its shapes. Tessellated shapes
-//! with equal parameters share a mesh, of up to 0.5 MB. A curved patch takes up to 16 kB, and a segment of a curve 7
-//! kB. In Mitsuba's files with few segments it takes more, up to 200 MB in total. A subdivision surface takes up to 13
-//! MB, and all of a scene up to 200 MB.
+//! meshes and images. Below coats, each different combination of an image, its factor and the coat makes one more
+//! image. It has 8 bytes per texel, or 16 if the image has floats. Time grows linearly with the size of all files,
+//! included ones counted as often as they are included. A scene has at most 2²³ shapes, and an instance of a group
+//! counts as all of its shapes. Tessellated shapes with equal parameters share a mesh, of up to 0.5 MB. A curved patch
+//! takes up to 16 kB, and a segment of a curve 7 kB. In Mitsuba's files with few segments it takes more, up to 200 MB
+//! in total. A subdivision surface takes up to 16 MB more than its control mesh, and all of a scene up to 302 MB more.
+//! While one is subdivided, temporary lists take up to 90 MB. Those of a surface without subdivisions are part of the
+//! 32 times.
 
 // Imports go one way. Each module imports only modules before it in this list: error, memory, color, catch_panics,
 // limits, atomic_file, files, studio, sun_sky, scene, load_options, view_options, surroundings, image, model, builder,

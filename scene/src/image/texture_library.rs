@@ -54,9 +54,9 @@ impl CoatBase {
     /// Number of reflections at the base that leaves no visible light.
     pub(crate) const ALL: u32 = 64;
 
-    /// Returns the conversion for a renderer that multiplies light by the albedo only once, although it returns to the
-    /// base.
-    pub(crate) fn with_one_albedo(self) -> CoatBase {
+    /// Returns the conversion for a renderer in which all reflections at the base together multiply light by the albedo
+    /// once, as Mitsuba's `plastic` without `nonlinear`.
+    pub(crate) fn linear(self) -> CoatBase {
         CoatBase {
             passed: self.passed / (1.0 - self.returned),
             reflections: 1,

@@ -1,4 +1,5 @@
-//! Coats of renderers whose facets scatter light once. Imports `image`, `limits`, `materials` and `scene`.
+//! Conversion of coated materials of renderers whose microfacets lose light, because they scatter it only once. Imports
+//! `image`, `limits`, `materials` and `scene`.
 
 use std::f64::consts::{PI, TAU};
 
@@ -46,8 +47,8 @@ struct Passage {
 }
 
 impl LossyCoat {
-    /// Returns the conversion of the albedo of the base below this coat.
-    pub(crate) fn base(self) -> CoatBase {
+    /// Returns the conversion from the albedo below this coat to the albedo below a coat of this renderer.
+    fn base(self) -> CoatBase {
         let ior = f64::from(self.ior.max(1.0));
         let thickness = f64::from(self.thickness.max(0.0));
         let outside = self.facets.passage(ior, thickness);
@@ -68,9 +69,40 @@ impl LossyCoat {
             inside: (1.0 - entered / square) as f32,
         }
     }
+
+    /// Returns numbers that are equal only for equal coats.
+    fn key(self) -> [u32; 6] {
+        let LossyCoat {
+            facets,
+            ior,
+            thickness,
+            reflections,
+        } = self;
+        let Facets {
+            alpha,
+            beckmann,
+            masking,
+        } = facets;
+        let [alpha, ior, thickness] = [alpha, ior, thickness].map(f32::to_bits);
+        [
+            alpha,
+            ior,
+            thickness,
+            reflections,
+            beckmann.into(),
+            masking as u32,
+        ]
+    }
 }
 
 impl Imported {
+    /// Returns the conversion from the albedo below `coat` to the albedo below a coat of this renderer. It is computed
+    /// once for all equal coats.
+    pub(crate) fn coat_base(&mut self, coat: LossyCoat) -> CoatBase {
+        let known = self.coat_bases.entry(coat.key());
+        *known.or_insert_with(|| coat.base())
+    }
+
     /// Returns the colour of a base below the coat of another renderer, converted by [`CoatBase::albedo`]. Fails if
     /// memory does not suffice.
     pub(crate) fn below_coat(&mut self, color: Color, coat: CoatBase) -> Result<Color, String> {
@@ -115,18 +147,18 @@ impl Facets {
             if before <= 0.0 {
                 continue;
             }
-            let masked = self.masked(cosine, alpha);
+            let lambda = self.lambda(cosine, alpha);
             // The cosine of the ray cancels in the weights of diffuse light and of visible facets.
-            let weight = 2.0 * before / up * density_ratio / (1.0 + masked);
+            let weight = 2.0 * before / up * density_ratio / (1.0 + lambda);
             let seen = |to: f64| match self.masking {
-                Masking::Separable => 1.0 / (1.0 + self.masked(to, alpha)),
+                Masking::Separable => 1.0 / (1.0 + self.lambda(to, alpha)),
                 Masking::HeightCorrelated => {
-                    (1.0 + masked) / (1.0 + masked + self.masked(to, alpha))
+                    (1.0 + lambda) / (1.0 + lambda + self.lambda(to, alpha))
                 }
             };
-            let sine_behind = (1.0 - before * before) / (eta * eta);
-            let behind = (1.0 - sine_behind).max(0.0).sqrt();
-            let fresnel = match sine_behind < 1.0 {
+            let sine2_behind = (1.0 - before * before) / (eta * eta);
+            let behind = (1.0 - sine2_behind).max(0.0).sqrt();
+            let fresnel = match sine2_behind < 1.0 {
                 true => fresnel(before, behind, eta),
                 false => 1.0,
             };
@@ -155,7 +187,7 @@ impl Facets {
     }
 
     /// Returns Smith's Λ for a direction with this cosine, on either side.
-    fn masked(self, cosine: f64, alpha: f64) -> f64 {
+    fn lambda(self, cosine: f64, alpha: f64) -> f64 {
         let cosine = cosine.abs().clamp(1e-9, 1.0);
         let tangent = alpha * (1.0 - cosine * cosine).sqrt() / cosine;
         if !self.beckmann {

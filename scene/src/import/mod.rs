@@ -26,7 +26,7 @@ use crate::{
     default_scene::DEFAULT_DIRECTION,
     error::excerpt,
     files::{display_path, record::record},
-    image::environment_map::chosen_environment,
+    image::{environment_map::chosen_environment, texture_library::CoatBase},
     limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
     memory::reserve_one,
@@ -66,6 +66,8 @@ pub(crate) struct Imported {
     pub(crate) exposure_stops: f32,
     /// Indices in the model of tessellated shapes, which equal shapes share.
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
+    /// Result of [`Imported::coat_base`] for each key of a coat.
+    pub(crate) coat_bases: HashMap<[u32; 6], CoatBase>,
     /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
     /// Name of the first mesh file that does not exist; `None` if there is none.
@@ -183,6 +185,7 @@ impl Default for Imported {
             max_bounces: 8,
             exposure_stops: 0.0,
             tessellated: HashMap::new(),
+            coat_bases: HashMap::new(),
             two_sided: HashMap::new(),
             missing: None,
         }

@@ -13,7 +13,7 @@ use crate::{memory::vec_with_capacity, model::ModelMesh};
 /// triangles of one, and 0 moves the control vertices to the surface. The positions must be finite and the indices
 /// valid. Vertices around which the triangles are not one fan with a single orientation stay where they are. Fails if
 /// memory does not suffice.
-pub(crate) fn surface(
+pub(crate) fn loop_limit_mesh(
     positions: &[Vec3],
     triangles: Vec<[u32; 3]>,
     levels: u32,
@@ -30,7 +30,7 @@ pub(crate) fn surface(
         (vertices, mesh.triangles) = subdivided(&vertices, &mesh.triangles)?;
         done += 1;
     }
-    let rings = Rings::new(vertices.len(), &mesh.triangles)?;
+    let rings = OneRings::new(vertices.len(), &mesh.triangles)?;
     let mut limit: Vec<DVec3> = vec_with_capacity(vertices.len())?;
     limit.extend(
         (0..vertices.len()).map(|vertex| match rings.around(vertex) {
@@ -71,7 +71,7 @@ fn subdivided(
     positions: &[DVec3],
     triangles: &[[u32; 3]],
 ) -> Result<(Vec<DVec3>, Vec<[u32; 3]>), String> {
-    let rings = Rings::new(positions.len(), triangles)?;
+    let rings = OneRings::new(positions.len(), triangles)?;
     // The edges of all triangles by their smaller vertex. Each has the other vertex and its number in the triangles.
     let sides = (triangles
         .iter()
@@ -176,7 +176,7 @@ fn is_same_edge(a: &u64, b: &u64) -> bool {
 }
 
 /// The neighbours of each vertex of a mesh.
-struct Rings {
+struct OneRings {
     /// Neighbours of all vertices, one vertex after another.
     neighbors: Vec<u32>,
     /// Range of each vertex in `neighbors`, and whether its ring is open. The range is empty if there is no ring.
@@ -184,22 +184,22 @@ struct Rings {
 }
 
 /// The neighbours of a vertex, in the order in which its triangles follow one another.
-struct Ring<'r> {
+struct OneRing<'r> {
     /// Indices of the neighbours, at least 1, counter-clockwise seen from the front.
     neighbors: &'r [u32],
     /// Whether the vertex is at the edge of the surface. The first and the last neighbour are then at the edge too.
     open: bool,
 }
 
-impl Rings {
+impl OneRings {
     /// Collects the neighbours of all vertices. Fails if memory does not suffice.
-    fn new(vertices: usize, triangles: &[[u32; 3]]) -> Result<Rings, String> {
+    fn new(vertices: usize, triangles: &[[u32; 3]]) -> Result<OneRings, String> {
         // Each triangle of a vertex is a step from one neighbour to the next.
         let steps = triangles
             .iter()
             .flat_map(|&[a, b, c]| [(a, [b, c]), (b, [c, a]), (c, [a, b])]);
         let steps = Grouped::new(vertices, steps)?;
-        let mut rings = Rings {
+        let mut rings = OneRings {
             neighbors: vec_with_capacity(steps.pairs.len() + vertices)?,
             ranges: vec_with_capacity(vertices)?,
         };
@@ -217,9 +217,9 @@ impl Rings {
     }
 
     /// Returns the ring of a vertex. Returns `None` if its triangles are not one fan with a single orientation.
-    fn around(&self, vertex: usize) -> Option<Ring<'_>> {
+    fn around(&self, vertex: usize) -> Option<OneRing<'_>> {
         let ([start, end], open) = self.ranges[vertex];
-        (start < end).then(|| Ring {
+        (start < end).then(|| OneRing {
             neighbors: &self.neighbors[start as usize..end as usize],
             open,
         })
@@ -227,8 +227,8 @@ impl Rings {
 }
 
 /// Appends the neighbours of a vertex to a list and returns whether the ring is open. Returns `None` if the triangles
-/// are not one fan with a single orientation. `steps` are those of this vertex in [`Rings::new`], and `ends` is scratch
-/// memory.
+/// are not one fan with a single orientation. `steps` are those of this vertex in [`OneRings::new`], and `ends` is
+/// scratch memory.
 fn push_ring(neighbors: &mut Vec<u32>, steps: &[u64], ends: &mut Vec<u32>) -> Option<bool> {
     ends.clear();
     ends.extend(steps.iter().map(|&step| pair(step)[1]));
@@ -266,7 +266,7 @@ fn inner_weight(neighbors: usize) -> f64 {
     }
 }
 
-impl Ring<'_> {
+impl OneRing<'_> {
     /// Returns the mean of the vertex and its neighbours, each of which has this weight.
     fn inner_mean(&self, vertex: usize, positions: &[DVec3], weight: f64) -> DVec3 {
         let sum: DVec3 = self.positions(positions).sum();

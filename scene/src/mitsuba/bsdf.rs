@@ -339,9 +339,10 @@ impl Converter<'_> {
             thickness: 0.0,
             reflections: CoatBase::ALL,
         };
+        let base = self.scene.coat_base(coat);
         let base = match object.flag("nonlinear", false) {
-            true => coat.base(),
-            false => coat.base().with_one_albedo(),
+            true => base,
+            false => base.linear(),
         };
         let color = self.scene.below_coat(color, base)?;
         Ok(colored(color, |albedo| Surface::CoatedDiffuse {

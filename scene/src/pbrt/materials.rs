@@ -239,7 +239,8 @@ impl Converter {
                     "subsurface" => color,
                     _ => {
                         let coat = self.coat(parameters, alpha, ior)?;
-                        self.scene.below_coat(color, coat.base())?
+                        let base = self.scene.coat_base(coat);
+                        self.scene.below_coat(color, base)?
                     }
                 };
                 Ok(colored(color, |albedo| Surface::CoatedDiffuse {

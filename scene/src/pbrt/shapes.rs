@@ -32,10 +32,10 @@ pub(super) struct Reading {
 }
 
 /// Largest number of triangles of a subdivision surface, unless its control mesh has more.
-const MAX_SURFACE: usize = 1 << 19;
+const MAX_SURFACE_TRIANGLES: usize = 1 << 19;
 
 /// Largest number of triangles that all subdivision surfaces of a scene have beyond those of their control meshes.
-const MAX_SUBDIVIDED: usize = 1 << 23;
+const MAX_ADDED_TRIANGLES: usize = 1 << 23;
 
 impl Converter {
     /// Converts a shape of the current graphics state.
@@ -203,9 +203,10 @@ impl Converter {
         let triangles = triangles(parameters, control.len())?;
         let given = triangles.len();
         let levels = parameters.number("levels", 3.0) as u32;
-        let left = MAX_SUBDIVIDED.saturating_sub(self.subdivided);
-        let max_triangles = MAX_SURFACE.min(left);
-        let (mut mesh, done) = subdivision::surface(&control, triangles, levels, max_triangles)?;
+        let left = MAX_ADDED_TRIANGLES.saturating_sub(self.subdivided);
+        let max_triangles = MAX_SURFACE_TRIANGLES.min(left);
+        let (mut mesh, done) =
+            subdivision::loop_limit_mesh(&control, triangles, levels, max_triangles)?;
         if done < levels {
             self.note("approximated: large subdivision surfaces by fewer levels");
         }

@@ -24,8 +24,8 @@ fn base_color(directives: &str) -> Vec3 {
     }
 }
 
-/// Two texels of an image, 0.25 and 0.75, in one row.
-const FLOATS: &str = "Texture \"t\" \"spectrum\" \"checkerboard\" \"rgb tex1\" [ 0.25 0.25 0.25 ] \
+/// Directive that defines the checkerboard texture `t` with values 0.25 and 0.75.
+const CHECKERBOARD: &str = "Texture \"t\" \"spectrum\" \"checkerboard\" \"rgb tex1\" [ 0.25 0.25 0.25 ] \
      \"rgb tex2\" [ 0.75 0.75 0.75 ] ";
 
 #[test]
@@ -72,7 +72,7 @@ fn a_texture_below_a_coat_has_the_colors_of_plain_bases() {
         "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"integer indices\" [0 1 2]";
     let coat = "\"float roughness\" 0.15";
     let scene: Scene = world(&format!(
-        "{FLOATS} Material \"coateddiffuse\" \"texture reflectance\" \"t\" {coat} {shape}\n\
+        "{CHECKERBOARD} Material \"coateddiffuse\" \"texture reflectance\" \"t\" {coat} {shape}\n\
          Material \"coateddiffuse\" \"texture reflectance\" \"t\" {coat} {shape}\n\
          Material \"coateddiffuse\" \"texture reflectance\" \"t\" \"float roughness\" 0.3 {shape}"
     ))
@@ -90,6 +90,28 @@ fn a_texture_below_a_coat_has_the_colors_of_plain_bases() {
         ));
         assert_eq!(texel[..3], plain.to_array());
     }
+}
+
+#[test]
+fn each_coat_of_a_scene_has_a_base_of_its_own() {
+    let coats = [
+        "",
+        "\"float roughness\" 0.3",
+        "\"float eta\" 1.8",
+        "\"float thickness\" 0.2",
+        "\"integer maxdepth\" 1",
+        "",
+    ];
+    let directives =
+        coats.map(|coat| format!("Material \"coateddiffuse\" {coat} Shape \"sphere\"\n"));
+    let scene = world(&directives.concat()).unwrap();
+    for (sphere, coat) in scene.spheres.iter().zip(coats) {
+        match scene.materials[sphere.material as usize] {
+            Surface::CoatedDiffuse { albedo, .. } => assert_eq!(albedo, base(coat), "{coat}"),
+            surface => panic!("{surface:?}"),
+        }
+    }
+    assert_eq!(scene.spheres.len(), coats.len());
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn textured_plastic_is_as_bright_as_plain_plastic() {
 
 /// The bases are as bright as Mitsuba's, whose BSDF reflects 0.370, 0.273 and 0.436 of diffuse light from a base of 0.5.
 #[test]
-fn a_rough_coat_darkens_its_base() {
+fn a_base_below_a_rough_coat_is_as_bright_as_mitsubas() {
     for (inner, expected) in [
         ("<float name=\"alpha\" value=\"0.4\"/>", 0.592),
         (
