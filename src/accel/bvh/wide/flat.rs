@@ -24,7 +24,7 @@ pub(super) struct Flat {
     things: Vec<ListItem>,
 }
 
-/// One or two primitives of the list.
+/// An entry of the list, which holds one or two primitives.
 enum ListItem {
     Triangle(Triangle),
     /// Two consecutive triangles with a common edge.

@@ -42,7 +42,7 @@ const MAX_ENTERED: u32 = 4;
 struct BeamRays<'a, T> {
     primitives: &'a [Primitive],
     opacity: &'a T,
-    /// One ray per lane, each with a number that only the caller knows.
+    /// The rays, one per lane. Each comes with a number that only the caller knows.
     rays: &'a [(usize, InstancedRay<Ray>)],
 }
 
