@@ -331,6 +331,8 @@ impl Broadcaster {
                 continue;
             }
             let Some(frame) = self.frame() else {
+                // The first frame is followed by a status message.
+                sent.status_due = None;
                 continue;
             };
             let session = lock(&self.session);
