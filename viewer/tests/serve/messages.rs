@@ -1,0 +1,85 @@
+//! Tests of the messages to the users, by the protocol and in the browser.
+
+use libtest_mimic::Trial;
+
+use crate::{
+    browser::has_browser,
+    chromium::{DESK, browse},
+    program::add_tests,
+    server::Program,
+    viewer::Viewer,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>) {
+    add_tests!(trials, no_message_replaces_a_problem);
+    add_tests!(trials, if has_browser() => the_page_shows_a_problem_beside_later_messages);
+}
+
+/// A request that is answered by a problem, because the pixel is outside the picture.
+const IMPOSSIBLE: &str = r#"{"inspect":[160,0]}"#;
+
+fn no_message_replaces_a_problem() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.wait_for_status(|status| status["state"] == "done");
+    assert_eq!(viewer.status["problem"][1], "");
+    // The problem is reported while the messages are sent.
+    viewer.send(IMPOSSIBLE);
+    for _ in 0..50 {
+        viewer.send(r#"{"act":"brighter"}"#);
+        viewer.send(r#"{"act":"darker"}"#);
+    }
+    viewer.wait_for_problem("pixel 160,0");
+    viewer.send(r#"{"tone":"aces"}"#);
+    viewer.wait_for_message("tone curve: aces");
+    viewer.wait_for_problem("pixel 160,0");
+    // A viewer that joins later receives both.
+    let mut other = Viewer::join(&program);
+    other.wait_for_message("tone curve: aces");
+    assert_eq!(other.status["problem"], viewer.status["problem"]);
+    // The number shows that an equal problem is a new one.
+    viewer.send(IMPOSSIBLE);
+    viewer.wait_for_status(|status| status["problem"][0] == 2);
+}
+
+/// Returns a script that tells whether two elements are visible, and the first one is above the second.
+fn is_above(one: &str, other: &str) -> String {
+    format!(
+        "const [one, other] = ['{one}', '{other}'].map((id) => document.getElementById(id).getBoundingClientRect()); \
+         return one.height > 0 && other.height > 0 && one.bottom <= other.top"
+    )
+}
+
+fn the_page_shows_a_problem_beside_later_messages() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(DESK, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let problem = "return document.getElementById('problem').textContent";
+        let shows_problem = |text: &serde_json::Value| {
+            let text = text.as_str();
+            text.is_some_and(|text| text.contains("pixel 160,0"))
+        };
+        let mut viewer = Viewer::join(&program);
+        viewer.send(IMPOSSIBLE);
+        browser.until(problem, shows_problem).await;
+        browser.press("t").await;
+        browser.wait_for_text("#message", "tone curve: agx").await;
+        assert!(shows_problem(&browser.run(problem).await));
+        assert_eq!(browser.run(&is_above("problem", "message")).await, true);
+        browser.press("\u{e00c}").await;
+        browser.wait_for_text("#problem", "").await;
+        browser.wait_for_text("#message", "").await;
+
+        // A click removes one of them.
+        let mut viewer = Viewer::join(&program);
+        viewer.send(IMPOSSIBLE);
+        browser.until(problem, shows_problem).await;
+        browser.press("t").await;
+        browser.wait_for_text("#message", "tone curve: aces").await;
+        browser.click("#problem").await;
+        browser.wait_for_text("#problem", "").await;
+        let message = "return document.getElementById('message').textContent";
+        assert_eq!(browser.run(message).await, "tone curve: aces");
+    });
+}
