@@ -163,7 +163,7 @@ impl Viewer {
         let quits = match action {
             Action::Screen(ScreenAction::Quit) => true,
             Action::Screen(ScreenAction::Close) => {
-                !(hinted || self.end_selection() || self.view.close_panel())
+                !(hinted || self.cancel_selection() || self.view.close_panel())
             }
             _ => false,
         };

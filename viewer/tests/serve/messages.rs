@@ -75,11 +75,16 @@ fn the_page_shows_a_problem_beside_later_messages() {
         let mut viewer = Viewer::join(&program);
         viewer.send(IMPOSSIBLE);
         browser.until(problem, shows_problem).await;
-        browser.press("t").await;
-        browser.wait_for_text("#message", "tone curve: aces").await;
+        browser.press("o").await;
+        let asks = "drag over the region to render; click: the whole picture";
+        browser.wait_for_text("#message", asks).await;
         browser.click("#problem").await;
         browser.wait_for_text("#problem", "").await;
-        let message = "return document.getElementById('message').textContent";
-        assert_eq!(browser.run(message).await, "tone curve: aces");
+        browser.press("\u{e00c}").await;
+        browser
+            .wait_for_text("#message", "no region selected")
+            .await;
+        let selects = "return document.querySelector('.selects') !== null";
+        assert_eq!(browser.run(selects).await, false);
     });
 }

@@ -5,7 +5,7 @@ import { switchWipe, updateComparison } from "./compare.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
 import { hidePath, showPath } from "./path.js";
-import { beginSelection, endSelection, extendSelection, switchSelection, updateRegion } from "./region.js";
+import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
 import { updateValues } from "./values.js";
 import { isMagnified, magnify, move, switchZoom } from "./zoom.js";
 
@@ -270,8 +270,12 @@ function showLegend(legend) {
   }));
 }
 
-/** Hides the path or, without one, message and problem. Returns whether there was one. */
+/** Ends the selection of a region, or hides the path or, without one, message and problem. Returns whether there was one. */
 function closeTopmost() {
+  if (isSelecting()) {
+    own.region();
+    return true;
+  }
   if (hidePath()) return true;
   const isShown = at("message").textContent !== "" || at("problem").textContent !== "";
   showMessage("");
