@@ -1,10 +1,12 @@
 //! Tests of the messages to the users, by the protocol and in the browser.
 
+use std::time::Duration;
+
 use libtest_mimic::Trial;
 
 use crate::{
     browser::has_browser,
-    chromium::{DESK, browse},
+    chromium::{DESK, PHONE, browse},
     program::add_tests,
     server::Program,
     viewer::Viewer,
@@ -12,7 +14,11 @@ use crate::{
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(trials, no_message_replaces_a_problem);
-    add_tests!(trials, if has_browser() => the_page_shows_a_problem_beside_later_messages);
+    add_tests!(
+        trials, if has_browser() =>
+        the_page_shows_a_problem_beside_later_messages,
+        messages_cover_no_legend_and_stay_while_the_page_is_hidden,
+    );
 }
 
 /// A request that is answered by a problem, because the pixel is outside the picture.
@@ -86,5 +92,30 @@ fn the_page_shows_a_problem_beside_later_messages() {
             .await;
         let selects = "return document.querySelector('.selects') !== null";
         assert_eq!(browser.run(selects).await, false);
+    });
+}
+
+fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let hide = |is_hidden: bool| {
+            format!(
+                "Object.defineProperty(document, 'hidden', {{ value: {is_hidden}, configurable: true }})"
+            )
+        };
+        browser.run(&hide(true)).await;
+        browser.press("v").await;
+        let message = "return document.getElementById('message').textContent";
+        let text = browser.until(message, |text| text != "").await;
+        browser
+            .until(&is_above("message", "legend"), |is_above| is_above == true)
+            .await;
+        // Longer than a message is displayed.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(browser.run(message).await, text);
+        browser.run(&hide(false)).await;
+        browser.wait_for_text("#message", "").await;
     });
 }

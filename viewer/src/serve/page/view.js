@@ -286,11 +286,16 @@ function closeTopmost() {
 // Timers that remove message and problem.
 const timers = {};
 
-/** Displays a text as the message or the problem, for some milliseconds or until the next one of its kind. */
+/**
+ * Displays a text as the message or the problem, for some milliseconds or until the next one of its kind. While the page
+ * is hidden, it stays, because nobody may have seen it.
+ */
 function showMessage(text, milliseconds = 0, place = "message") {
   clearTimeout(timers[place]);
   at(place).textContent = text;
-  if (milliseconds) timers[place] = setTimeout(showMessage, milliseconds, "", 0, place);
+  if (!milliseconds) return;
+  const end = () => (document.hidden ? showMessage(text, milliseconds, place) : showMessage("", 0, place));
+  timers[place] = setTimeout(end, milliseconds);
 }
 
 // Pixel under the pointer, and the time at which the program was last asked about a pixel; 0 once it has answered.
