@@ -14,6 +14,7 @@ mod encode;
 mod broadcast;
 mod messages;
 mod pages;
+mod user_messages;
 mod values;
 mod viewer;
 

@@ -35,6 +35,8 @@ pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
 };
 pub(crate) use derived_image::DerivedImage;
+#[cfg(all(test, feature = "window"))]
+pub(crate) use editing::BACKGROUNDS;
 pub(crate) use editing::{PartInfo, Property, clamp_message};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};

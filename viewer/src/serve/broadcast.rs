@@ -17,7 +17,8 @@ use tokio::sync::watch;
 use super::{
     encode,
     messages::{Editor, Path, PixelDescription, Status, ViewerRequest},
-    notifier::{Note, Notifier},
+    notifier::Notifier,
+    user_messages::UserMessages,
 };
 use crate::{
     overlay::pixels::describe,
@@ -43,8 +44,7 @@ pub(super) struct Broadcaster {
     session: Mutex<Session>,
     /// Newest frame; `None` before the first.
     frame: Mutex<Option<DisplayFrame>>,
-    /// Number of messages since the start, and the last one.
-    message: Mutex<(u64, Note)>,
+    messages: Mutex<UserMessages>,
     notifier: Arc<Notifier>,
     /// Newest encoded picture (see `encode`); empty before the first, and while there are no viewers.
     pictures: watch::Sender<Bytes>,
@@ -80,7 +80,7 @@ impl Broadcaster {
         Self {
             session: Mutex::new(session),
             frame: Mutex::new(None),
-            message: Mutex::default(),
+            messages: Mutex::default(),
             notifier,
             pictures: watch::Sender::default(),
             statuses: watch::Sender::default(),
@@ -150,7 +150,7 @@ impl Broadcaster {
         drop(session);
         self.notifier.notify(|pending| {
             pending.change = true;
-            pending.note = message.map(Note::from).or(pending.note.take());
+            pending.note = message.or(pending.note.take());
         });
         Ok(())
     }
@@ -208,8 +208,14 @@ impl Broadcaster {
     }
 
     /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
-    pub(super) fn say(&self, note: Note) {
-        self.notifier.notify(|pending| pending.note = Some(note));
+    pub(super) fn say(&self, message: String) {
+        self.notifier.notify(|pending| pending.note = Some(message));
+    }
+
+    /// Sends a problem to all viewers, marked as an error, in place of an earlier one that is not sent yet.
+    pub(super) fn say_problem(&self, problem: String) {
+        self.notifier
+            .notify(|pending| pending.problem = Some(problem));
     }
 
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
@@ -288,22 +294,19 @@ impl Broadcaster {
             let mut note = pending.note;
             for event in pending.session_events {
                 let message = lock(&self.session).handle_event(event);
-                note = message.map(Note::from).or(note);
+                note = message.or(note);
                 sent.status_due = Some(Instant::now());
             }
             if let Some(inspected) = pending.inspected {
                 let selected = lock(&self.session).select_hit(&inspected);
                 // On a phone, there are no keys, and the editor is far below the picture.
                 let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
-                // A problem is more important.
-                let problem = note.take_if(|note| note.is_problem);
-                note = problem.or(message.map(Note::from)).or(note);
+                note = message.or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
             }
-            if let Some(note) = note {
-                let mut message = lock(&self.message);
-                *message = (message.0 + 1, note);
+            if note.is_some() || pending.problem.is_some() {
+                lock(&self.messages).add(note, pending.problem, Instant::now());
                 sent.status_due = Some(Instant::now());
             }
             if let Some(info) = pending.pixel {
@@ -331,6 +334,8 @@ impl Broadcaster {
                 continue;
             }
             let Some(frame) = self.frame() else {
+                // The first frame is followed by a status message.
+                sent.status_due = None;
                 continue;
             };
             let session = lock(&self.session);
@@ -426,8 +431,7 @@ impl Broadcaster {
         match encoded {
             Ok(picture) => drop(self.pictures.send_replace(picture)),
             Err(problem) => {
-                let text = format!("cannot encode the picture: {problem}");
-                self.say(Note::problem(text));
+                self.say_problem(format!("cannot encode the picture: {problem}"));
             }
         }
     }
@@ -441,7 +445,8 @@ impl Broadcaster {
         viewers: usize,
         legend: Option<&Legend>,
     ) {
-        let message = lock(&self.message);
+        let mut messages = lock(&self.messages);
+        messages.mark_sent(Instant::now());
         let session = lock(&self.session);
         let status = Status {
             stats: &frame.stats_in(look, legend.is_some()),
@@ -468,7 +473,8 @@ impl Broadcaster {
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,
-            message: (message.0, &message.1.text, message.1.is_problem),
+            message: messages.note(),
+            problem: messages.problem(),
             scene_error: session.scene_error(),
         };
         if let Ok(text) = serde_json::to_string(&status) {

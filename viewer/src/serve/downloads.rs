@@ -10,7 +10,7 @@ use axum::{
 
 use raysieve::render::stats::Stats;
 
-use super::{broadcast::Broadcaster, encode, notifier::Note, pages::refusal};
+use super::{broadcast::Broadcaster, encode, pages::refusal};
 
 /// Returns the current picture, or the debug image with its legend, as a PNG file to download. The status is 404 before
 /// the first picture, and 500 if the file cannot be made.
@@ -57,7 +57,7 @@ pub(super) async fn scene(State(broadcaster): State<Arc<Broadcaster>>) -> Respon
             let written = scene.text(&scene.path().with_extension("ron"));
             let text = written.map(|(text, without)| {
                 if !without.is_empty() {
-                    broadcaster.say(Note::from(format!("scene downloaded{without}")));
+                    broadcaster.say(format!("scene downloaded{without}"));
                 }
                 text.into_bytes()
             });
@@ -111,7 +111,7 @@ async fn download(
             (headers, bytes).into_response()
         }
         Ok(Some(Err(problem))) => {
-            broadcaster.say(Note::problem(problem.clone()));
+            broadcaster.say_problem(problem.clone());
             (StatusCode::INTERNAL_SERVER_ERROR, format!("{problem}\n")).into_response()
         }
         Err(_) => refusal(

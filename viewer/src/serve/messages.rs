@@ -136,9 +136,12 @@ pub(super) struct Status<'a> {
     pub(super) can_save_scene: bool,
     /// Number of connected viewers.
     pub(super) viewers: usize,
-    /// Number of messages since the server started, the text of the last one, and whether it is marked as an error; 0
-    /// and an empty text before the first.
-    pub(super) message: (u64, &'a str, bool),
+    /// Number of messages since the server started, without problems, and the text of the last one; 0 and an empty text
+    /// before the first.
+    pub(super) message: (u64, &'a str),
+    /// Number of problems since the server started, and the text of the last one; 0 and an empty text before the first.
+    /// The text is also empty if viewers received it long ago.
+    pub(super) problem: (u64, &'a str),
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }

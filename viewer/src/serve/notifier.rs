@@ -16,14 +16,6 @@ pub(super) struct Notifier {
     changed: Condvar,
 }
 
-/// A message to the users.
-#[derive(Default)]
-pub(super) struct Note {
-    pub(super) text: String,
-    /// Whether the message is marked as an error.
-    pub(super) is_problem: bool,
-}
-
 /// The events that the broadcaster's thread has not taken yet.
 #[derive(Default)]
 pub(super) struct PendingEvents {
@@ -33,8 +25,10 @@ pub(super) struct PendingEvents {
     pub(super) debug_image: bool,
     /// Whether a viewer has come, gone, been refused or made a request.
     pub(super) change: bool,
-    /// Last message to display, in place of earlier ones; `None` if there is none.
-    pub(super) note: Option<Note>,
+    /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
+    pub(super) note: Option<String>,
+    /// Last problem to display, in place of earlier ones; `None` if there is none. A note does not replace it.
+    pub(super) problem: Option<String>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
@@ -54,29 +48,13 @@ pub(super) fn event_sender(
         notifier.notify(|pending| match event {
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
-            RenderEvent::Message(text) => pending.note = Some(text.into()),
-            RenderEvent::Problem(text) => pending.note = Some(Note::problem(text)),
+            RenderEvent::Message(text) => pending.note = Some(text),
+            RenderEvent::Problem(text) => pending.problem = Some(text),
             RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
             RenderEvent::Ended => pending.ended = true,
         });
-    }
-}
-
-impl Note {
-    /// Returns a message that is marked as an error.
-    pub(super) fn problem(text: String) -> Self {
-        let is_problem = true;
-        Self { text, is_problem }
-    }
-}
-
-impl From<String> for Note {
-    /// Returns a message that is not marked as an error.
-    fn from(text: String) -> Self {
-        let is_problem = false;
-        Self { text, is_problem }
     }
 }
 
@@ -91,14 +69,15 @@ impl Notifier {
     /// events; none are set if `until` has passed without an event.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
-            let has_messages = pending.note.is_some() || pending.inspected.is_some();
-            let has_messages =
-                has_messages || pending.pixel.is_some() || !pending.session_events.is_empty();
+            let has_messages = pending.note.is_some() || pending.problem.is_some();
+            let has_answers = pending.inspected.is_some() || pending.pixel.is_some();
             !(pending.frame
                 || pending.debug_image
                 || pending.change
                 || pending.ended
-                || has_messages)
+                || has_messages
+                || has_answers
+                || !pending.session_events.is_empty())
         };
         let pending = lock(&self.pending);
         let mut pending = match until {
@@ -115,5 +94,22 @@ impl Notifier {
                 .unwrap_or_else(PoisonError::into_inner),
         };
         mem::take(&mut *pending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_kept_beside_the_messages_that_follow_it() {
+        let notifier = Arc::<Notifier>::default();
+        let send = event_sender(&notifier);
+        send(RenderEvent::Message("loading".to_owned()));
+        send(RenderEvent::Problem("not saved".to_owned()));
+        send(RenderEvent::Message("reloaded".to_owned()));
+        let pending = notifier.wait(None);
+        assert_eq!(pending.problem.as_deref(), Some("not saved"));
+        assert_eq!(pending.note.as_deref(), Some("reloaded"));
     }
 }

@@ -44,7 +44,7 @@ const FILM_INTERVAL: Duration = Duration::from_millis(500);
 
 impl DebugViewThread {
     /// Creates the handle without starting the thread. The thread will pass `RenderEvent::DebugImage` to `on_event` for
-    /// new images, and `RenderEvent::Message` if an image cannot be computed.
+    /// new images, and `RenderEvent::Problem` if an image cannot be computed.
     pub(super) fn new(on_event: impl Fn(RenderEvent) + Send + 'static) -> Self {
         Self {
             thread: None,
@@ -93,7 +93,7 @@ impl DebugViewThread {
     }
 }
 
-/// Computes the requested images. A failure is sent as a message.
+/// Computes the requested images. A failure is sent as a problem.
 fn work_on(
     request: &DebugViewRequest,
     work: &Work<DebugViewRequest, Arc<DebugImage>>,
@@ -101,7 +101,7 @@ fn work_on(
     on_event: impl Fn(RenderEvent),
 ) {
     if let Err(error) = compute(request, work, film_samples, &on_event) {
-        on_event(RenderEvent::Message(format!(
+        on_event(RenderEvent::Problem(format!(
             "cannot compute debug view {}: {error}",
             request.debug_view.name()
         )));

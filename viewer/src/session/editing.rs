@@ -125,7 +125,7 @@ const DISTANCES: NumberKind = NumberKind {
 const BACKGROUND_KIND: &str = "background_kind";
 
 /// Kinds of backgrounds, by the number of [`background_kind`].
-const BACKGROUNDS: NumberKind = NumberKind {
+pub(crate) const BACKGROUNDS: NumberKind = NumberKind {
     unit: "",
     min: 0.0,
     max: 2.0,

@@ -321,8 +321,10 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             }
             if self.is_working() {
                 self.work()?;
-                for line in self.renderer.take_notes() {
-                    (self.publisher.events.0)(RenderEvent::Message(line));
+                let notes = self.renderer.take_notes();
+                if !notes.is_empty() {
+                    // Each tells of a failure, and only the last of several problems is displayed.
+                    (self.publisher.events.0)(RenderEvent::Problem(notes.join("\n")));
                 }
             }
             if changed || !self.is_working() || self.publisher.pacing().is_due(self.stats.spp) {

@@ -1,11 +1,14 @@
-//! The window's message.
+//! The window's messages.
 
 use std::time::{Duration, Instant};
 
-/// The displayed message, if any, and when the last one disappeared by itself.
+/// The displayed messages, and when the last one disappeared by itself.
+///
+/// A problem has a place of its own, so that no note replaces a problem that the user has not seen.
 #[derive(Default)]
-pub(super) struct MessageSlot {
-    message: Option<Message>,
+pub(super) struct Messages {
+    problem: Option<Message>,
+    note: Option<Message>,
     /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
     expired: Option<Instant>,
 }
@@ -13,7 +16,8 @@ pub(super) struct MessageSlot {
 /// A message to the user.
 struct Message {
     text: String,
-    kind: MessageKind,
+    /// Whether the message is about the inspected path.
+    is_of_path: bool,
     /// Time at which the message disappears by itself.
     until: Instant,
 }
@@ -23,7 +27,7 @@ struct Message {
 pub(super) enum MessageKind {
     /// A note, such as the effect of a key.
     Note,
-    /// A problem, which is marked as an error and displayed longer.
+    /// A problem, which is marked as an error, displayed longer, and not replaced by notes.
     Problem,
     /// A note about the inspected path, which is removed when the user hides the path.
     PathNote,
@@ -38,51 +42,47 @@ const CHARACTER_TIME: Duration = Duration::from_millis(60);
 /// Time after a message has disappeared by itself during which Escape counts as dismissing it.
 const ESCAPE_GRACE: Duration = Duration::from_secs(1);
 
-impl MessageSlot {
-    /// Displays a message from `now` on, in place of the previous one, for 60 ms per character, but at least three
-    /// seconds. A problem stays at least ten seconds.
+impl Messages {
+    /// Displays a message from `now` on, for 60 ms per character, but at least three seconds. A problem stays at least
+    /// ten seconds. A problem replaces the previous problem, and a note the previous note.
     pub(super) fn show(&mut self, text: String, kind: MessageKind, now: Instant) {
         let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
-        let shortest = match kind {
-            MessageKind::Problem => PROBLEM_TIME,
-            MessageKind::Note | MessageKind::PathNote => MESSAGE_TIME,
+        let (place, shortest) = match kind {
+            MessageKind::Problem => (&mut self.problem, PROBLEM_TIME),
+            MessageKind::Note | MessageKind::PathNote => (&mut self.note, MESSAGE_TIME),
         };
-        self.message = Some(Message {
+        *place = Some(Message {
             text,
-            kind,
+            is_of_path: kind == MessageKind::PathNote,
             until: now + shortest.max(reading),
         });
     }
 
-    /// Displays a note about the inspected path from `now` on, as [`show`](Self::show), unless a problem is displayed.
-    pub(super) fn show_path_note(&mut self, text: String, now: Instant) {
-        let is_problem = |message: &Message| message.kind == MessageKind::Problem;
-        if !self.message.as_ref().is_some_and(is_problem) {
-            self.show(text, MessageKind::PathNote, now);
-        }
+    /// Returns the displayed texts from top to bottom, each with whether it is marked as an error.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
+        let problem = self.problem.iter().map(|problem| (&*problem.text, true));
+        problem.chain(self.note.iter().map(|note| (&*note.text, false)))
     }
 
-    /// Returns the displayed text, and whether it is marked as an error; `None` if there is no message.
-    pub(super) fn text(&self) -> Option<(&str, bool)> {
-        let message = self.message.as_ref()?;
-        Some((&message.text, message.kind == MessageKind::Problem))
-    }
-
-    /// Returns the time at which the message disappears by itself; `None` if there is no message.
+    /// Returns the time at which the next message disappears by itself; `None` if there is no message.
     pub(super) fn until(&self) -> Option<Instant> {
-        self.message.as_ref().map(|message| message.until)
+        let messages = self.problem.iter().chain(&self.note);
+        messages.map(|message| message.until).min()
     }
 
-    /// Removes the message if its display time is over at `now`. Returns whether one was removed.
+    /// Removes the messages whose display time is over at `now`. Returns whether one was removed.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
-        let expired = self.message.take_if(|message| message.until <= now);
-        if expired.is_some() {
+        let mut has_expired = false;
+        for place in [&mut self.problem, &mut self.note] {
+            has_expired |= place.take_if(|message| message.until <= now).is_some();
+        }
+        if has_expired {
             self.expired = Some(now);
         }
-        expired.is_some()
+        has_expired
     }
 
-    /// Handles Escape at `now`: removes the message. Returns `false` if there is none, unless the last one disappeared
+    /// Handles Escape at `now`: removes all messages. Returns `false` if there is none, unless the last one disappeared
     /// by itself within the last second and no other input has followed. Escape was then meant for that one.
     pub(super) fn escape(&mut self, now: Instant) -> bool {
         let expired = self.expired.take();
@@ -90,15 +90,15 @@ impl MessageSlot {
         self.close() || is_late
     }
 
-    /// Removes the message. Returns whether there was one.
+    /// Removes all messages. Returns whether there was one.
     pub(super) fn close(&mut self) -> bool {
-        self.message.take().is_some()
+        let messages = [self.problem.take(), self.note.take()];
+        messages.iter().any(Option::is_some)
     }
 
-    /// Removes the message if it is about the inspected path.
+    /// Removes the note if it is about the inspected path.
     pub(super) fn close_path_note(&mut self) {
-        self.message
-            .take_if(|message| message.kind == MessageKind::PathNote);
+        self.note.take_if(|note| note.is_of_path);
     }
 
     /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
@@ -116,12 +116,12 @@ mod tests {
     fn escape_soon_after_a_message_has_disappeared_is_meant_for_it() {
         let begin = Instant::now();
         let at = |tenths: u64| begin + Duration::from_millis(100 * tenths);
-        // Returns a place whose message has disappeared by itself after three seconds.
+        // Returns messages of which one has disappeared by itself after three seconds.
         let expired = || {
-            let mut slot = MessageSlot::default();
-            slot.show("saved".to_owned(), MessageKind::Note, begin);
-            assert!(!slot.expire(at(29)) && slot.expire(at(30)));
-            slot
+            let mut messages = Messages::default();
+            messages.show("saved".to_owned(), MessageKind::Note, begin);
+            assert!(!messages.expire(at(29)) && messages.expire(at(30)));
+            messages
         };
         let mut soon = expired();
         assert!(soon.escape(at(39)), "it is taken as meant for the message");
@@ -131,24 +131,42 @@ mod tests {
         used.forget_expired();
         assert!(!used.escape(at(31)), "after other input, it is not");
 
-        let mut closed = MessageSlot::default();
+        let mut closed = Messages::default();
         closed.show("saved".to_owned(), MessageKind::Note, begin);
         assert!(closed.escape(at(10)), "it removes a message");
         assert!(!closed.escape(at(10)), "which was not late");
     }
 
     #[test]
-    fn notes_about_paths_do_not_replace_problems() {
-        let now = Instant::now();
-        let mut slot = MessageSlot::default();
-        slot.show("not saved".to_owned(), MessageKind::Problem, now);
-        slot.show_path_note("floor: l edits it".to_owned(), now);
-        assert_eq!(slot.text(), Some(("not saved", true)));
+    fn a_problem_is_displayed_beside_later_notes() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut messages = Messages::default();
+        messages.show("not saved".to_owned(), MessageKind::Problem, begin);
+        messages.show("orbit mode".to_owned(), MessageKind::Note, begin);
+        let selected = "floor: l edits it";
+        messages.show(selected.to_owned(), MessageKind::PathNote, at(1));
+        let texts = |messages: &Messages| -> Vec<(String, bool)> {
+            let texts = messages.texts();
+            texts
+                .map(|(text, is_problem)| (text.to_owned(), is_problem))
+                .collect()
+        };
+        let problem = ("not saved".to_owned(), true);
+        assert_eq!(
+            texts(&messages),
+            [problem.clone(), (selected.to_owned(), false)]
+        );
+        messages.close_path_note();
+        assert_eq!(texts(&messages), [problem], "the note goes with the path");
 
-        slot.show("saved".to_owned(), MessageKind::Note, now);
-        slot.show_path_note("floor: l edits it".to_owned(), now);
-        assert_eq!(slot.text(), Some(("floor: l edits it", false)));
-        slot.close_path_note();
-        assert_eq!(slot.text(), None, "it is removed with the path");
+        messages.show("fly mode".to_owned(), MessageKind::Note, at(2));
+        assert_eq!(messages.until(), Some(at(5)), "the note goes first");
+        assert!(messages.expire(at(5)));
+        assert_eq!(messages.until(), Some(at(10)));
+        messages.show("orbit mode".to_owned(), MessageKind::Note, at(6));
+        assert!(messages.escape(at(7)), "it removes both");
+        assert_eq!(texts(&messages), []);
+        assert!(!messages.escape(at(7)), "neither disappeared by itself");
     }
 }

@@ -6,7 +6,7 @@ use rayon::ThreadPool;
 
 use super::{
     layout::{Layout, Placement, Regions},
-    message::{MessageKind, MessageSlot},
+    message::{MessageKind, Messages},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -60,8 +60,7 @@ pub(super) struct View {
     key_pages: usize,
     /// Panel of the selected part's properties.
     pub(super) properties: Properties,
-    /// The displayed message.
-    message: MessageSlot,
+    messages: Messages,
     /// The displayed image, scaled to the window's size; `None` if it must be made again.
     backdrop: Option<Backdrop>,
     pool: ThreadPool,
@@ -113,7 +112,7 @@ impl View {
             keys: None,
             key_pages: 1,
             properties: Properties::default(),
-            message: MessageSlot::default(),
+            messages: Messages::default(),
             backdrop: None,
             pool: session::tone_mapping_pool()?,
         })
@@ -150,12 +149,13 @@ impl View {
     }
 
     /// Displays an inspected path in place of the previous one, until the camera or the scene changes. Displays a
-    /// message about it if there is one, unless a problem is displayed.
+    /// message about it if there is one.
     pub(super) fn show_path(&mut self, path: InspectedPath, message: Option<String>) {
         self.path = Some(path);
-        self.message.close_path_note();
+        self.messages.close_path_note();
         if let Some(message) = message {
-            self.message.show_path_note(message, Instant::now());
+            self.messages
+                .show(message, MessageKind::PathNote, Instant::now());
         }
     }
 
@@ -163,7 +163,7 @@ impl View {
     pub(super) fn hide_path(&mut self) -> bool {
         let is_shown = self.path.take().is_some();
         if is_shown {
-            self.message.close_path_note();
+            self.messages.close_path_note();
         }
         is_shown
     }
@@ -178,20 +178,20 @@ impl View {
         path.map(|path| path.path_record.pixel.into())
     }
 
-    /// Handles Escape: closes the topmost panel, which is the list of keys, the hints, the inspected path, the message,
-    /// the list of parts, or the properties. Returns whether there was one. A message that has just disappeared by
-    /// itself counts as one.
+    /// Handles Escape: closes the topmost panel, which is the list of keys, the hints, the inspected path, the
+    /// messages, the list of parts, or the properties. Returns whether there was one. A message that has just
+    /// disappeared by itself counts as one.
     pub(super) fn close_panel(&mut self) -> bool {
         self.keys.take().is_some()
             || self.hide_hints()
             || self.hide_path()
-            || self.message.escape(Instant::now())
+            || self.messages.escape(Instant::now())
             || self.properties.close()
     }
 
-    /// Removes the inspected path or, without one, the message. Returns whether there was one.
-    pub(super) fn close_path_or_message(&mut self) -> bool {
-        self.hide_path() || self.message.close()
+    /// Removes the inspected path or, without one, the messages. Returns whether there was one.
+    pub(super) fn close_path_or_messages(&mut self) -> bool {
+        self.hide_path() || self.messages.close()
     }
 
     /// Removes the first hints. Returns whether they were displayed.
@@ -202,13 +202,13 @@ impl View {
     /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
     /// [`close_panel`](Self::close_panel).
     pub(super) fn forget_expired(&mut self) {
-        self.message.forget_expired();
+        self.messages.forget_expired();
     }
 
-    /// Removes the message if its display time is over at `now`. Returns whether a message was removed, so that a
-    /// redraw is required.
-    pub(super) fn update_message(&mut self, now: Instant) -> bool {
-        self.message.expire(now)
+    /// Removes the messages whose display time is over at `now`. Returns whether a message was removed, so that a redraw
+    /// is required.
+    pub(super) fn update_messages(&mut self, now: Instant) -> bool {
+        self.messages.expire(now)
     }
 
     pub(super) fn frame(&self) -> Option<&DisplayFrame> {
@@ -331,18 +331,18 @@ impl View {
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message in place of the previous one, for some seconds; see [`MessageSlot::show`].
+    /// Displays a message for some seconds, beside the one of the other kind; see [`Messages::show`].
     pub(super) fn say(&mut self, text: String, is_problem: bool) {
         let kind = match is_problem {
             true => MessageKind::Problem,
             false => MessageKind::Note,
         };
-        self.message.show(text, kind, Instant::now());
+        self.messages.show(text, kind, Instant::now());
     }
 
-    /// Returns the time at which the displayed message disappears; `None` if there is no message.
-    pub(super) fn message_until(&self) -> Option<Instant> {
-        self.message.until()
+    /// Returns the time at which the next message disappears; `None` if there is no message.
+    pub(super) fn messages_until(&self) -> Option<Instant> {
+        self.messages.until()
     }
 
     /// Draws the picture, the figures and all panels into `rgba`, the RGBA bytes of `size` physical pixels (width,
@@ -366,7 +366,10 @@ impl View {
             .take_if(|info| !session.is_at(&info.viewpoint));
         let taken = self.draw_panels(rgba, size, regions, session);
         let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
-        let messages: Vec<_> = scene_error.into_iter().chain(self.message.text()).collect();
+        let messages: Vec<_> = scene_error
+            .into_iter()
+            .chain(self.messages.texts())
+            .collect();
         self.overlay
             .draw_messages(rgba, size, regions.picture, &messages, &taken);
     }

@@ -163,7 +163,7 @@ impl Viewer {
         let quits = match action {
             Action::Screen(ScreenAction::Quit) => true,
             Action::Screen(ScreenAction::Close) => {
-                !(hinted || self.end_selection() || self.view.close_panel())
+                !(hinted || self.cancel_selection() || self.view.close_panel())
             }
             _ => false,
         };
@@ -384,13 +384,13 @@ impl Viewer {
         self.say(message);
     }
 
-    /// Displays a message in place of the previous one.
+    /// Displays a message in place of the previous one, but not of a problem.
     pub(super) fn say(&mut self, message: String) {
         self.view.say(message, false);
         self.screen.refresh();
     }
 
-    /// Displays a problem, marked as an error, in place of the previous message.
+    /// Displays a problem, marked as an error, in place of the previous problem.
     pub(super) fn say_problem(&mut self, problem: String) {
         // The problem may be the answer about a pixel.
         self.asked = None;
@@ -398,18 +398,18 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Does what is due at `now`: moves the flying camera, removes the message and redraws.
+    /// Does what is due at `now`: moves the flying camera, removes old messages and redraws.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
-        if self.view.update_message(now) {
+        if self.view.update_messages(now) {
             self.screen.refresh();
         }
         [
             self.screen.redraw_if_due(now),
             flies_on,
-            self.view.message_until(),
+            self.view.messages_until(),
         ]
         .into_iter()
         .flatten()

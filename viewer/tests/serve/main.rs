@@ -8,6 +8,7 @@ mod compare;
 mod ending;
 mod gpus;
 mod live;
+mod messages;
 #[path = "../common/denoiser.rs"]
 mod denoiser;
 #[path = "../../../tests/common/program.rs"]
@@ -25,6 +26,7 @@ fn main() {
     let mut trials = Vec::new();
     access::add(&mut trials);
     live::add(&mut trials);
+    messages::add(&mut trials);
     tools::add(&mut trials);
     compare::add(&mut trials);
     watch::add(&mut trials);

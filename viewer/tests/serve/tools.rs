@@ -372,7 +372,7 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
     let mut other = Viewer::join(&program);
     assert_eq!(other.wait_for_path(|path| !path.is_null()), path);
     other.send(r#"{"inspect":[160,0]}"#);
-    other.wait_for_message("pixel 160,0");
+    other.wait_for_problem("pixel 160,0");
     // The path disappears when its material or the view changes.
     let paths = |view: &str, viewer: &mut Viewer, other: &mut Viewer| {
         other.send(view);

@@ -198,10 +198,20 @@ impl Viewer {
     /// Receives messages until the displayed message contains these words, and returns it.
     #[track_caller]
     pub(crate) fn wait_for_message(&mut self, words: &str) -> String {
-        fn text(status: &Value) -> &str {
-            status["message"][1].as_str().unwrap_or_default()
-        }
-        text(&self.wait_for_status(|status| text(status).contains(words))).to_owned()
+        self.wait_for_text("message", words)
+    }
+
+    /// Receives messages until the displayed problem contains these words, and returns it.
+    #[track_caller]
+    pub(crate) fn wait_for_problem(&mut self, words: &str) -> String {
+        self.wait_for_text("problem", words)
+    }
+
+    /// Receives messages until the text of this field of the status contains these words, and returns the text.
+    #[track_caller]
+    fn wait_for_text(&mut self, field: &str, words: &str) -> String {
+        let text = |status: &Value| status[field][1].as_str().unwrap_or_default().to_owned();
+        text(&self.wait_for_status(|status| text(status).contains(words)))
     }
 
     /// Receives messages until a value satisfies `is_wanted`, and returns it.

@@ -216,7 +216,7 @@ impl Desktop {
     /// Waits for the program's window.
     pub(crate) fn find_window(&mut self) {
         self.window = eventually("the window opens", || {
-            if let Some(status) = self.program.try_wait().expect("the program can be queried") {
+            if let Some(status) = self.ended() {
                 panic!("raysieve ended, {status}: {}", self.errors());
             }
             let found = self.ask(
@@ -489,9 +489,12 @@ impl Desktop {
     }
 
     pub(crate) fn until_ended(&mut self) -> ExitStatus {
-        eventually("the program ends", || {
-            self.program.try_wait().expect("the program can be queried")
-        })
+        eventually("the program ends", || self.ended())
+    }
+
+    /// Returns how the program has ended; `None` while it runs.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.program.try_wait().expect("the program can be queried")
     }
 
     /// Returns the program's processor time in seconds, as measured by Linux.

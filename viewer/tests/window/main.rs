@@ -8,6 +8,7 @@ mod display;
 mod drop;
 mod editing;
 mod lifecycle;
+mod messages;
 #[path = "../common/denoiser.rs"]
 mod denoiser;
 #[path = "../../../tests/common/program.rs"]
@@ -23,6 +24,7 @@ fn main() {
     let mut trials = Vec::new();
     lifecycle::add(&mut trials, &possible);
     display::add(&mut trials, &possible);
+    messages::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
     editing::add(&mut trials, &possible);
     compare::add(&mut trials, &possible);

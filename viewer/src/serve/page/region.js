@@ -28,6 +28,9 @@ export function switchSelection() {
   return selects ? "drag over the region to render; click: the whole picture" : "no region selected";
 }
 
+/** Returns whether the next drag selects the region. */
+export const isSelecting = () => selects;
+
 /** Begins the selection at a pixel, and returns whether the drag selects a region. */
 export function beginSelection(pixel) {
   if (selects) corner = pixel;

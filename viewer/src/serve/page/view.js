@@ -5,7 +5,7 @@ import { switchWipe, updateComparison } from "./compare.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
 import { hidePath, showPath } from "./path.js";
-import { beginSelection, endSelection, extendSelection, switchSelection, updateRegion } from "./region.js";
+import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
 import { updateValues } from "./values.js";
 import { isMagnified, magnify, move, switchZoom } from "./zoom.js";
 
@@ -206,7 +206,9 @@ function release({ key, shiftKey }) {
   held.delete(key.toLowerCase());
 }
 
-let messageCount = 0;
+// Numbers and texts of the last message and the last problem from the program. The numbers of a program that was
+// restarted begin again.
+const received = {};
 // Requested size of the picture in pixels; a preview may be smaller.
 let size = [1, 1];
 
@@ -233,9 +235,12 @@ function update(status) {
   if (at("scene-error").textContent !== sceneError) at("scene-error").textContent = sceneError;
   const denoise = at("buttons").querySelector("[data-action=denoise]");
   denoise?.setAttribute("aria-pressed", String(status.denoise));
-  const [count, text, isProblem] = status.message;
-  if (count > messageCount) showMessage(text, Math.max(isProblem ? 10000 : 3000, 60 * text.length), isProblem);
-  messageCount = count;
+  for (const [place, shortest] of [["message", 3000], ["problem", 10000]]) {
+    const [, text] = status[place];
+    const isNew = String(status[place]) !== received[place];
+    if (text && isNew) showMessage(text, Math.max(shortest, 60 * text.length), place);
+    received[place] = String(status[place]);
+  }
 }
 
 // Magnification per notch of the wheel.
@@ -265,22 +270,32 @@ function showLegend(legend) {
   }));
 }
 
-/** Hides the path or, without one, the message. Returns whether there was one. */
+/** Ends the selection of a region, or hides the path or, without one, message and problem. Returns whether there was one. */
 function closeTopmost() {
+  if (isSelecting()) {
+    own.region();
+    return true;
+  }
   if (hidePath()) return true;
-  const isShown = at("message").textContent !== "";
+  const isShown = at("message").textContent !== "" || at("problem").textContent !== "";
   showMessage("");
+  showMessage("", 0, "problem");
   return isShown;
 }
 
-let messageTimer;
+// Timers that remove message and problem.
+const timers = {};
 
-/** Displays a message, for some milliseconds or until the next one. A problem is marked as an error. */
-function showMessage(text, milliseconds, isProblem = false) {
-  clearTimeout(messageTimer);
-  at("message").textContent = text;
-  at("message").classList.toggle("problem", isProblem);
-  if (milliseconds) messageTimer = setTimeout(showMessage, milliseconds, "");
+/**
+ * Displays a text as the message or the problem, for some milliseconds or until the next one of its kind. While the page
+ * is hidden, it stays, because nobody may have seen it.
+ */
+function showMessage(text, milliseconds = 0, place = "message") {
+  clearTimeout(timers[place]);
+  at(place).textContent = text;
+  if (!milliseconds) return;
+  const end = () => (document.hidden ? showMessage(text, milliseconds, place) : showMessage("", 0, place));
+  timers[place] = setTimeout(end, milliseconds);
 }
 
 // Pixel under the pointer, and the time at which the program was last asked about a pixel; 0 once it has answered.
@@ -319,7 +334,7 @@ function point(event) {
 }
 
 edits(send);
-at("message").addEventListener("click", () => showMessage(""));
+for (const place of ["message", "problem"]) at(place).addEventListener("click", () => showMessage("", 0, place));
 // A message about the file would be behind the dialog.
 at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());
 at("figures").addEventListener("click", own.overlay);

@@ -123,26 +123,17 @@ pub(super) fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::clamp_message;
-
-    /// A choice between three names.
-    const CHOICE: NumberKind = NumberKind {
-        unit: "",
-        min: 0.0,
-        max: 2.0,
-        slider: (0.0, 2.0),
-        is_logarithmic: false,
-        is_whole: true,
-        names: &["environment", "color", "transparent"],
-    };
+    use crate::session::{BACKGROUNDS, clamp_message};
 
     #[test]
     fn all_positions_on_a_slider_of_whole_numbers_have_valid_values() {
+        let (low, high) = BACKGROUNDS.slider;
         for hundredths in 0..=100 {
             let position = hundredths as f32 / 100.0;
-            let value = value_at_position(position, &CHOICE);
-            assert!((value - 2.0 * position).abs() <= 0.5, "{position}: {value}");
-            let message = clamp_message("kind", value, &CHOICE);
+            let value = value_at_position(position, &BACKGROUNDS);
+            let exact = low + position * (high - low);
+            assert!((value - exact).abs() <= 0.5, "{position}: {value}");
+            let message = clamp_message("kind", value, &BACKGROUNDS);
             assert_eq!(message, None, "{position}: {value}");
         }
     }

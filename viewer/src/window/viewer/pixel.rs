@@ -27,8 +27,12 @@ impl Viewer {
             } else {
                 self.session.inspect(pixel, size);
             }
-        } else if let Some(message) = self.session.focus(pixel, size) {
-            self.say(message);
+        } else {
+            // The focus is a change that quitting must ask about.
+            self.warned = false;
+            if let Some(message) = self.session.focus(pixel, size) {
+                self.say(message);
+            }
         }
     }
 

@@ -35,7 +35,7 @@ const NOTCH_PIXELS: f64 = 50.0;
 impl Viewer {
     /// Handles the press or release of a mouse button, which begins or ends a drag. The release that ends a left click
     /// without Shift inspects a path or, with Ctrl, sets the focus. A right click hides the path or, without one, the
-    /// message.
+    /// messages.
     pub(in crate::window) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         self.dismiss_hints();
         if button == MouseButton::Left && self.press_properties(pressed) {
@@ -61,7 +61,7 @@ impl Viewer {
         } else if clicked && button == MouseButton::Left && !matches!(drag, Drag::Pan | Drag::Wipe)
         {
             self.inspect();
-        } else if clicked && button == MouseButton::Right && self.view.close_path_or_message() {
+        } else if clicked && button == MouseButton::Right && self.view.close_path_or_messages() {
             self.screen.refresh();
         }
     }

@@ -6,16 +6,24 @@ use crate::session::Change;
 impl Viewer {
     /// Lets the next drag select the region to render, or ends that.
     pub(super) fn switch_selection(&mut self) {
-        self.selects_region = !self.selects_region;
-        self.view.select(None);
-        self.say(match self.selects_region {
-            true => "drag over the region to render; click: the whole picture".to_owned(),
-            false => "no region selected".to_owned(),
-        });
+        if !self.cancel_selection() {
+            self.selects_region = true;
+            self.say("drag over the region to render; click: the whole picture".to_owned());
+        }
+    }
+
+    /// Ends the selection of a region, and displays a message instead of the one that asks for it. Returns whether a
+    /// selection was in progress.
+    pub(super) fn cancel_selection(&mut self) -> bool {
+        let was_selecting = self.end_selection();
+        if was_selecting {
+            self.say("no region selected".to_owned());
+        }
+        was_selecting
     }
 
     /// Ends the selection of a region. Returns whether one was in progress.
-    pub(super) fn end_selection(&mut self) -> bool {
+    fn end_selection(&mut self) -> bool {
         self.view.select(None);
         std::mem::take(&mut self.selects_region)
     }
