@@ -12,7 +12,7 @@ inline f32 sphere_area(f32 radius) { return 4.0f * PI * radius * radius; }
 
 inline f32 area_pdf_of_width(const Primitive &primitive, u32 width) {
     f32 area;
-    if (primitive.kind == TRIANGLE) {
+    if (is_triangle(primitive)) {
         Vec3 normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);
         area = 0.5f * sqrtf(dot(normal, normal));
     } else {
@@ -22,7 +22,7 @@ inline f32 area_pdf_of_width(const Primitive &primitive, u32 width) {
 }
 
 inline f32 light_pdf(const Primitive &primitive, f32 share, Vec3 origin, f32 distance, f32 cosine) {
-    if (primitive.kind == TRIANGLE) return share * distance * distance / cosine;
+    if (is_triangle(primitive)) return share * distance * distance / cosine;
     f32 radius = primitive.b.x;
     Vec3 to_center = primitive.a - origin;
     f32 distance2 = dot(to_center, to_center);
@@ -72,6 +72,6 @@ inline LightSample sample_sphere(const Primitive &light, Vec3 radiance, f32 shar
 }
 
 inline LightSample sample_emitter(const Primitive &primitive, Vec3 radiance, f32 share, Vec3 origin, f32 u, f32 v) {
-    return primitive.kind == TRIANGLE ? sample_triangle(primitive, radiance, share, origin, u, v)
+    return is_triangle(primitive) ? sample_triangle(primitive, radiance, share, origin, u, v)
                                       : sample_sphere(primitive, radiance, share, origin, u, v);
 }

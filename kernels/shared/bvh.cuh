@@ -108,6 +108,14 @@ inline u32 hit_children(const Node &node, const BoxRay &ray, f32 distance) {
     return bits;
 }
 
+// Removes the lowest bit from `waiting`, and returns its number.
+inline u32 take_lowest(u32 &waiting) {
+    u32 lowest = trailing_zeros(waiting);
+    waiting &= waiting - 1;
+    return lowest;
+}
+
+// `test` takes at least one of the primitives in `waiting`.
 template <class Test>
 inline void visit(const Node *nodes, const BoxRay &ray, f32 distance, Test test) {
     Group stack[STACK_SIZE];
@@ -122,8 +130,8 @@ inline void visit(const Node *nodes, const BoxRay &ray, f32 distance, Test test)
         Node node = nodes[group.base + count_ones(imask & ~(0xffffffffu << slot))];
         u32 bits = hit_children(node, ray, distance);
 
-        for (u32 waiting = bits & 0x00ffffff; waiting != 0; waiting &= waiting - 1) {
-            distance = test(node.primitive_base + trailing_zeros(waiting));
+        for (u32 waiting = bits & 0x00ffffff; waiting != 0;) {
+            distance = test(node.primitive_base, waiting);
             if (distance < 0.0f) return;
         }
 
@@ -140,8 +148,10 @@ inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, c
     BoxRay boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     Shear sheared = shear(ray.direction);
     Hit best = {MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f};
-    visit(nodes, boxes, best.distance, [&](u32 position) {
-        nearer_hit(primitives, position, ray, sheared, best);
+    visit(nodes, boxes, best.distance, [&](u32 first, u32 &waiting) {
+        u32 offset = take_lowest(waiting);
+        bool next_waits = (waiting & (2u << offset)) != 0;
+        if (nearer_hits(primitives, first + offset, next_waits, ray, sheared, best)) take_lowest(waiting);
         return best.distance;
     });
     return best;
@@ -151,8 +161,8 @@ inline bool occluded(const Node *nodes, const Primitive *primitives, f32 extent,
     BoxRay boxes = box_ray(ray.origin, ray.direction, slack(ray.origin, extent));
     Shear sheared = shear(ray.direction);
     bool blocked = false;
-    visit(nodes, boxes, ray.distance, [&](u32 position) {
-        blocked = blocks(primitives, position, ray, sheared);
+    visit(nodes, boxes, ray.distance, [&](u32 first, u32 &waiting) {
+        blocked = blocks(primitives, first + take_lowest(waiting), ray, sheared);
         return blocked ? -1.0f : ray.distance;
     });
     return blocked;
@@ -165,6 +175,14 @@ struct InstancedScene {
     f32 extent;
 };
 
+inline u32 reorder(u32 bits, u32 change) {
+    u32 nodes = bits >> 24;
+    if ((change & 1) != 0) nodes = (nodes & 0x55) << 1 | ((nodes >> 1) & 0x55);
+    if ((change & 2) != 0) nodes = (nodes & 0x33) << 2 | ((nodes >> 2) & 0x33);
+    if ((change & 4) != 0) nodes = (nodes & 0x0f) << 4 | nodes >> 4;
+    return nodes << 24 | (bits & 0x00ffffff);
+}
+
 template <class Test>
 inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direction, f32 distance, Test test) {
     Group stack[STACK_SIZE];
@@ -176,40 +194,31 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
     u32 instance = NO_INSTANCE;
     u32 floor = 0;
     Group group = {0, 1u << 31};
-    u32 first = 0, waiting = 0;
     for (;;) {
-        if (group.bits >> 24 != 0) {
-            u32 imask = group.bits & 255;
-            u32 bit = 31 - leading_zeros(group.bits);
-            group.bits &= ~(1u << bit);
-            if (group.bits >> 24 != 0) stack[height++] = group;
-            u32 slot = (bit - 24) ^ boxes.octant;
-            Node node = scene.nodes[group.base + count_ones(imask & ~(0xffffffffu << slot))];
-            u32 bits = hit_children(node, boxes, distance);
-            first = node.primitive_base;
-            waiting = bits & 0x00ffffff;
-            group = {node.child_base, (bits & 0xff000000u) | (node.exponents >> 24)};
+        u32 imask = group.bits & 255;
+        u32 bit = 31 - leading_zeros(group.bits);
+        group.bits &= ~(1u << bit);
+        if (group.bits >> 24 != 0) stack[height++] = group;
+        u32 slot = (bit - 24) ^ boxes.octant;
+        Node node = scene.nodes[group.base + count_ones(imask & ~(0xffffffffu << slot))];
+        u32 bits = hit_children(node, boxes, distance);
+        u32 first = node.primitive_base;
+        u32 waiting = bits & 0x00ffffff;
+        group = {node.child_base & ~INSTANCE_NODE, (bits & 0xff000000u) | (node.exponents >> 24)};
+        if ((node.child_base & INSTANCE_NODE) != 0 && bits != 0) {
+            instance = node.primitive_base;
+            floor = height;
+            const Instance mesh_instance = scene.instances[instance];
+            Vec3 local = to_object(mesh_instance, origin - mesh_instance.position);
+            Vec3 inward = to_object(mesh_instance, direction);
+            boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
+            sheared = shear(inward);
+            group.bits = reorder(group.bits, boxes_above.octant ^ boxes.octant);
+            if (waiting != 0) first = scene.nodes[mesh_instance.root].primitive_base;
         }
         while (waiting != 0) {
-            u32 position = first + trailing_zeros(waiting);
-            waiting &= waiting - 1;
-            // Only the top level contains instances.
-            if (instance == NO_INSTANCE && scene.primitives[position].kind == INSTANCE) {
-                if (waiting != 0) stack[height++] = {first, waiting};
-                if (group.bits >> 24 != 0) stack[height++] = group;
-                instance = scene.primitives[position].material;
-                floor = height;
-                const Instance mesh_instance = scene.instances[instance];
-                Vec3 local = to_object(mesh_instance, origin - mesh_instance.position);
-                Vec3 inward = to_object(mesh_instance, direction);
-                boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
-                sheared = shear(inward);
-                group = {mesh_instance.root, 1u << 31};
-                waiting = 0;
-            } else {
-                distance = test(position, instance, boxes.origin, sheared);
-                if (distance < 0.0f) return;
-            }
+            distance = test(first, waiting, instance, boxes.origin, sheared);
+            if (distance < 0.0f) return;
         }
         if (group.bits >> 24 == 0) {
             if (instance != NO_INSTANCE && height == floor) {
@@ -219,11 +228,6 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
             }
             if (height == 0) return;
             group = stack[--height];
-            if (group.bits >> 24 == 0) {
-                first = group.base;
-                waiting = group.bits;
-                group.bits = 0;
-            }
         }
     }
 }
@@ -231,7 +235,8 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
 inline InstanceHit nearest_instanced(const InstancedScene &scene, const Ray &ray, u32 from) {
     InstanceHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
     visit_instanced(scene, ray.origin, ray.direction, MAX_F32,
-                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                 [&](u32 first, u32 &waiting, u32 instance, Vec3 origin, const Shear &sheared) {
+                     u32 position = first + take_lowest(waiting);
                      nearer_instance_hit(scene.primitives, position, instance, origin, ray, from, sheared, best);
                      return best.hit.distance;
                  });
@@ -241,7 +246,8 @@ inline InstanceHit nearest_instanced(const InstancedScene &scene, const Ray &ray
 inline bool occluded_instanced(const InstancedScene &scene, const ShadowRay &ray, u32 from, u32 to) {
     bool blocked = false;
     visit_instanced(scene, ray.origin, ray.direction, ray.distance,
-                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                 [&](u32 first, u32 &waiting, u32 instance, Vec3 origin, const Shear &sheared) {
+                     u32 position = first + take_lowest(waiting);
                      blocked = instance_blocks(scene.primitives, position, instance, origin, ray, from, to, sheared);
                      return blocked ? -1.0f : ray.distance;
                  });

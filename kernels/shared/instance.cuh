@@ -88,7 +88,7 @@ inline Primitive instanced_triangle(const Instance &instance, const Primitive &t
     Vec3 b = to_world(instance, triangle.b) + instance.position;
     Vec3 c = to_world(instance, triangle.c) + instance.position;
     bool mirrored = (instance.flags & LEFT_HANDED) != 0;
-    return {a, instance_material(instance, triangle), mirrored ? c : b, triangle.kind, mirrored ? b : c, triangle.number};
+    return {a, instance_material(instance, triangle), mirrored ? c : b, triangle.kind_bits, mirrored ? b : c, triangle.number};
 }
 
 inline Vec3 on_side(Vec3 smooth, Vec3 normal) {

@@ -23,7 +23,7 @@ inline f32 opacity_random(u32 key, u32 number, u32 instance) { return unit(hash(
 inline Pair coordinates_at(const StochasticOpacity &opacity, const Ray &ray, const InstanceHit &found, u32 second) {
     const Hit &hit = found.hit;
     const Primitive &primitive = opacity.scene.primitives[hit.primitive];
-    if (primitive.kind == SPHERE) {
+    if (is_sphere(primitive)) {
         return sphere_coordinates(normalize(ray.origin + ray.direction * hit.distance - primitive.a));
     }
     if (found.instance != NO_INSTANCE) {
@@ -74,7 +74,7 @@ inline void nearer_alpha_tested_hit(const StochasticOpacity &opacity, u32 positi
         best = near;
         return;
     }
-    if (primitives[position].kind != SPHERE) return;
+    if (!is_sphere(primitives[position])) return;
     Ray leaving = ray;
     leaving.from_primitive = position;
     InstanceHit far = best;
@@ -95,7 +95,8 @@ inline bool alpha_tested_blocks(const StochasticOpacity &opacity, u32 position, 
 inline InstanceHit nearest_alpha_tested(const StochasticOpacity &opacity, const Ray &ray, u32 from, u32 key) {
     InstanceHit best = {{MAX_F32, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
     visit_instanced(opacity.scene, ray.origin, ray.direction, MAX_F32,
-                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                 [&](u32 first, u32 &waiting, u32 instance, Vec3 origin, const Shear &sheared) {
+                     u32 position = first + take_lowest(waiting);
                      nearer_alpha_tested_hit(opacity, position, instance, origin, ray, from, sheared, key, best);
                      return best.hit.distance;
                  });
@@ -119,7 +120,8 @@ inline bool occluded_alpha_tested(const StochasticOpacity &opacity, const Shadow
     bool blocked = !light_passes_opacity(opacity, ray, to, key);
     if (blocked) return true;
     visit_instanced(opacity.scene, ray.origin, ray.direction, ray.distance,
-                 [&](u32 position, u32 instance, Vec3 origin, const Shear &sheared) {
+                 [&](u32 first, u32 &waiting, u32 instance, Vec3 origin, const Shear &sheared) {
+                     u32 position = first + take_lowest(waiting);
                      blocked = alpha_tested_blocks(opacity, position, instance, origin, ray, from, to, sheared, key);
                      return blocked ? -1.0f : ray.distance;
                  });

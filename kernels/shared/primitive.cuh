@@ -5,10 +5,24 @@ struct alignas(16) Primitive {
     Vec3 a;
     u32 material;
     Vec3 b;
-    u32 kind;
+    u32 kind_bits;
     Vec3 c;
     u32 number;
 };
+
+inline bool is_sphere(const Primitive &primitive) { return primitive.kind_bits == SPHERE; }
+
+inline bool is_triangle(const Primitive &primitive) { return (primitive.kind_bits & ~PAIRED) == TRIANGLE; }
+
+// The last 16 bytes of a primitive.
+struct alignas(16) ThirdVertex {
+    Vec3 c;
+    u32 number;
+};
+
+inline const ThirdVertex &third_vertex(const Primitive &triangle) {
+    return reinterpret_cast<const ThirdVertex *>(&triangle)[2];
+}
 
 struct Shear {
     u32 axis;
@@ -47,27 +61,61 @@ inline f32 difference_of_products(f32 a, f32 b, f32 c, f32 d) {
     return (f32)((f64)a * (f64)b - (f64)c * (f64)d);
 }
 
-inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Shear &shear) {
-    Vec3 a = turn(triangle.a - origin, shear.axis);
-    Vec3 b = turn(triangle.b - origin, shear.axis);
-    Vec3 c = turn(triangle.c - origin, shear.axis);
+// The hit of one of two triangles, and which of them have been tested.
+struct PairHit {
+    TriangleHit hit;
+    u32 tested;
+};
+
+constexpr u32 FIRST_ALONE = 0, BOTH_FOR_FIRST = 1, BOTH_FOR_SECOND = 2;
+
+// Tests the triangle a, b, c, and if `paired` also the triangle a, c, d, whose vertex d is `fourth`. Tests only the first
+// if the ray meets an edge or passes both, and then returns FIRST_ALONE. Otherwise returns BOTH_FOR_SECOND if it passes
+// the second, and BOTH_FOR_FIRST if not.
+inline PairHit hit_pair(const Primitive &first, bool paired, Vec3 fourth, Vec3 origin, const Shear &shear) {
+    Vec3 a = turn(first.a - origin, shear.axis);
+    Vec3 b = turn(first.b - origin, shear.axis);
+    Vec3 c = turn(first.c - origin, shear.axis);
     f32 ax = a.x - shear.x * a.z, ay = a.y - shear.y * a.z;
     f32 bx = b.x - shear.x * b.z, by = b.y - shear.y * b.z;
     f32 cx = c.x - shear.x * c.z, cy = c.y - shear.y * c.z;
     f32 u = cx * by - cy * bx;
     f32 v = ax * cy - ay * cx;
     f32 w = bx * ay - by * ax;
+    u32 tested = FIRST_ALONE;
     if (u == 0.0f || v == 0.0f || w == 0.0f) {
         u = difference_of_products(cx, by, cy, bx);
         v = difference_of_products(ax, cy, ay, cx);
         w = difference_of_products(bx, ay, by, ax);
+    } else if (paired) {
+        Vec3 d = turn(fourth - origin, shear.axis);
+        f32 dx = d.x - shear.x * d.z, dy = d.y - shear.y * d.z;
+        // Both triangles have the edge a c, in opposite directions.
+        f32 second_u = dx * cy - dy * cx;
+        f32 second_v = ax * dy - ay * dx;
+        bool of_first = v > 0.0f ? u > 0.0f && w > 0.0f : u < 0.0f && w < 0.0f;
+        bool of_second = v < 0.0f ? second_u > 0.0f && second_v > 0.0f : second_u < 0.0f && second_v < 0.0f;
+        if (second_u != 0.0f && second_v != 0.0f && !(of_first && of_second)) {
+            tested = of_second ? BOTH_FOR_SECOND : BOTH_FOR_FIRST;
+            if (of_second) {
+                u = second_u;
+                w = -v;
+                v = second_v;
+                b.z = c.z;
+                c.z = d.z;
+            }
+        }
     }
     bool outside = (u < 0.0f || v < 0.0f || w < 0.0f) && (u > 0.0f || v > 0.0f || w > 0.0f);
     f32 determinant = u + v + w;
-    if (outside || determinant == 0.0f) return {-1.0f, 0.0f, 0.0f};
+    if (outside || determinant == 0.0f) return {{-1.0f, 0.0f, 0.0f}, tested};
     f32 inverse = 1.0f / determinant;
     f32 distance = (u * a.z + v * b.z + w * c.z) * shear.z * inverse;
-    return {distance, v * inverse, w * inverse};
+    return {{distance, v * inverse, w * inverse}, tested};
+}
+
+inline TriangleHit hit_triangle(const Primitive &triangle, Vec3 origin, const Shear &shear) {
+    return hit_pair(triangle, false, triangle.c, origin, shear).hit;
 }
 
 inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction, bool leaves) {
@@ -88,20 +136,53 @@ inline f32 hit_sphere(const Primitive &sphere, Vec3 origin, Vec3 direction, bool
 
 inline TriangleHit hit_primitive(const Primitive &primitive, Vec3 origin, Vec3 direction, const Shear &shear,
                                  bool leaves) {
-    if (primitive.kind == SPHERE) return {hit_sphere(primitive, origin, direction, leaves), 0.0f, 0.0f};
+    if (is_sphere(primitive)) return {hit_sphere(primitive, origin, direction, leaves), 0.0f, 0.0f};
     if (leaves) return {-1.0f, 0.0f, 0.0f};
     return hit_triangle(primitive, origin, shear);
 }
 
+// The hit of a primitive, or of the triangle after it.
+struct PrimitiveHit {
+    TriangleHit hit;
+    u32 position, number;
+    bool tested_next;
+};
+
+// Intersects a ray with the primitive at `position`, and if `next_waits` also with the next one, if both are triangles of
+// a quadrilateral. `from` is the primitive that the ray leaves, or NO_PRIMITIVE.
+inline PrimitiveHit hit_at(const Primitive *primitives, u32 position, bool next_waits, Vec3 origin, Vec3 direction,
+                           const Shear &shear, u32 from) {
+    const Primitive primitive = read_at_once(primitives[position]);
+    if (is_sphere(primitive)) {
+        f32 distance = hit_sphere(primitive, origin, direction, position == from);
+        return {{distance, 0.0f, 0.0f}, position, primitive.number, false};
+    }
+    bool paired = next_waits && (primitive.kind_bits & PAIRED) != 0;
+    ThirdVertex fourth = {primitive.c, primitive.number};
+    if (paired) fourth = read_at_once(third_vertex(primitives[position + 1]));
+    PairHit pair = hit_pair(primitive, paired, fourth.c, origin, shear);
+    bool of_second = pair.tested == BOTH_FOR_SECOND;
+    PrimitiveHit found = {pair.hit, of_second ? position + 1 : position, of_second ? fourth.number : primitive.number,
+                          pair.tested != FIRST_ALONE};
+    if (found.position == from) found.hit.distance = -1.0f;
+    return found;
+}
+
+// Does what nearer_hit does, and if `next_waits` also tests the next primitive if both form a quadrilateral. Returns
+// whether it has.
+inline bool nearer_hits(const Primitive *primitives, u32 position, bool next_waits, const Ray &ray, const Shear &shear,
+                        Hit &best) {
+    PrimitiveHit found = hit_at(primitives, position, next_waits, ray.origin, ray.direction, shear, ray.from_primitive);
+    bool ahead = found.hit.distance > 0.0f && found.hit.distance <= best.distance;
+    bool tie = found.hit.distance == best.distance && best.primitive != NO_PRIMITIVE;
+    if (ahead && !(tie && found.number > primitives[best.primitive].number)) {
+        best = {found.hit.distance, found.position, found.hit.u, found.hit.v};
+    }
+    return found.tested_next;
+}
+
 inline void nearer_hit(const Primitive *primitives, u32 position, const Ray &ray, const Shear &shear, Hit &best) {
-    Primitive primitive = primitives[position];
-    bool leaves = position == ray.from_primitive;
-    TriangleHit hit = hit_primitive(primitive, ray.origin, ray.direction, shear, leaves);
-    bool ahead = hit.distance > 0.0f && hit.distance <= best.distance;
-    if (!ahead) return;
-    bool tie = hit.distance == best.distance && best.primitive != NO_PRIMITIVE;
-    if (tie && primitive.number > primitives[best.primitive].number) return;
-    best = {hit.distance, position, hit.u, hit.v};
+    nearer_hits(primitives, position, false, ray, shear, best);
 }
 
 inline bool blocks(const Primitive *primitives, u32 position, const ShadowRay &ray, const Shear &shear) {
@@ -115,7 +196,7 @@ inline bool blocks(const Primitive *primitives, u32 position, const ShadowRay &r
 inline f32 largest_coordinate(Vec3 v) { return max_f32(fabsf(v.x), max_f32(fabsf(v.y), fabsf(v.z))); }
 
 inline f32 point_error(const Primitive &primitive) {
-    f32 reach = primitive.kind == SPHERE
+    f32 reach = is_sphere(primitive)
                     ? largest_coordinate(primitive.a) + primitive.b.x
                     : max_f32(largest_coordinate(primitive.a),
                               max_f32(largest_coordinate(primitive.b), largest_coordinate(primitive.c)));
@@ -134,7 +215,7 @@ inline Vec3 sphere_tangent(Vec3 normal) {
 
 inline Surface surface_at(const Primitive &primitive, const Ray &ray, const Hit &hit) {
     f32 error = point_error(primitive);
-    if (primitive.kind == SPHERE) {
+    if (is_sphere(primitive)) {
         Vec3 normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
         Pair at = sphere_coordinates(normal);
         return {primitive.a + normal * primitive.b.x, normal, error, {0.0f, 0.0f, 0.0f}, normal, normal, sphere_tangent(normal),

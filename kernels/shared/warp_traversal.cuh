@@ -12,11 +12,12 @@
 // Minimum number of idle lanes for which a warp fetches new rays. Rays through instances take longer, so that idle lanes
 // cost more than an early fetch.
 constexpr u32 MIN_IDLE_LANES = INSTANCED ? 8 : 12;
-// Minimum number of lanes with primitives to test for which a warp of the kernel without instances tests more before
-// the next node.
+// Whether a warp tests more primitives before the next node if enough lanes have some.
+constexpr bool TESTS_AGAIN = !INSTANCED || ALPHA_TESTED;
+// Minimum number of lanes with primitives to test for which it does so.
 constexpr u32 MIN_TESTING_LANES = 8;
 // Minimum number of lanes that wait for an opacity test, if other lanes have something else to do.
-constexpr u32 MIN_OPACITY_LANES = 6;
+constexpr u32 MIN_OPACITY_LANES = 3;
 
 // Maximum number of adjacent queue entries that a warp takes. With instances, some parts of an image take far longer
 // than others, so that each warp takes some entries of many parts.
@@ -116,7 +117,6 @@ struct LaneRay {
     Group group;         // nodes to visit
     u32 first, waiting;  // primitives to test: the bits of `waiting`, relative to `first`
     u32 height, floor;   // of the stack, and when the instance was entered
-    u32 entering;        // the instance to enter
     u32 test;            // the opacity test of `candidate`
     InstanceHit candidate;
 };
@@ -127,9 +127,6 @@ inline void end(LaneRay &ray) {
     ray.waiting = 0;
     ray.group.bits = 0;
 }
-
-// Returns whether the lane waits for neither an instance nor an opacity test.
-inline bool waits_for_nothing(const LaneRay &ray) { return ray.entering == NO_INSTANCE && ray.test == NO_TEST; }
 
 // Stores the result of a ray that has ended.
 template <bool SHADOW>
@@ -149,6 +146,9 @@ inline void store_result(const DeviceScene &scene, const PathBuffers &paths, u32
     paths.hits[path] = ray.best.hit;
     paths.flags[ray.entry] = missed ? 0 : 1;
 }
+
+// Makes a shadow ray visit those children first that are nearest to the light. Any hit ends it, and most are there.
+inline void visit_from_light(BoxRay &ray) { ray.octant ^= 7; }
 
 // Starts with the ray of a queue entry, if it has one, and requests what later shadow rays of the warp will wait for.
 // `in_scene` receives the ray in the space of the scene. The queue has `count` entries.
@@ -184,6 +184,7 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     if (INSTANCED) ray.from = paths.instances[path];
     f32 padding = slack(ray.origin, tree.extent) * (INSTANCED ? INSTANCED_SLACK : 1.0f);
     ray.local = {box_ray(ray.origin, ray.direction, padding), shear(ray.direction)};
+    if (SHADOW) visit_from_light(ray.local.boxes);
     if (INSTANCED) save_ray(in_scene, ray.local);
     ray.instance = NO_INSTANCE;
     ray.best = {{distance, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
@@ -205,8 +206,8 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     }
 }
 
-// Visits the next node.
-inline void visit_node(const InstancedScene &tree, Group *stack, LaneRay &ray) {
+// Visits the next node. Returns the instance that the ray enters, or NO_INSTANCE.
+inline u32 visit_node(const InstancedScene &tree, Group *stack, LaneRay &ray) {
     u32 imask = ray.group.bits & 255;
     u32 bit = 31 - leading_zeros(ray.group.bits);
     ray.group.bits &= ~(1u << bit);
@@ -217,6 +218,9 @@ inline void visit_node(const InstancedScene &tree, Group *stack, LaneRay &ray) {
     ray.first = node.primitive_base;
     ray.waiting = bits & 0x00ffffff;
     ray.group = {node.child_base, (bits & 0xff000000u) | (node.exponents >> 24)};
+    if (!INSTANCED || (node.child_base & INSTANCE_NODE) == 0) return NO_INSTANCE;
+    ray.group.base = node.child_base & ~INSTANCE_NODE;
+    return bits == 0 ? NO_INSTANCE : node.primitive_base;
 }
 
 // Returns what is known of the opacity at a hit of the primitive with this index. Without opacity tests all are opaque.
@@ -225,26 +229,24 @@ inline u32 opacity_without_test(const DeviceScene &scene, u32 position, Triangle
     return known_opacity(scene.opacity_maps, position, hit.u, hit.v);
 }
 
-// Tests the next primitive, or remembers the instance that it is.
+// Tests the next primitive, and the one after it if both form a quadrilateral.
 template <bool SHADOW>
 inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
-    u32 position = ray.first + trailing_zeros(ray.waiting);
-    ray.waiting &= ray.waiting - 1;
-    const Primitive primitive = read_at_once(scene.primitives[position]);
-    // Only the top level contains instances.
-    if (INSTANCED && ray.instance == NO_INSTANCE && primitive.kind == INSTANCE) {
-        ray.entering = primitive.material;
-        return;
-    }
+    u32 offset = take_lowest(ray.waiting);
+    bool next_waits = (ray.waiting & (2u << offset)) != 0;
+    u32 from_primitive = ray.instance == ray.from ? ray.from_primitive : NO_PRIMITIVE;
+    PrimitiveHit met = hit_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin, ray.direction,
+                              ray.local.sheared, from_primitive);
+    if (met.tested_next) take_lowest(ray.waiting);
+    const TriangleHit &hit = met.hit;
+    u32 position = met.position;
     if (SHADOW && position == ray.to_primitive && ray.instance == ray.to) return;
-    bool leaves = position == ray.from_primitive && ray.instance == ray.from;
-    TriangleHit hit = hit_primitive(primitive, ray.local.boxes.origin, ray.direction, ray.local.sheared, leaves);
     bool ahead = hit.distance > 0.0f &&
                  (SHADOW ? hit.distance < ray.best.hit.distance : hit.distance <= ray.best.hit.distance);
     if (!SHADOW && ahead && hit.distance == ray.best.hit.distance && ray.best.hit.primitive != NO_PRIMITIVE) {
-        u32 ours = ray.instance + 1, others = ray.best.instance + 1;
+        u32 ours = INSTANCED ? ray.instance + 1 : 0, others = INSTANCED ? ray.best.instance + 1 : 0;
         u32 other = scene.primitives[ray.best.hit.primitive].number;
-        if (ours > others || (ours == others && primitive.number > other)) ahead = false;
+        if (ours > others || (ours == others && met.number > other)) ahead = false;
     }
     if (!ahead) return;
     InstanceHit found = {{hit.distance, position, hit.u, hit.v}, ray.instance};
@@ -282,7 +284,7 @@ inline void test_opacity(const DeviceScene &scene, const PathBuffers &paths, u32
         end(ray);
     } else if (!SHADOW && passes) {
         ray.best = candidate;
-    } else if (test == TEST_HIT && primitive.kind == SPHERE) {
+    } else if (test == TEST_HIT && is_sphere(primitive)) {
         along.from_primitive = candidate.hit.primitive;
         InstanceHit far = ray.best;
         nearer_instance_hit(scene.primitives, along.from_primitive, ray.instance, ray.local.boxes.origin, along,
@@ -295,19 +297,19 @@ inline void test_opacity(const DeviceScene &scene, const PathBuffers &paths, u32
     }
 }
 
-// Enters the instance that the lane waits for.
-inline void enter_instance(const InstancedScene &tree, Group *stack, LaneRay &ray) {
-    if (ray.waiting != 0) stack[ray.height++] = {ray.first, ray.waiting};
-    if (ray.group.bits >> 24 != 0) stack[ray.height++] = ray.group;
-    ray.instance = ray.entering;
+// Enters an instance, whose node has just been visited.
+template <bool SHADOW>
+inline void enter_instance(const InstancedScene &tree, u32 instance, LaneRay &ray) {
+    ray.instance = instance;
     ray.floor = ray.height;
     const Instance mesh_instance = tree.instances[ray.instance];
     Vec3 origin = to_object(mesh_instance, ray.origin - mesh_instance.position);
     Vec3 inward = to_object(mesh_instance, ray.direction);
+    u32 octant_above = ray.local.boxes.octant;
     ray.local = {box_ray(origin, inward, slack(origin, mesh_instance.extent)), shear(inward)};
-    ray.group = {mesh_instance.root, 1u << 31};
-    ray.waiting = 0;
-    ray.entering = NO_INSTANCE;
+    if (SHADOW) visit_from_light(ray.local.boxes);
+    ray.group.bits = reorder(ray.group.bits, octant_above ^ ray.local.boxes.octant);
+    if (ray.waiting != 0) ray.first = tree.nodes[mesh_instance.root].primitive_base;
 }
 
 // Takes the next group from the stack, and leaves the instance that has no more. Ends the ray if the stack is empty.
@@ -321,11 +323,6 @@ inline void pop(const Group *stack, const RaysInScene &in_scene, LaneRay &ray) {
         return;
     }
     ray.group = stack[--ray.height];
-    if (ray.group.bits >> 24 == 0) {
-        ray.first = ray.group.base;
-        ray.waiting = ray.group.bits;
-        ray.group.bits = 0;
-    }
 }
 
 // Traces the rays of a queue, or its shadow rays. All lanes of a warp call it together.
@@ -338,7 +335,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
     LaneRay ray = {};
     ray.entry = NO_PATH;
     ray.from_primitive = ray.to_primitive = NO_PRIMITIVE;
-    ray.instance = ray.from = ray.to = ray.entering = NO_INSTANCE;
+    ray.instance = ray.from = ray.to = NO_INSTANCE;
     for (;;) {
         u32 idle = __ballot_sync(EVERY_LANE, !ray.busy);
         if (idle == EVERY_LANE || (count_ones(idle) >= MIN_IDLE_LANES && has_more(entries))) {
@@ -351,12 +348,14 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
             if (!ray.busy && entry != NO_PATH) fetch_ray<SHADOW>(tree, paths, entry, count, ray, in_scene);
         }
 
-        if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && waits_for_nothing(ray)) visit_node(tree, stack, ray);
+        u32 entered = NO_INSTANCE;
+        if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && ray.test == NO_TEST) entered = visit_node(tree, stack, ray);
+        if (INSTANCED && entered != NO_INSTANCE) enter_instance<SHADOW>(tree, entered, ray);
 
         u32 testing = 0;
         do {
-            if (ray.waiting != 0 && waits_for_nothing(ray)) test_primitive<SHADOW>(scene, ray);
-            if (!INSTANCED) testing = __ballot_sync(EVERY_LANE, ray.waiting != 0);
+            if (ray.waiting != 0 && ray.test == NO_TEST) test_primitive<SHADOW>(scene, ray);
+            if (TESTS_AGAIN) testing = __ballot_sync(EVERY_LANE, ray.waiting != 0 && ray.test == NO_TEST);
         } while (count_ones(testing) >= MIN_TESTING_LANES);
 
         u32 tests = ALPHA_TESTED ? __ballot_sync(EVERY_LANE, ray.test != NO_TEST) : 0;
@@ -367,9 +366,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
             }
         }
 
-        if (INSTANCED && ray.entering != NO_INSTANCE) enter_instance(tree, stack, ray);
-
-        bool finished = ray.group.bits >> 24 == 0 && ray.waiting == 0 && waits_for_nothing(ray);
+        bool finished = ray.group.bits >> 24 == 0 && ray.waiting == 0 && ray.test == NO_TEST;
         if (ray.busy && finished) pop(stack, in_scene, ray);
     }
 }

@@ -23,7 +23,7 @@ use crate::{
         instance::{
             Instance, InstanceHit, NO_INSTANCE, instance_blocks, nearer_instance_hit, to_object,
         },
-        primitive::{INSTANCE, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
+        primitive::{INSTANCE, PAIRED, Primitive, SPHERE, Shear, blocks, nearer_hit, shear},
         trees::{
             parts::{self, Effort},
             source::Source,
@@ -35,14 +35,20 @@ use crate::{
 
 /// Number of entries of the traversal stack. Building fails for a tree that needs more.
 pub const STACK_SIZE: u32 = 32;
+/// Bit of [`Node::child_base`]: the node stands for an instance.
+pub const INSTANCE_NODE: u32 = 1 << 31;
 /// Whole numbers that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] = named![STACK_SIZE];
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![STACK_SIZE, INSTANCE_NODE];
 
 /// Eight bytes, one per child of a node.
 pub type Bytes8 = [u8; 8];
 
 shared! {
     /// A node of the CWBVH with the quantised boxes of its eight children.
+    ///
+    /// A node may stand for an instance. Its children are then those of the root of the instance's mesh, in the same
+    /// slots, but with boxes in the space of the scene. A ray that misses them all need not enter the instance, and one
+    /// that enters it need not visit the root.
     #[repr(align(16))]
     pub struct Node {
         /// Origin of the node's quantisation grid, in the space of the tree.
@@ -50,9 +56,11 @@ shared! {
         /// Bytes from the lowest: biased exponents, as in an `f32`, of the grid spacing in x, y and z; then the bit
         /// mask of children that are nodes (`imask`).
         pub exponents: u32,
-        /// Index of the first child node. Child nodes are adjacent, in the order of their slots.
+        /// Index of the first child node. Child nodes are adjacent, in the order of their slots. The bit
+        /// [`INSTANCE_NODE`] is set if the node stands for an instance.
         pub child_base: u32,
-        /// Index of the first primitive of the node's leaves.
+        /// Index of the first primitive of the node's leaves. For a node that stands for an instance, the index of the
+        /// instance.
         pub primitive_base: u32,
         /// Per child: 0 if the slot is empty. For a node, the bits `001` and 24 + slot. For a leaf, its number of
         /// primitives in unary in the upper three bits, and the offset of the first one from `primitive_base` in the
@@ -87,13 +95,12 @@ pub struct BoxRay {
     pub octant: u32,
 }
 
-/// Children or primitives of one node that a ray still has to visit, from the highest bit down.
+/// Children of one node that a ray still has to visit, from the highest bit down.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
-    /// Index of the first child node, or of the first primitive.
+    /// Index of the first child node.
     base: u32,
-    /// Bits 24..32: child nodes to visit, by priority. Bits 0..24: primitives to test, or the `imask` in a group of
-    /// nodes.
+    /// Bits 24..32: child nodes to visit, by priority. Bits 0..8: the `imask` of their parent.
     bits: u32,
 }
 
@@ -335,6 +342,23 @@ pub const INSTANCED_SLACK: f32 = 4.0;
 /// Real numbers that kernels use under the same names.
 pub(crate) const NUMBERS: &[(&str, f32)] = named![INSTANCED_SLACK];
 
+/// Returns the bits of a group of nodes after the octant of the ray has changed, by exclusive-or with `change`: each child
+/// node moves to the bit of its new priority.
+#[inline]
+pub fn reorder(bits: u32, change: u32) -> u32 {
+    let mut nodes = bits >> 24;
+    if change & 1 != 0 {
+        nodes = (nodes & 0x55) << 1 | (nodes >> 1) & 0x55;
+    }
+    if change & 2 != 0 {
+        nodes = (nodes & 0x33) << 2 | (nodes >> 2) & 0x33;
+    }
+    if change & 4 != 0 {
+        nodes = (nodes & 0x0f) << 4 | nodes >> 4;
+    }
+    nodes << 24 | bits & 0x00ff_ffff
+}
+
 /// Traverses the tree of a scene and the trees of the instances in it, and calls `test` for each primitive whose leaf
 /// box the ray enters before `distance`.
 ///
@@ -359,63 +383,41 @@ pub(crate) fn visit_instanced(
         base: 0,
         bits: 1 << 31,
     };
-    // Primitives to test: the bits of `waiting`, relative to `first`.
-    let mut first = 0;
-    let mut waiting = 0;
     loop {
+        let imask = group.bits & 255;
+        let bit = 31 - group.bits.leading_zeros();
+        group.bits &= !(1 << bit);
         if group.bits >> 24 != 0 {
-            let imask = group.bits & 255;
-            let bit = 31 - group.bits.leading_zeros();
-            group.bits &= !(1 << bit);
-            if group.bits >> 24 != 0 {
-                stack[height] = group;
-                height += 1;
-            }
-            let slot = (bit - 24) ^ boxes.octant;
-            let below = (imask & !(u32::MAX << slot)).count_ones();
-            let node = &scene.nodes[(group.base + below) as usize];
-            let bits = hit_children(node, &boxes, distance);
-            first = node.primitive_base;
-            waiting = bits & 0x00ff_ffff;
-            group = Group {
-                base: node.child_base,
-                bits: (bits & 0xff00_0000) | (node.exponents >> 24),
-            };
+            stack[height] = group;
+            height += 1;
+        }
+        let slot = (bit - 24) ^ boxes.octant;
+        let below = (imask & !(u32::MAX << slot)).count_ones();
+        let node = &scene.nodes[(group.base + below) as usize];
+        let bits = hit_children(node, &boxes, distance);
+        let mut first = node.primitive_base;
+        let mut waiting = bits & 0x00ff_ffff;
+        group = Group {
+            base: node.child_base & !INSTANCE_NODE,
+            bits: (bits & 0xff00_0000) | (node.exponents >> 24),
+        };
+        if node.child_base & INSTANCE_NODE != 0 && bits != 0 {
+            instance = node.primitive_base;
+            floor = height;
+            let mesh_instance = &scene.instances[instance as usize];
+            let local = to_object(mesh_instance, origin - mesh_instance.position);
+            let inward = to_object(mesh_instance, direction);
+            boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
+            sheared = shear(inward);
+            group.bits = reorder(group.bits, boxes_above.octant ^ boxes.octant);
+            first = scene.nodes[mesh_instance.root as usize].primitive_base;
         }
         while waiting != 0 {
             let position = first + waiting.trailing_zeros();
             waiting &= waiting - 1;
-            let primitive = &scene.primitives[position as usize];
-            // Only the top level contains instances.
-            if instance == NO_INSTANCE && primitive.kind == INSTANCE {
-                if waiting != 0 {
-                    stack[height] = Group {
-                        base: first,
-                        bits: waiting,
-                    };
-                    height += 1;
-                }
-                if group.bits >> 24 != 0 {
-                    stack[height] = group;
-                    height += 1;
-                }
-                instance = primitive.material;
-                floor = height;
-                let mesh_instance = &scene.instances[instance as usize];
-                let local = to_object(mesh_instance, origin - mesh_instance.position);
-                let inward = to_object(mesh_instance, direction);
-                boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
-                sheared = shear(inward);
-                group = Group {
-                    base: mesh_instance.root,
-                    bits: 1 << 31,
-                };
-                waiting = 0;
-            } else {
-                distance = test(position, instance, boxes.origin, &sheared);
-                if distance < 0.0 {
-                    return;
-                }
+            distance = test(position, instance, boxes.origin, &sheared);
+            if distance < 0.0 {
+                return;
             }
         }
         if group.bits >> 24 == 0 {
@@ -428,11 +430,6 @@ pub(crate) fn visit_instanced(
             }
             height -= 1;
             group = stack[height];
-            if group.bits >> 24 == 0 {
-                first = group.base;
-                waiting = group.bits;
-                group.bits = 0;
-            }
         }
     }
 }
@@ -499,7 +496,7 @@ pub struct Tree {
 
 impl Boundable for Primitive {
     fn aabb(&self) -> Aabb {
-        match self.kind {
+        match self.kind_bits {
             SPHERE => {
                 let radius = Vec3::splat(self.b.x);
                 Aabb::new((self.a - radius).into(), (self.a + radius).into())
@@ -540,9 +537,16 @@ pub(crate) fn build_from(source: &Source, effort: Effort, stack_size: u32) -> Op
             (grown, waiting)
         })
         .find(|&(_, waiting)| waiting <= stack_size)?;
-    let primitives: Vec<Primitive> = order
-        .par_iter()
-        .map(|&index| source.primitive(index))
+    let primitives: Vec<Primitive> = (0..order.len())
+        .into_par_iter()
+        .map(|position| {
+            let mut primitive = source.primitive(order[position]);
+            let next = order.get(position + 1);
+            if next.is_some_and(|&next| source.is_pair(order[position], next)) {
+                primitive.kind_bits |= PAIRED;
+            }
+            primitive
+        })
         .collect();
     let extent = primitives.par_iter().map(reach).reduce(|| 0.0, max_f32);
     Some(Tree {

@@ -12,7 +12,7 @@ use compaction::shared;
 use glam::Vec3;
 
 use crate::{
-    accel::primitive::{INSTANCE, Primitive, Shear, Surface, hit_primitive, largest_coordinate},
+    accel::primitive::{Primitive, Shear, Surface, hit_primitive, largest_coordinate},
     math::{cross, dot, max_f32, normalize, offset_point},
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -35,7 +35,6 @@ pub const LEFT_HANDED: u32 = 8;
 pub const SECOND_COORDINATES: u32 = 16;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
-    INSTANCE,
     NO_INSTANCE,
     NO_MATERIAL,
     NORMALS,
@@ -305,7 +304,7 @@ pub fn instanced_triangle(instance: &Instance, triangle: &Primitive) -> Primitiv
         b: if mirrored { c } else { b },
         c: if mirrored { b } else { c },
         material: instance_material(instance, triangle),
-        kind: triangle.kind,
+        kind_bits: triangle.kind_bits,
         number: triangle.number,
     }
 }

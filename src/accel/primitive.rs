@@ -9,14 +9,17 @@ use crate::{
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
 
-/// `Primitive::kind`: a triangle with vertices `a`, `b`, `c`, counter-clockwise seen from the front.
+/// `Primitive::kind_bits`: a triangle with vertices `a`, `b`, `c`, counter-clockwise seen from the front.
 pub const TRIANGLE: u32 = 0;
-/// `Primitive::kind`: a sphere with centre `a` and radius `b.x`.
+/// `Primitive::kind_bits`: a sphere with centre `a` and radius `b.x`.
 pub const SPHERE: u32 = 1;
-/// `Primitive::kind`: an instance, whose index is in `material`, with the world-space bounding box from `a` to `b`.
+/// `Primitive::kind_bits`: an instance, whose index is in `material`, with the world-space bounding box from `a` to `b`.
 pub const INSTANCE: u32 = 2;
-/// Kinds of primitives that kernels use under the same names.
-pub(crate) const CONSTANTS: &[(&str, u32)] = named![TRIANGLE, SPHERE];
+/// Bit of `Primitive::kind_bits` of a triangle: the next primitive is a triangle with the vertices `a`, `c` of this one and a
+/// third, so that both form a quadrilateral and can be tested at once.
+pub const PAIRED: u32 = 4;
+/// Whole numbers that kernels use under the same names.
+pub(crate) const CONSTANTS: &[(&str, u32)] = named![TRIANGLE, SPHERE, PAIRED];
 
 shared! {
     /// A leaf item of the BVH: a triangle, a sphere or an instance.
@@ -28,13 +31,44 @@ shared! {
         pub material: u32,
         /// Second vertex, radius (in x) or maximum corner, see the kinds.
         pub b: Vec3,
-        /// Kind of the primitive: [`TRIANGLE`], [`SPHERE`] or [`INSTANCE`].
-        pub kind: u32,
+        /// Kind of the primitive: [`TRIANGLE`], [`SPHERE`] or [`INSTANCE`]. For a triangle, possibly with the bit
+        /// [`PAIRED`].
+        pub kind_bits: u32,
         /// Third vertex of a triangle.
         pub c: Vec3,
         /// Number in the scene or mesh, independent of the BVH's order. Of two hits at the same distance the lower
         /// number wins.
         pub number: u32,
+    }
+}
+
+impl Primitive {
+    /// Returns whether this is a sphere.
+    #[inline(always)]
+    pub fn is_sphere(&self) -> bool {
+        self.kind_bits == SPHERE
+    }
+
+    /// Returns whether this is an instance.
+    #[inline(always)]
+    pub fn is_instance(&self) -> bool {
+        self.kind_bits == INSTANCE
+    }
+
+    /// Returns whether this is a triangle.
+    #[inline(always)]
+    pub fn is_triangle(&self) -> bool {
+        self.kind_bits & !PAIRED == TRIANGLE
+    }
+
+    /// Returns whether this triangle with the vertices `a`, `b`, `c` and another one with `a`, `c`, `d` form a
+    /// quadrilateral `a`, `b`, `c`, `d`. Vertices are compared by their bits.
+    pub(crate) fn forms_pair_with(&self, other: &Primitive) -> bool {
+        let bits = |vertex: Vec3| vertex.to_array().map(f32::to_bits);
+        self.is_triangle()
+            && other.is_triangle()
+            && bits(self.a) == bits(other.a)
+            && bits(self.c) == bits(other.b)
     }
 }
 
@@ -189,7 +223,7 @@ pub fn hit_primitive(
     shear: &Shear,
     leaves: bool,
 ) -> (f32, f32, f32) {
-    if primitive.kind == SPHERE {
+    if primitive.is_sphere() {
         return (hit_sphere(primitive, origin, direction, leaves), 0.0, 0.0);
     }
     // A ray that starts on a triangle's plane does not hit it again.
@@ -251,7 +285,7 @@ pub fn largest_coordinate(v: Vec3) -> f32 {
 /// Returns a bound of the error of points computed on a primitive, in metres: 2⁻²¹ of its largest absolute coordinate.
 #[inline(always)]
 pub fn point_error(primitive: &Primitive) -> f32 {
-    let reach = if primitive.kind == SPHERE {
+    let reach = if primitive.is_sphere() {
         largest_coordinate(primitive.a) + primitive.b.x
     } else {
         max_f32(
@@ -292,7 +326,7 @@ pub fn sphere_tangent(normal: Vec3) -> Vec3 {
 #[inline(always)]
 pub fn surface_at(primitive: &Primitive, ray: &Ray, hit: &Hit) -> Surface {
     let error = point_error(primitive);
-    if primitive.kind == SPHERE {
+    if primitive.is_sphere() {
         let normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
         let (u, v) = sphere_coordinates(normal);
         return Surface {

@@ -3,7 +3,9 @@
 
 pub(crate) mod clusters;
 pub(crate) mod collapse;
+mod instance_nodes;
 pub(crate) mod parts;
+mod quantize;
 pub(crate) mod shares;
 pub(crate) mod source;
 pub(crate) mod support;
@@ -16,7 +18,12 @@ use std::{
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
-use self::{parts::Effort, source::Source, support::Support};
+use self::{
+    instance_nodes::{rounded_down, rounded_up},
+    parts::Effort,
+    source::Source,
+    support::Support,
+};
 use crate::{
     Error,
     accel::{
@@ -155,9 +162,9 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let boxed = |(number, (instance, &(low, high))): (u32, (&scene::Instance, &(DVec3, DVec3)))| {
         let pad = f64::from(extent) * pad(instance);
         Primitive {
-            a: (low - pad).as_vec3().map(f32::next_down),
-            b: (high + pad).as_vec3().map(f32::next_up),
-            kind: INSTANCE,
+            a: rounded_down(low - pad),
+            b: rounded_up(high + pad),
+            kind_bits: INSTANCE,
             material: number,
             ..Primitive::default()
         }
@@ -165,10 +172,10 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let numbered = (0..).zip(scene.instances.iter().zip(&boxes));
     let instances: Vec<Primitive> = numbered.map(boxed).collect();
     let all = Source::Scene(scene, &instances);
-    // Entering an instance leaves up to two groups of siblings on the stack, besides those of its mesh.
-    let above = bvh::build_from(&all, effort, STACK_SIZE.checked_sub(deepest? + 2)?)?;
+    let above = bvh::build_from(&all, effort, STACK_SIZE.checked_sub(deepest?)?)?;
     drop((instances, boxes));
     let (mut nodes, mut primitives) = (above.nodes, above.primitives);
+    let above = nodes.len();
     let trees = || grown.iter().map(|grown| &grown.tree);
     nodes.reserve_exact(trees().map(|tree| tree.nodes.len()).sum());
     primitives.reserve_exact(trees().map(|tree| tree.primitives.len()).sum());
@@ -190,6 +197,15 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
             ..node
         }));
     }
+    let roots: Vec<u32> = grown.iter().map(|grown| grown.root).collect();
+    instance_nodes::complete(
+        &mut nodes,
+        above,
+        &primitives,
+        &scene.instances,
+        &roots,
+        extent,
+    );
     let instances = scene
         .instances
         .iter()

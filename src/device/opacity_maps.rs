@@ -21,7 +21,7 @@ use super::texture_atlas::TextureBuffers;
 use crate::{
     accel::{
         instance::{COORDINATES, Instance, SECOND_COORDINATES},
-        primitive::{INSTANCE, Primitive, SPHERE},
+        primitive::Primitive,
         trees::{SceneBvhs, top_level_count},
     },
     scene::{Mesh, Scene},
@@ -154,13 +154,13 @@ impl Group<'_> {
     /// scene's materials, by index.
     fn state(&self, primitive: &Primitive, opacities: &[MaterialOpacity]) -> u32 {
         // Rays do not hit instances, but their triangles.
-        if primitive.kind == INSTANCE {
+        if primitive.is_instance() {
             return OPAQUE;
         }
         match self.opacity(primitive, opacities) {
             MaterialOpacity::Uniform(OPAQUE) => OPAQUE,
             // A ray that passes through one side of a sphere still meets the other.
-            _ if primitive.kind == SPHERE => UNKNOWN,
+            _ if primitive.is_sphere() => UNKNOWN,
             MaterialOpacity::Uniform(state) => state,
             MaterialOpacity::Textured(_) if self.is_mapped => MAPPED,
             MaterialOpacity::Textured(_) => UNKNOWN,

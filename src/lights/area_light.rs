@@ -7,7 +7,7 @@
 use glam::Vec3;
 
 use crate::{
-    accel::primitive::{Primitive, TRIANGLE, point_error},
+    accel::primitive::{Primitive, point_error},
     lights::{
         light_sample::{LightSample, NO_SAMPLE},
         light_tree::PROBABILITY_UNITS,
@@ -32,7 +32,7 @@ pub fn sphere_area(radius: f32) -> f32 {
 /// it.
 #[inline(always)]
 pub fn area_pdf_of_width(primitive: &Primitive, width: u32) -> f32 {
-    let area = if primitive.kind == TRIANGLE {
+    let area = if primitive.is_triangle() {
         let normal = cross(primitive.b - primitive.a, primitive.c - primitive.a);
         0.5 * dot(normal, normal).sqrt()
     } else {
@@ -54,7 +54,7 @@ pub fn light_pdf(
     distance: f32,
     cosine: f32,
 ) -> f32 {
-    if primitive.kind == TRIANGLE {
+    if primitive.is_triangle() {
         return share * distance * distance / cosine;
     }
     let radius = primitive.b.x;
@@ -165,7 +165,7 @@ pub fn sample_emitter(
     u: f32,
     v: f32,
 ) -> LightSample {
-    if primitive.kind == TRIANGLE {
+    if primitive.is_triangle() {
         sample_triangle(primitive, radiance, share, origin, u, v)
     } else {
         sample_sphere(primitive, radiance, share, origin, u, v)

@@ -6,7 +6,7 @@ use std::ops::Range;
 use glam::{DVec3, Vec3};
 
 use crate::{
-    accel::primitive::{Primitive, SPHERE},
+    accel::primitive::Primitive,
     lights::{
         environment::{Environment, EnvironmentTables, environment_tables},
         lamp::{DISTANT, Lamp, POINT, SPOT, SUN},
@@ -212,7 +212,7 @@ fn share_of_tree(part: f64, is_all: bool) -> u32 {
 fn bound_emitter(primitive: &Primitive, material: &Material) -> LightBounds {
     let emission = f64::from(luminance(material.emission));
     let [a, b, c] = [primitive.a, primitive.b, primitive.c].map(Vec3::as_dvec3);
-    if primitive.kind == SPHERE {
+    if primitive.is_sphere() {
         return LightBounds {
             low: a - b.x,
             high: a + b.x,

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use crate::{
-    accel::primitive::{INSTANCE, Primitive, TRIANGLE},
+    accel::primitive::Primitive,
     lights::{
         area_light::sphere_area,
         light::{EMITTER, Light},
@@ -40,7 +40,7 @@ pub fn gather_lights(
 ) -> Vec<(Light, f64)> {
     let power = |primitive: &Primitive| {
         let emission = f64::from(luminance(materials[primitive.material as usize].emission));
-        let area = if primitive.kind == TRIANGLE {
+        let area = if primitive.is_triangle() {
             let (a, b, c) = (
                 primitive.a.as_dvec3(),
                 primitive.b.as_dvec3(),
@@ -55,7 +55,7 @@ pub fn gather_lights(
     let mut emissive: Vec<(Light, f64)> = (0u32..)
         .zip(primitives)
         .filter(|&(index, primitive)| {
-            primitive.kind != INSTANCE && !of_meshes.contains(&(index as usize))
+            !primitive.is_instance() && !of_meshes.contains(&(index as usize))
         })
         .map(|(index, primitive)| {
             let light = Light {

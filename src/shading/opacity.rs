@@ -16,7 +16,7 @@ use crate::{
             COORDINATES, Corners, InstanceHit, MeshVertex, NO_INSTANCE, OpacityTest,
             SECOND_COORDINATES, instance_material, nearer_instance_hit, to_object,
         },
-        primitive::{SPHERE, Shear, hit_primitive, shear, sphere_coordinates},
+        primitive::{Shear, hit_primitive, shear, sphere_coordinates},
     },
     math::normalize,
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
@@ -114,7 +114,7 @@ pub fn coordinates_at(
 ) -> (f32, f32) {
     let hit = &found.hit;
     let primitive = &opacity.scene.primitives[hit.primitive as usize];
-    if primitive.kind == SPHERE {
+    if primitive.is_sphere() {
         let normal = normalize(ray.origin + ray.direction * hit.distance - primitive.a);
         return sphere_coordinates(normal);
     }
@@ -200,7 +200,7 @@ pub fn nearer_alpha_tested_hit(
         *best = near;
         return;
     }
-    if primitives[position as usize].kind != SPHERE {
+    if !primitives[position as usize].is_sphere() {
         return;
     }
     let leaving = Ray {

@@ -33,7 +33,7 @@ fn sphere(center: Vec3, radius: f32) -> Primitive {
     Primitive {
         a: center,
         b: Vec3::new(radius, 0.0, 0.0),
-        kind: SPHERE,
+        kind_bits: SPHERE,
         ..Primitive::default()
     }
 }
@@ -122,7 +122,7 @@ fn a_triangle_is_sampled_uniformly_over_its_area() {
         a: Vec3::new(-1.0, 2.0, 0.0),
         b: Vec3::new(3.0, 2.0, 1.0),
         c: Vec3::new(0.0, 2.0, -2.0),
-        kind: TRIANGLE,
+        kind_bits: TRIANGLE,
         ..Primitive::default()
     };
     let normal = (light.b - light.a).cross(light.c - light.a).normalize();
@@ -179,7 +179,7 @@ fn points_behind_a_light_receive_none() {
         a: Vec3::ZERO,
         b: Vec3::X,
         c: Vec3::Y,
-        kind: TRIANGLE,
+        kind_bits: TRIANGLE,
         ..Primitive::default()
     };
     let share = alone(&triangle);

@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use glam::Vec2;
 use raysieve::{
-    accel::{
-        instance::{InstanceHit, NO_INSTANCE},
-        primitive::{INSTANCE, SPHERE},
-    },
+    accel::instance::{InstanceHit, NO_INSTANCE},
     device::render_scene::RenderScene,
     math::normalize,
     path::{Hit, Ray},
@@ -212,7 +209,7 @@ fn opacity_maps_agree_with_the_opacity_of_every_point() {
         let meshes = of_meshes.flat_map(|(mesh, each)| each.triangles.iter().map(move |_| mesh));
         let meshes: Vec<u32> = meshes.collect();
         for (index, primitive) in render_scene.primitives.iter().enumerate() {
-            if primitive.kind == INSTANCE {
+            if primitive.is_instance() {
                 continue;
             }
             let instances: Vec<u32> = match index.checked_sub(outside) {
@@ -231,7 +228,7 @@ fn opacity_maps_agree_with_the_opacity_of_every_point() {
                     _ => weight(&mut random).min(1.0 - u),
                 };
                 let v = v.max(0.0);
-                let (u, v) = if primitive.kind == SPHERE {
+                let (u, v) = if primitive.is_sphere() {
                     (0.0, 0.0)
                 } else {
                     (u, v)

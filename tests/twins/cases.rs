@@ -62,6 +62,21 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "only selects pointers: stages_agree calls it by shade",
     ),
     (
+        "primitive",
+        "third_vertex",
+        "returns a reference: hit_at calls it",
+    ),
+    (
+        "primitive",
+        "hit_at",
+        "nearer_hit calls it for single primitives, and nearest for two",
+    ),
+    (
+        "primitive",
+        "nearer_hits",
+        "nearer_hit calls it for single primitives, and nearest for two",
+    ),
+    (
         "bvh",
         "visit",
         "takes a function: nearest and occluded call it",

@@ -9,7 +9,7 @@ use glam::Vec3;
 use raysieve::{
     accel::{
         instance::{Instance, NO_INSTANCE, instanced_triangle},
-        primitive::{Primitive, SPHERE},
+        primitive::Primitive,
     },
     math::{cross, normalize},
     path::{NO_PRIMITIVE, Ray},
@@ -81,7 +81,7 @@ impl Inputs {
     /// Returns origin and direction of a ray aimed at a primitive: at its middle, an edge or a corner, or grazing.
     pub(crate) fn aimed(&mut self, primitive: &Primitive) -> (Vec3, Vec3) {
         let away = 2f32.powi(self.below(13) as i32 - 6);
-        if primitive.kind == SPHERE {
+        if primitive.is_sphere() {
             let (normal, other) = (self.direction(), self.direction());
             let point = primitive.a + normal * primitive.b.x;
             let tangent = normalize(cross(normal, other));

@@ -39,6 +39,7 @@ fn cuda_functions(text: &str) -> Vec<&str> {
         // A function defined separately for device and host counts once.
         .filter(|line| seen.insert(line.split('{').next()))
         .filter_map(|line| line.split('(').next()?.split_whitespace().last())
+        .map(|name| name.trim_start_matches('&'))
         .collect()
 }
 

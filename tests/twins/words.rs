@@ -138,7 +138,7 @@ words_of! {
         lens_right: Vec3, filter_radius: f32, lens_up: Vec3, parallel: u32, corner: [f32; 2], turn: [f32; 2],
         filter_values: [f32; 33], filter_sums: [f32; 33]
     }
-    Primitive { a: Vec3, material: u32, b: Vec3, kind: u32, c: Vec3, number: u32 }
+    Primitive { a: Vec3, material: u32, b: Vec3, kind_bits: u32, c: Vec3, number: u32 }
     Shear { axis: u32, x: f32, y: f32, z: f32 }
     Surface {
         point: Vec3, normal: Vec3, error: f32, lift: Vec3, shading: Vec3, coat: Vec3, tangent: Vec3, handedness: f32, u: f32, v: f32,

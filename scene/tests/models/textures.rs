@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use glam::Vec3;
 use raysieve::{
-    accel::{instance::instance_surface, primitive},
+    accel::instance::instance_surface,
     device::render_scene::RenderScene,
     path::{Hit, Ray},
     scene::{Image, Parameter, Scene, Texels},
@@ -50,7 +50,7 @@ fn textures_of_a_material_use_two_sets_of_coordinates() {
     let instance_record = &world.instances[0];
     for (u, v) in [(0.2, 0.1), (0.5, 0.4), (0.0, 1.0)] {
         let position = (0..)
-            .find(|&at: &u32| world.primitives[at as usize].kind == primitive::TRIANGLE)
+            .find(|&at: &u32| world.primitives[at as usize].is_triangle())
             .unwrap();
         let hit = Hit {
             distance: 1.0,

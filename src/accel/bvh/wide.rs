@@ -24,6 +24,7 @@ use pulp::x86::{V3, V4};
 use self::{
     flat::Flat,
     search::{Nearest, Occluded, Search},
+    split::Nodes,
     tree::WideTree,
 };
 use crate::{
@@ -76,12 +77,17 @@ impl SimdScene {
         primitives: &[Primitive],
         extent: f32,
     ) -> Option<SimdScene> {
+        let nodes = Nodes {
+            nodes,
+            root: 0,
+            instances: &[],
+        };
         Some(SimdScene(match vectors {
             SimdLevel::Eight(simd) => {
-                SceneForm::Eight(simd, WideTree::new(nodes, 0, primitives, extent)?)
+                SceneForm::Eight(simd, WideTree::new(nodes, primitives, extent)?)
             }
             SimdLevel::Sixteen(simd) => {
-                SceneForm::Sixteen(simd, WideTree::new(nodes, 0, primitives, extent)?)
+                SceneForm::Sixteen(simd, WideTree::new(nodes, primitives, extent)?)
             }
         }))
     }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{shares::Shares, source::Source};
 use crate::accel::{
-    bvh::{CompressedTree, Node},
+    bvh::{CompressedTree, INSTANCE_NODE, Node},
     vectors::vectorized,
 };
 
@@ -19,6 +19,8 @@ const MAX_LEAF_PRIMITIVES: u32 = 3;
 /// Cost of testing a primitive relative to a node, measured on a GPU. With 1, leaves of two or three primitives are
 /// more common and the scene `meadow` takes 2 % longer. With 0.3, rendering takes up to a seventh longer.
 const PRIMITIVE_COST: f32 = 1.5;
+/// Cost of testing both triangles of a quadrilateral relative to a node.
+const PAIR_COST: f32 = 2.0;
 
 /// Collapses the binary tree with this root over the primitives of a source. The inner nodes from index `above` on lie
 /// above the branches.
@@ -105,24 +107,30 @@ pub(crate) struct Costs {
     /// Minimum cost if one to seven boxes of a wide node represent the subtree; entry `n - 1` is that of `n` boxes. The
     /// last entry is not used.
     by_boxes: [f32; 8],
-    /// Number of primitives in the subtree.
+    /// Number of primitives in the subtree. An instance counts as more than fit into a leaf.
     primitives: u32,
 }
 
 impl Costs {
     /// Returns the costs of a single primitive with this box.
     #[inline(always)]
-    pub(crate) fn of_primitive(bounds: &Aabb) -> Costs {
+    pub(crate) fn of_primitive(bounds: &Aabb, is_instance: bool) -> Costs {
         let area = half_area(bounds.min.into(), bounds.max.into());
         Costs {
             by_boxes: [area * PRIMITIVE_COST; 8],
-            primitives: 1,
+            primitives: if is_instance {
+                MAX_LEAF_PRIMITIVES + 1
+            } else {
+                1
+            },
         }
     }
 }
 
 /// A builder of the inner nodes of some subtrees, which are added one after another.
 pub(crate) struct Binary<'a> {
+    /// The primitives.
+    source: &'a Source<'a>,
     /// Places for the inner nodes. An inner node comes before those below it.
     inner_nodes: &'a mut [InnerNode],
     /// Index of the first place in the whole binary tree.
@@ -135,10 +143,15 @@ pub(crate) struct Binary<'a> {
     costs: Vec<Costs>,
 }
 
-impl Binary<'_> {
+impl<'a> Binary<'a> {
     /// Starts with free places, of which the first has the index `first` in the whole binary tree.
-    pub(crate) fn new(inner_nodes: &mut [InnerNode], first: usize) -> Binary<'_> {
+    pub(crate) fn new(
+        source: &'a Source<'a>,
+        inner_nodes: &'a mut [InnerNode],
+        first: usize,
+    ) -> Binary<'a> {
         Binary {
+            source,
             inner_nodes,
             first,
             used: 0,
@@ -183,9 +196,10 @@ impl Binary<'_> {
             }
         }
         let (inner_nodes, waiting) = (&mut self.inner_nodes[start..self.used], &mut self.costs);
+        let source = self.source;
         vectorized(
             #[inline(always)]
-            || decide_all(inner_nodes, waiting, &leaf, &cost),
+            || decide_all(source, inner_nodes, waiting, &leaf, &cost),
         );
         match copy.index() {
             Ok(index) => (leaf(index), cost(index)),
@@ -198,6 +212,7 @@ impl Binary<'_> {
 /// The costs of the root are then on top of `waiting`.
 #[inline(always)]
 fn decide_all(
+    source: &Source,
     inner_nodes: &mut [InnerNode],
     waiting: &mut Vec<Costs>,
     leaf: &impl Fn(u32) -> BinaryRef,
@@ -213,16 +228,23 @@ fn decide_all(
             Err(_) => waiting.pop().unwrap_or_else(|| cost(0)),
         };
         let (left, right) = (of_child(0), of_child(1));
-        waiting.push(decide(inner_node, &left, &right));
+        let is_pair = match inner_node.children.map(BinaryRef::index) {
+            [Ok(one), Ok(other)] => source.is_pair(one.min(other), one.max(other)),
+            _ => false,
+        };
+        waiting.push(decide(inner_node, &left, &right, is_pair));
     }
 }
 
 /// Computes the paper's C(n, i) of a node: the least cost as leaf, as node, or as boxes distributed to its children.
+/// `is_pair` tells whether the children are the two triangles of a quadrilateral.
 #[inline(always)]
-fn decide(inner_node: &mut InnerNode, left: &Costs, right: &Costs) -> Costs {
+fn decide(inner_node: &mut InnerNode, left: &Costs, right: &Costs, is_pair: bool) -> Costs {
     let area = half_area(inner_node.low, inner_node.high);
     let primitives = left.primitives + right.primitives;
-    let leaf = if primitives <= MAX_LEAF_PRIMITIVES {
+    let leaf = if is_pair {
+        area * PAIR_COST
+    } else if primitives <= MAX_LEAF_PRIMITIVES {
         primitives as f32 * area * PRIMITIVE_COST
     } else {
         f32::INFINITY
@@ -263,10 +285,18 @@ impl Forest<'_> {
         at.index().is_err_and(|index| index >= self.above)
     }
 
-    /// Returns whether a node becomes a leaf of the wide tree.
+    /// Returns the index of an instance among the primitives, or `None` for other nodes.
+    fn instance(&self, at: BinaryRef) -> Option<u32> {
+        let primitive = at.index().ok()?;
+        self.source.is_instance(primitive).then_some(primitive)
+    }
+
+    /// Returns whether a node becomes a leaf of the wide tree. An instance becomes a node.
     fn is_leaf(&self, at: BinaryRef) -> bool {
-        self.inner_node(at)
-            .is_none_or(|inner_node| inner_node.shares.is_leaf())
+        match at.index() {
+            Ok(primitive) => !self.source.is_instance(primitive),
+            Err(inner_node) => self.inner_nodes[inner_node].shares.is_leaf(),
+        }
     }
 
     /// Returns the minimum and maximum corner of a node's box.
@@ -309,6 +339,8 @@ impl Forest<'_> {
 
     /// Builds the wide tree below a node, with memory for `size` nodes and primitives. `elsewhere` returns the subtrees
     /// that are built separately, and is called in depth-first order.
+    ///
+    /// A node that stands for an instance has no children yet, and refers to the instance as a primitive.
     fn grow(
         &self,
         root: BinaryRef,
@@ -337,6 +369,18 @@ impl Forest<'_> {
         let (mut gathered, mut children) = (Vec::with_capacity(8), Vec::with_capacity(8));
         let mut ways = vec![(root, 0)];
         while let Some((at, place)) = ways.pop() {
+            // The root is a node of the tree even if it holds a single instance.
+            if place > 0
+                && let Some(instance) = self.instance(at)
+            {
+                grown.nodes[place] = Node {
+                    child_base: INSTANCE_NODE,
+                    primitive_base: grown.order.len() as u32,
+                    ..Node::default()
+                };
+                grown.order.push(instance);
+                continue;
+            }
             if let Some(tree) = elsewhere(at) {
                 grown.append(tree, place);
                 continue;
@@ -373,26 +417,21 @@ impl Forest<'_> {
         slots: &[Option<usize>; 8],
         grown: &mut CompressedTree,
     ) -> Node {
-        let spacing = ((end - corner) * (1.0 / 255.0)).map(power_above);
-        let [x, y, z] = spacing.to_array().map(|along| along.to_bits() >> 23);
         let mut node = Node {
-            corner,
-            exponents: x | y << 8 | z << 16,
             child_base: grown.nodes.len() as u32,
             primitive_base: grown.order.len() as u32,
-            ..Node::default()
+            ..Node::around(corner, end)
         };
+        let grid = node.grid();
         for (slot, child) in slots.iter().enumerate() {
             let Some(child) = *child else { continue };
             let child = &children[child];
-            let low = (child.low - node.corner) / spacing;
-            let high = (child.high - node.corner) / spacing;
-            (node.min_x[slot], node.max_x[slot]) = (low.x as u8, plane_above(high.x));
-            (node.min_y[slot], node.max_y[slot]) = (low.y as u8, plane_above(high.y));
-            (node.min_z[slot], node.max_z[slot]) = (low.z as u8, plane_above(high.z));
+            node.set_box(grid, slot, child.low, child.high);
             node.meta[slot] = if self.is_leaf(child.at) {
                 let first = grown.order.len();
                 self.primitives(child.at, &mut grown.order);
+                // So that the two triangles of a quadrilateral are in order.
+                grown.order[first..].sort_unstable();
                 let unary = !(u32::MAX << (grown.order.len() - first));
                 (unary << 5) as u8 | (first - node.primitive_base as usize) as u8
             } else {
@@ -466,17 +505,4 @@ fn slots(from: Vec3, children: &[Child]) -> [Option<usize>; 8] {
         }
     }
     slots
-}
-
-/// Returns the first grid plane at or above a number, at most 255.
-fn plane_above(number: f32) -> u8 {
-    let plane = number as u8;
-    plane.saturating_add(u8::from(f32::from(plane) < number))
-}
-
-/// Returns the least power of two at or above a number. Numbers below 10⁻²² count as 10⁻²², so that no bits of an `f32`
-/// are lost.
-fn power_above(number: f32) -> f32 {
-    let bits = number.max(1e-22).to_bits();
-    f32::from_bits((bits + 0x007f_ffff) & 0x7f80_0000)
 }

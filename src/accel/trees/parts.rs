@@ -89,14 +89,17 @@ pub(crate) fn build(source: &Source, effort: Effort) -> CompressedTree {
          (number, (part, inner_nodes)): (usize, (&[u32], &mut [InnerNode]))| {
             let boxes: Vec<Aabb> = part.iter().map(|&index| source.bounds(index)).collect();
             let tree = builder.build(&boxes, effort.of_parts, effort.rounds);
-            let mut binary = Binary::new(inner_nodes, number * part_size);
+            let mut binary = Binary::new(source, inner_nodes, number * part_size);
             let branch = |root: u32| Branch {
                 bounds: *tree.nodes[root as usize].aabb(),
                 subtree: binary.add(
                     tree,
                     root,
                     |leaf| BinaryRef::primitive(part[leaf as usize]),
-                    |leaf| Costs::of_primitive(&boxes[leaf as usize]),
+                    |leaf| {
+                        let is_instance = source.is_instance(part[leaf as usize]);
+                        Costs::of_primitive(&boxes[leaf as usize], is_instance)
+                    },
                 ),
             };
             branches(tree, wanted)
@@ -115,7 +118,7 @@ pub(crate) fn build(source: &Source, effort: Effort) -> CompressedTree {
     let mut builder = Builder::default();
     let above = builder.build(&boxes, effort.above, effort.rounds);
     let subtree = |branch: u32| branches[branch as usize].subtree;
-    let (root, _) = Binary::new(of_above, order.len()).add(
+    let (root, _) = Binary::new(source, of_above, order.len()).add(
         above,
         0,
         |branch| subtree(branch).0,

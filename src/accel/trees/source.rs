@@ -50,6 +50,27 @@ impl Source<'_> {
         }
     }
 
+    /// Returns whether the primitive at an index below the count is an instance.
+    #[inline]
+    pub(crate) fn is_instance(&self, index: u32) -> bool {
+        let at = index as usize;
+        match self {
+            Source::List(primitives) => primitives[at].is_instance(),
+            Source::Scene(scene, _) => at >= scene.triangles.len() + scene.spheres.len(),
+            Source::Mesh(_) => false,
+        }
+    }
+
+    /// Returns whether the primitives at two indices below the count are triangles that [form a
+    /// pair](Primitive::forms_pair_with). Only neighbours do.
+    #[inline]
+    pub(crate) fn is_pair(&self, first: u32, second: u32) -> bool {
+        first.checked_add(1) == Some(second)
+            && self
+                .primitive(first)
+                .forms_pair_with(&self.primitive(second))
+    }
+
     /// Returns the bounding box of the primitive at an index below the count.
     #[inline]
     pub(crate) fn bounds(&self, index: u32) -> Aabb {
@@ -65,7 +86,7 @@ fn triangle([a, b, c]: [Vec3; 3], material: u32, number: u32) -> Primitive {
         b,
         c,
         material,
-        kind: TRIANGLE,
+        kind_bits: TRIANGLE,
         number,
     }
 }
@@ -78,7 +99,7 @@ fn other(scene: &Scene, instances: &[Primitive], index: u32) -> Primitive {
             a: sphere.center,
             b: Vec3::new(sphere.radius, 0.0, 0.0),
             material: sphere.material,
-            kind: SPHERE,
+            kind_bits: SPHERE,
             number: index,
             ..Primitive::default()
         },

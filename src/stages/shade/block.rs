@@ -155,7 +155,7 @@ impl Block {
         let hit = &wave.hits[path];
         let primitive = &scene.primitives[hit.primitive as usize];
         let material = &scene.materials[primitive.material as usize];
-        let is_supported = (primitive.kind == TRIANGLE || primitive.kind == SPHERE)
+        let is_supported = (primitive.is_triangle() || primitive.is_sphere())
             && material.kind == DIFFUSE
             && material.emission == Vec3::ZERO
             && material.absorption == Vec3::ZERO;
@@ -180,7 +180,7 @@ impl Block {
         self.b.set(at, primitive.b);
         self.c.set(at, primitive.c);
         self.albedos.set(at, material.color);
-        if primitive.kind == SPHERE {
+        if primitive.is_sphere() {
             self.spheres |= 1 << at;
             self.hit_origins.set(at, wave.rays[path].origin);
             self.hit_distances[at] = hit.distance;
@@ -225,7 +225,7 @@ impl Block {
                 a: self.a.get(at),
                 b: self.b.get(at),
                 c: self.c.get(at),
-                kind: TRIANGLE,
+                kind_bits: TRIANGLE,
                 material: 0,
                 number: 0,
             };
@@ -261,7 +261,7 @@ impl Block {
                 a: self.a.get(at),
                 b: self.b.get(at),
                 c: Vec3::ZERO,
-                kind: SPHERE,
+                kind_bits: SPHERE,
                 material: 0,
                 number: 0,
             };

@@ -32,7 +32,6 @@ use super::material_queues::MaterialQueue;
 use crate::{
     accel::{
         instance::{NO_INSTANCE, instance_material},
-        primitive::TRIANGLE,
         vectors::vectorized,
     },
     device::render_scene::RenderScene,
@@ -72,7 +71,7 @@ pub(super) fn supported_material(
     } else {
         primitive.material
     };
-    let can_shade = primitive.kind == TRIANGLE && is_supported(&scene.materials[material as usize]);
+    let can_shade = primitive.is_triangle() && is_supported(&scene.materials[material as usize]);
     can_shade.then_some((material, is_instanced))
 }
 

@@ -10,7 +10,7 @@ pub(super) fn triangle(a: Vec3, b: Vec3, c: Vec3) -> Primitive {
         a,
         b,
         c,
-        kind: TRIANGLE,
+        kind_bits: TRIANGLE,
         ..Primitive::default()
     }
 }
@@ -19,7 +19,7 @@ pub(super) fn sphere(center: Vec3, radius: f32) -> Primitive {
     Primitive {
         a: center,
         b: Vec3::new(radius, 0.0, 0.0),
-        kind: SPHERE,
+        kind_bits: SPHERE,
         ..Primitive::default()
     }
 }

@@ -4,7 +4,8 @@ use glam::Vec3;
 use raysieve::{
     accel::bvh::{
         BoxRay, Bytes8, InstancedScene, Node, box_ray, first_plane, hit_children, inverse, margin,
-        nearest, nearest_instanced, occluded, occluded_instanced, plane, shift, slack, spacing,
+        nearest, nearest_instanced, occluded, occluded_instanced, plane, reorder, shift, slack,
+        spacing,
     },
     path::{NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -82,6 +83,21 @@ pub(super) fn cases() -> Vec<Case> {
                 u32::from_le_bytes(bytes.map(|meta| shift(u32::from(meta), octant) as u8))
             }
         ),
+        twin!(
+            (
+                "bvh",
+                "take_lowest",
+                "+[](u32 waiting) {
+                    u32 lowest = take_lowest(waiting);
+                    return calls::Several<u32, 2>{{lowest, waiting}};
+                }"
+            ),
+            |inputs| (inputs.draw::<u32>() | 1 << inputs.below(32),),
+            |waiting: u32| [waiting.trailing_zeros(), waiting & (waiting - 1)]
+        ),
+        twin!("bvh", "reorder", |bits: u32, change: u32| reorder(
+            bits, change
+        )),
         twin!(
             ("bvh", "hit_children", "hit_children"),
             node_and_ray,

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use raysieve::{
-    accel::primitive::{Primitive, SPHERE, TRIANGLE},
+    accel::primitive::{PAIRED, Primitive, SPHERE, TRIANGLE},
     lights::{
         area_light::{
             area_pdf_of_width, light_pdf, one_minus_cos_max, sample_emitter, sample_sphere,
@@ -139,7 +139,7 @@ pub(super) fn lights(shining: &Shining) -> Lights<'_> {
 fn lit(inputs: &mut Inputs, kind: u32) -> (Primitive, Vec3, f32, Vec3, f32, f32) {
     let light = loop {
         let (primitive, _, _) = inputs.met();
-        if primitive.kind == kind {
+        if primitive.kind_bits & !PAIRED == kind {
             break primitive;
         }
     };

@@ -14,6 +14,10 @@ use super::{Case, twin};
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
+        twin!("primitive", "is_sphere", |primitive: Primitive| primitive
+            .is_sphere()),
+        twin!("primitive", "is_triangle", |primitive: Primitive| primitive
+            .is_triangle()),
         twin!(
             ("primitive", "turn", "turn"),
             |inputs| (inputs.draw(), inputs.one_of(&[0, 1, 2])),
@@ -35,6 +39,7 @@ pub(super) fn cases() -> Vec<Case> {
                 &triangle, origin, &shear
             )
         ),
+        hit_pair_case(),
         twin!(
             ("primitive", "hit_sphere", "hit_sphere"),
             |inputs| {
@@ -89,6 +94,61 @@ pub(super) fn cases() -> Vec<Case> {
             |primitive: Primitive, ray: Ray, hit: Hit| surface_at(&primitive, &ray, &hit)
         ),
     ]
+}
+
+/// The hits of both triangles of a quadrilateral, flat or not, against those of each alone.
+fn hit_pair_case() -> Case {
+    twin!(
+        (
+            "primitive",
+            "hit_pair",
+            "+[](Primitive first, Primitive second, Vec3 origin, Shear shear) {
+                TriangleHit missed = {-1.0f, 0.0f, 0.0f};
+                PairHit pair = hit_pair(first, true, second.c, origin, shear);
+                bool of_second = pair.tested == BOTH_FOR_SECOND;
+                TriangleHit hits[2] = {of_second ? missed : pair.hit, of_second ? pair.hit : missed};
+                if (pair.tested == FIRST_ALONE) hits[1] = hit_triangle(second, origin, shear);
+                calls::Several<f32, 6> numbers;
+                for (u32 i = 0; i < 2; i++) {
+                    TriangleHit hit = hits[i].distance > 0.0f ? hits[i] : missed;
+                    numbers.items[3 * i] = hit.distance;
+                    numbers.items[3 * i + 1] = hit.u;
+                    numbers.items[3 * i + 2] = hit.v;
+                }
+                return numbers;
+            }"
+        ),
+        |inputs| {
+            let (first, origin, direction) = inputs.met();
+            let parallelogram = first.a + first.c - first.b;
+            let fourth = match inputs.below(4) {
+                0 => inputs.draw(),
+                1 => first.b,
+                _ => parallelogram,
+            };
+            let second = Primitive {
+                b: first.c,
+                c: fourth,
+                ..first
+            };
+            // Aims at either triangle.
+            let (origin, direction) = match inputs.below(2) {
+                0 => (origin, direction),
+                _ => inputs.aimed(&second),
+            };
+            (first, second, origin, shear(direction))
+        },
+        |first: Primitive, second: Primitive, origin: Vec3, shear: Shear| {
+            [first, second].map(|triangle| {
+                let (distance, u, v) = hit_triangle(&triangle, origin, &shear);
+                if distance > 0.0 {
+                    [distance, u, v]
+                } else {
+                    [-1.0, 0.0, 0.0]
+                }
+            })
+        }
+    )
 }
 
 fn nearer_hit_case() -> Case {

@@ -4,7 +4,7 @@ use glam::Vec3;
 use raysieve::{
     accel::{
         bvh::Node,
-        primitive::{Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
+        primitive::{PAIRED, Primitive, SPHERE, Shear, Surface, TRIANGLE, shear, surface_at},
     },
     camera::Camera,
     lights::light::LightParams,
@@ -197,7 +197,7 @@ impl Draw for Primitive {
         if inputs.below(2) == 0 {
             return real;
         }
-        let kind = inputs.one_of(&[TRIANGLE, SPHERE]);
+        let kind_bits = inputs.one_of(&[TRIANGLE, TRIANGLE | PAIRED, SPHERE]);
         let a: Vec3 = inputs.draw();
         // Any size, or small and distant, or without area.
         let [mut b, c] = [0, 1].map(|_| match inputs.below(3) {
@@ -205,14 +205,14 @@ impl Draw for Primitive {
             1 => a,
             _ => a + inputs.direction() * inputs.sized(),
         });
-        if kind == SPHERE {
+        if kind_bits == SPHERE {
             b.x = inputs.draw();
         }
         Primitive {
             a,
             b,
             c,
-            kind,
+            kind_bits,
             material: 0,
             number: inputs.draw(),
         }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     accel::{
         bvh::{inverse, slack},
-        primitive::{Primitive, SPHERE, shear},
+        primitive::{Primitive, shear},
         vectors::{Lanes, Mask, SimdF32},
     },
     math::dot,
@@ -344,7 +344,7 @@ impl<S: Lanes> RayBlock<'_, S> {
         let leaves = self.leaves(self.simd.splat_u32s(position));
         if child & OTHERS != 0 {
             let primitive = &primitives[position as usize];
-            if primitive.kind == SPHERE {
+            if primitive.is_sphere() {
                 let center = primitive.a.to_array();
                 let (hit, along) = self.hit_sphere(&center, primitive.b.x, leaves);
                 return Some((hit, [along, self.all(0.0), self.all(0.0)]));

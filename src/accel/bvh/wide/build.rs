@@ -11,7 +11,6 @@ use super::{
     tree::{INSTANCE_LEAF, OTHERS, PACKET, Packet, WideNode, WideTree},
 };
 use crate::accel::{
-    bvh::Node,
     primitive::Primitive,
     vectors::{Lanes, MAX_LANES},
 };
@@ -27,24 +26,18 @@ struct Planned {
 }
 
 impl<S: Lanes> WideTree<S> {
-    /// Builds the tree from the nodes of a CWBVH, of which the first has the index `root` in the scene's list of nodes.
-    /// Returns `None` if a child comes before its parent or does not exist.
+    /// Builds the tree from the nodes of a CWBVH. Returns `None` if a child comes before its parent or does not exist, or
+    /// if a node stands for an unknown instance.
     ///
     /// `primitives` are those of the whole scene. `extent` is the largest absolute coordinate in metres, or 0 for a
     /// mesh.
-    pub(super) fn new(
-        nodes: &[Node],
-        root: u32,
-        primitives: &[Primitive],
-        extent: f32,
-    ) -> Option<WideTree<S>> {
+    pub(super) fn new(nodes: Nodes, primitives: &[Primitive], extent: f32) -> Option<WideTree<S>> {
         let mut tree = WideTree {
             nodes: Vec::new(),
             packets: Vec::new(),
             extent,
             stack_height: 0,
         };
-        let nodes = Nodes { nodes, root };
         tree.lay_out(&SplitTree::of(nodes, primitives, S::F32_LANES as u8)?);
         Some(tree)
     }

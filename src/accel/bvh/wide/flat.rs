@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     accel::{
-        primitive::{Primitive, SPHERE, TRIANGLE},
+        primitive::{PAIRED, Primitive, SPHERE, TRIANGLE},
         vectors::{Lanes, Mask, SimdF32},
     },
     path::{Hit, NO_PRIMITIVE},
@@ -72,7 +72,7 @@ impl Flat {
         let mut things = Vec::with_capacity(ordered.len());
         for (position, primitive) in ordered {
             let &Primitive { a, b, c, .. } = primitive;
-            match primitive.kind {
+            match primitive.kind_bits & !PAIRED {
                 TRIANGLE => {
                     let corners = [a, b, c].map(|vertex| {
                         let bits = vertex.to_array().map(f32::to_bits);

@@ -16,6 +16,7 @@ use super::{
     block::RayParts,
     instance_entry::InstanceEntry,
     ray::{Prepared, WideRay},
+    split::Nodes,
     tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, PREPARED, Packet, Visit, WideTree, first_lane},
 };
 use crate::{
@@ -249,17 +250,38 @@ impl<S: Lanes> InstancedTrees<S> {
         let ends = ends.chain([scene.nodes.len() as u32]);
         let meshes = roots.iter().zip(ends).map(|(&root, end)| {
             let nodes = &scene.nodes[root as usize..end as usize];
-            WideTree::new(nodes, root, scene.primitives, 0.0)
+            let instances = &[];
+            let nodes = Nodes {
+                nodes,
+                root,
+                instances,
+            };
+            WideTree::new(nodes, scene.primitives, 0.0)
         });
         let meshes = meshes.collect::<Option<Vec<_>>>()?;
         let top_count = roots
             .first()
             .map_or(scene.nodes.len(), |&root| root as usize);
+        let top_primitives = match scene.nodes.get(top_count) {
+            Some(mesh) => &scene.primitives[..mesh.primitive_base as usize],
+            None => scene.primitives,
+        };
+        let mut instances = vec![0; scene.instances.len()];
+        for (position, primitive) in (0..).zip(top_primitives) {
+            if primitive.is_instance() {
+                instances[primitive.material as usize] = position;
+            }
+        }
+        let top = Nodes {
+            nodes: &scene.nodes[..top_count],
+            root: 0,
+            instances: &instances,
+        };
         let entry = |(index, instance): (u32, &Instance)| {
             InstanceEntry::new(index, instance, trees[&instance.root])
         };
         Some(InstancedTrees {
-            scene: WideTree::new(&scene.nodes[..top_count], 0, scene.primitives, scene.extent)?,
+            scene: WideTree::new(top, scene.primitives, scene.extent)?,
             meshes,
             entries: (0..).zip(scene.instances).map(entry).collect(),
         })

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::tree::OTHERS;
 use crate::{
     accel::{
-        bvh::Node,
-        primitive::{INSTANCE, Primitive, TRIANGLE},
+        bvh::{INSTANCE_NODE, Node},
+        primitive::{INSTANCE, PAIRED, Primitive},
         trees::shares::Shares,
         vectors::{MAX_LANES, vectorized},
     },
@@ -119,8 +119,8 @@ impl Subtree {
     fn primitive(position: u32, primitive: &Primitive) -> Subtree {
         let bounds = Bounds::of(primitive);
         let mut counts = [0; KINDS];
-        counts[primitive.kind as usize] = 1;
-        let cost = if primitive.kind == INSTANCE {
+        counts[(primitive.kind_bits & !PAIRED) as usize] = 1;
+        let cost = if primitive.is_instance() {
             INSTANCE_COST
         } else {
             PACKET_COST
@@ -152,21 +152,38 @@ pub(super) struct Nodes<'a> {
     pub(super) nodes: &'a [Node],
     /// Index of the first one in the scene's list of nodes, to which the indices of children refer.
     pub(super) root: u32,
+    /// Index among the primitives of each instance in this tree, by the index of the instance.
+    pub(super) instances: &'a [u32],
 }
 
 impl Nodes<'_> {
-    /// Returns the indices in `nodes` of a node's child nodes.
+    /// Returns the index among the primitives of the instance that a node stands for, or `None` if it stands for none.
+    fn instance(&self, node: usize) -> Option<u32> {
+        let node = &self.nodes[node];
+        let stands_for_one = node.child_base & INSTANCE_NODE != 0;
+        stands_for_one.then(|| self.instances[node.primitive_base as usize])
+    }
+
+    /// Returns the indices in `nodes` of a node's child nodes. One that stands for an instance has none.
     fn children(&self, node: usize) -> Range<usize> {
+        if self.instance(node).is_some() {
+            return 0..0;
+        }
         let node = &self.nodes[node];
         let base = node.child_base.wrapping_sub(self.root) as usize;
         base..base + (node.exponents >> 24).count_ones() as usize
     }
 
     /// Returns the number of primitives below each node. Returns `None` if a child comes before its parent or does not
-    /// exist.
+    /// exist, or if a node stands for an unknown instance.
     fn counts(&self) -> Option<Vec<u32>> {
         let mut counts = vec![0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate().rev() {
+            if node.child_base & INSTANCE_NODE != 0 {
+                self.instances.get(node.primitive_base as usize)?;
+                counts[index] = 1;
+                continue;
+            }
             let children = self.children(index);
             if !children.is_empty() && (children.start <= index || children.end > counts.len()) {
                 return None;
@@ -196,8 +213,8 @@ pub(super) struct SplitTree<'a> {
 }
 
 impl SplitTree<'_> {
-    /// Splits the nodes of a CWBVH into a binary tree, in parallel. Returns `None` if a child comes before its parent
-    /// or does not exist.
+    /// Splits the nodes of a CWBVH into a binary tree, in parallel. Returns `None` under the same conditions as
+    /// [`Nodes::counts`].
     pub(super) fn of<'a>(
         nodes: Nodes,
         primitives: &'a [Primitive],
@@ -265,7 +282,7 @@ impl SplitTree<'_> {
     /// Returns the index of an instance if the binary node is a single instance, otherwise `None`.
     pub(super) fn instance(&self, part: NodeRef) -> Option<u32> {
         let primitive = &self.primitives[part.index().ok()? as usize];
-        (primitive.kind == INSTANCE).then_some(primitive.material)
+        (primitive.is_instance()).then_some(primitive.material)
     }
 
     /// Returns whether a binary node becomes a packet, or is a single instance.
@@ -280,7 +297,7 @@ impl SplitTree<'_> {
     pub(super) fn kind_bit(&self, mut part: NodeRef) -> u32 {
         loop {
             match part.index() {
-                Ok(primitive) if self.primitives[primitive as usize].kind == TRIANGLE => return 0,
+                Ok(primitive) if self.primitives[primitive as usize].is_triangle() => return 0,
                 Ok(_) => return OTHERS,
                 Err(index) => part = self.split_nodes[index].parts[0],
             }
@@ -378,6 +395,11 @@ impl<'a> Splitter<'a> {
     /// Splits a node, first its leaves, and replaces the subtrees of its children by the one that they form.
     #[inline(always)]
     fn split_node(&mut self, index: usize) {
+        if let Some(position) = self.nodes.instance(index) {
+            let instance = &self.primitives[position as usize];
+            self.waiting.push(Subtree::primitive(position, instance));
+            return;
+        }
         let node = &self.nodes.nodes[index];
         let imask = node.exponents >> 24;
         let mut children = self.nodes.children(index);

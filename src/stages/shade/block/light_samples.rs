@@ -150,7 +150,7 @@ impl Block {
     pub(super) fn sample_lights(&mut self, lights: &Lights) {
         let light_params = &lights.light_params;
         let is_triangle = |light: &Light| {
-            light.kind == EMITTER && lights.primitives[light.index as usize].kind == TRIANGLE
+            light.kind == EMITTER && lights.primitives[light.index as usize].is_triangle()
         };
         if light_params.tree_lights > 0 {
             let chosen = self.choose_from_tree(lights.light_pairs, light_params.tree_share);
@@ -205,7 +205,7 @@ impl Block {
                 a: self.light_a.get(at),
                 b: self.light_b.get(at),
                 c: self.light_c.get(at),
-                kind: TRIANGLE,
+                kind_bits: TRIANGLE,
                 material: 0,
                 number: 0,
             };
@@ -321,7 +321,7 @@ impl Block {
                 continue;
             }
             let primitive = &lights.primitives[light.index as usize];
-            if primitive.kind != SPHERE {
+            if !primitive.is_sphere() {
                 continue;
             }
             is_sphere[at] = true;
@@ -339,7 +339,7 @@ impl Block {
                 a: centers.get(at),
                 b: Vec3::new(radii[at], 0.0, 0.0),
                 c: Vec3::ZERO,
-                kind: SPHERE,
+                kind_bits: SPHERE,
                 material: 0,
                 number: 0,
             };

@@ -4,10 +4,7 @@ use std::hint::black_box;
 
 use super::MaterialBlock;
 use crate::{
-    accel::{
-        instance::{NO_INSTANCE, ray_origin},
-        primitive::SPHERE,
-    },
+    accel::instance::{NO_INSTANCE, ray_origin},
     device::render_scene::RenderScene,
     lights::{
         area_light::sample_sphere,
@@ -235,7 +232,7 @@ impl MaterialBlock {
             return false;
         }
         let sphere = &lights.primitives[light.index as usize];
-        if sphere.kind != SPHERE {
+        if !sphere.is_sphere() {
             return false;
         }
         let radiance = lights.materials[sphere.material as usize].emission;

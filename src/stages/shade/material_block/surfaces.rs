@@ -215,7 +215,7 @@ impl Surfaces {
             a: self.corners[0].get(at),
             b: self.corners[1].get(at),
             c: self.corners[2].get(at),
-            kind: TRIANGLE,
+            kind_bits: TRIANGLE,
             material: 0,
             number: 0,
         }
