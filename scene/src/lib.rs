@@ -391,7 +391,7 @@ pub use self::{
         EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
         Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
         NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
-        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone,
+        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Timeline, Tone,
         Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
@@ -424,17 +424,6 @@ impl Scene {
     pub fn parse(path: &Path, text: &str) -> Result<Scene, Error> {
         let (scene, files) = recording(|| ron::scene(path, text, &LoadOptions::default()));
         Ok(Scene { files, ..scene? })
-    }
-
-    /// Loads a scene like [`Scene::load_with`], and also returns the files that were looked for, even if loading fails.
-    /// [`Scene::files`] of the result contains them too.
-    pub fn load_with_files(
-        path: &Path,
-        options: &LoadOptions,
-    ) -> (Result<Scene, Error>, Vec<SceneFile>) {
-        let mut loader = SceneLoader::new(path);
-        let scene = loader.load(options);
-        (scene, loader.into_files())
     }
 
     /// Checks that the file's extension is that of a scene or a model, like [`Scene::is_named`].

@@ -23,6 +23,8 @@ pub(crate) struct SceneToSave {
     edits: [Arc<Scene>; 2],
     /// Choices among what a model's file offers.
     options: LoadOptions,
+    /// Time of the choices with which the model was opened.
+    first_time: Option<f64>,
 }
 
 /// The camera and the edits of a scene, to compare them with those that were saved.
@@ -65,6 +67,7 @@ impl Session {
             camera: self.orbit.current(),
             edits: [self.scene.clone(), self.editing.read.clone()],
             options: self.load.clone(),
+            first_time: self.first_time,
         }
     }
 }
@@ -99,6 +102,12 @@ impl SceneToSave {
             edits_text(edited, loaded, &self.camera)?
         } else {
             let mut loader = SceneLoader::new(path);
+            if self.options.time != self.first_time {
+                loader.stage_like(&LoadOptions {
+                    time: self.first_time,
+                    ..self.options.clone()
+                })?;
+            }
             loader.load(&self.options)?;
             let text = loader.scene_text(&self.scene, &self.options, target)?;
             (text, missing_of_model(edited, loaded))
