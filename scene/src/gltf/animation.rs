@@ -296,7 +296,15 @@ fn last_keyframe<'f>(file: &File, animations: impl Iterator<Item = &'f Animation
     let inputs = animations.flat_map(|animation| {
         let nodes = animation.channels.iter();
         let nodes = nodes.filter(|channel| matches!(channel.target.path, Checked::Valid(_)));
-        nodes.filter_map(|channel| Some(animation.samplers.get(channel.sampler.value())?.input.value()))
+        nodes.filter_map(|channel| {
+            Some(
+                animation
+                    .samplers
+                    .get(channel.sampler.value())?
+                    .input
+                    .value(),
+            )
+        })
     });
     let inputs: BTreeSet<usize> = inputs.collect();
     let (mut last, mut read) = (0.0f32, 0);

@@ -357,7 +357,10 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 }
                 // It has the earlier contents of the file, or another file.
                 self.poses = None;
-                self.load.time = loaded.read.timeline.map_or(self.first_time, |shown| shown.time);
+                self.load.time = loaded
+                    .read
+                    .timeline
+                    .map_or(self.first_time, |shown| shown.time);
                 self.scene = loaded.scene.clone();
                 self.edited = loaded.scene.clone();
                 self.read = loaded.read.clone();

@@ -9,8 +9,8 @@ use super::Session;
 use crate::session::{
     editing::described,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
-    render_thread::{Frame, RenderEvent},
     lock,
+    render_thread::{Frame, RenderEvent},
 };
 use raysieve_scene::{FieldEdit, Timeline};
 
@@ -21,7 +21,7 @@ pub(super) struct Playback {
     playing: Option<(Instant, f64)>,
     /// Time that was requested last; `None` if the scene shows the requested time, or the animation plays.
     requested: Option<f64>,
-    /// Number of requested poses that have neither arrived nor failed, without those that others replaced.
+    /// Whether a requested pose has neither arrived nor failed.
     is_awaited: bool,
     /// Whether a frame of the last pose has been displayed.
     is_shown: bool,
@@ -40,21 +40,31 @@ pub(crate) struct Animation {
 impl Animation {
     /// Returns time and length as text, such as `time 1.25 of 3.4 s`.
     pub(crate) fn text(&self) -> String {
-        let length = format!("{:.2}", self.seconds);
-        let length = length.trim_end_matches('0').trim_end_matches('.');
+        let length = self.length();
         match self.time {
-            Some(time) => format!("time {time:.2} of {length} s"),
-            None => format!("rest pose, animation of {length} s"),
+            Some(time) => format!("time {time:.2} of {length}"),
+            None => format!("rest pose, animation of {length}"),
         }
+    }
+
+    /// Returns the length as text, such as `3.4 s`.
+    pub(crate) fn length(&self) -> String {
+        let seconds = format!("{:.2}", self.seconds);
+        let seconds = seconds.trim_end_matches('0').trim_end_matches('.');
+        // A shorter animation is not without a length.
+        let seconds = if seconds == "0" { "0.01" } else { seconds };
+        format!("{seconds} s")
     }
 }
 
 impl Playback {
-    /// Records that a requested pose has arrived.
-    pub(super) fn receive(&mut self) {
-        self.is_awaited = false;
+    /// Records that a pose at this time has arrived, unless another time has been requested since.
+    pub(super) fn receive(&mut self, time: Option<f64>) {
         self.is_shown = false;
-        self.requested = None;
+        if self.requested.is_none() || self.requested == time {
+            self.is_awaited = false;
+            self.requested = None;
+        }
     }
 }
 
@@ -78,14 +88,11 @@ impl Session {
         if self.playback.playing.take().is_some() {
             return Some(format!("animation paused: {}", animation.text()));
         }
-        self.play_from(animation.time.unwrap_or(0.0));
-        let length = Animation {
-            time: None,
-            ..animation
-        };
-        let text = length.text();
-        let length = text.rsplit(' ').nth(1).unwrap_or_default().to_owned();
-        Some(format!("animation plays: {length} s in a loop"))
+        let from = animation.time.unwrap_or(0.0).clamp(0.0, animation.seconds);
+        self.playback.playing = Some((Instant::now(), from));
+        self.request_pose(PoseTime::At(from));
+        let length = animation.length();
+        Some(format!("animation plays: {length} in a loop; P pauses it"))
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.
@@ -149,7 +156,7 @@ impl Session {
     /// Pauses the animations, because the scene cannot be shown at the requested time. Reports the problem, and returns
     /// no message.
     pub(super) fn end_playback(&mut self, problem: String) -> Option<String> {
-        self.playback = super::Playback::default();
+        self.playback = Playback::default();
         lock(&self.on_event)(RenderEvent::Problem(problem));
         None
     }
@@ -175,12 +182,6 @@ impl Session {
         })
     }
 
-    /// Plays the animations from this time in seconds on.
-    fn play_from(&mut self, from: f64) {
-        self.playback.playing = Some((Instant::now(), from));
-        self.request_pose(PoseTime::At(from));
-    }
-
     /// Requests a pose, in place of an earlier one that is not being made yet.
     fn request_pose(&mut self, time: PoseTime) {
         let Some(loader) = &self.loader else {
@@ -191,9 +192,10 @@ impl Session {
             time,
         });
         self.playback.is_awaited = true;
-        if let PoseTime::At(time) = time {
-            self.playback.requested = Some(time);
-        }
+        self.playback.requested = match time {
+            PoseTime::At(time) => Some(time),
+            PoseTime::Playing { .. } => None,
+        };
     }
 
     /// Returns the animations of the scene.

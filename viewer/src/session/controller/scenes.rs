@@ -144,7 +144,7 @@ impl Session {
             self.apply_edits(&edits);
         }
         if posed {
-            self.playback.receive();
+            self.playback.receive(self.load.time);
             return self.lost_edits(&edits);
         }
         let edited = match self.edits().is_empty() {
