@@ -426,6 +426,17 @@ impl Scene {
         Ok(Scene { files, ..scene? })
     }
 
+    /// Loads a scene like [`Scene::load_with`], and also returns the files that were looked for, even if loading fails.
+    /// [`Scene::files`] of the result contains them too.
+    pub fn load_with_files(
+        path: &Path,
+        options: &LoadOptions,
+    ) -> (Result<Scene, Error>, Vec<SceneFile>) {
+        let mut loader = SceneLoader::new(path);
+        let scene = loader.load(options);
+        (scene, loader.into_files())
+    }
+
     /// Checks that the file's extension is that of a scene or a model, like [`Scene::is_named`].
     ///
     /// # Errors

@@ -7,7 +7,6 @@ use std::{sync::Arc, time::Instant};
 
 use super::Session;
 use crate::session::{
-    editing::described,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
     lock,
     render_thread::{Frame, RenderEvent},
@@ -103,7 +102,8 @@ impl Session {
             Err(problem) => return Some(problem),
         };
         self.playback.playing = None;
-        let last = (seconds * FRAME_RATE).floor();
+        // Times of keyframes are rounded.
+        let last = (seconds * FRAME_RATE + 1e-3).floor();
         let frame = time.map(|time| (time * FRAME_RATE).round() + frames);
         let frame = match frame {
             // The first step leads from the rest pose to the first frame.
@@ -171,7 +171,7 @@ impl Session {
                 .any(|kept| kept.part == edit.part && kept.name == edit.name)
         };
         let mut names: Vec<String> = (before.iter().filter(is_lost))
-            .map(|edit| format!("{} of {}", edit.name, described(&self.scene, edit.part)))
+            .map(|edit| format!("{} of {}", edit.name, edit.part_name))
             .collect();
         names.dedup();
         (!names.is_empty()).then(|| {

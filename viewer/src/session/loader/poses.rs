@@ -16,7 +16,7 @@ use crate::{
 };
 use raysieve_scene::{LoadOptions, Scene, SceneFile, SceneLoader};
 
-/// Maximum number of poses per second while an animation plays, and number of steps per second.
+/// Maximum number of poses per second, and number of steps of the time per second.
 pub(in crate::session) const FRAME_RATE: f64 = 24.0;
 
 /// A request for a pose of the scene of a file.
@@ -79,16 +79,12 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         self.pose_due().is_some_and(|due| due <= Instant::now())
     }
 
-    /// Returns the time at which the requested pose is due: at once, or while the animation plays one frame after the
-    /// last pose. `None` if no pose is requested.
+    /// Returns the time at which the requested pose is due: one frame after the last pose, so that neither playing nor
+    /// dragging the time queues renderers. `None` if no pose is requested.
     fn pose_due(&self) -> Option<Instant> {
-        let now = Instant::now();
-        match (self.pose.as_ref()?.time, self.posed) {
-            (PoseTime::Playing { .. }, Some(last)) => {
-                Some(last + Duration::from_secs_f64(1.0 / FRAME_RATE))
-            }
-            _ => Some(now),
-        }
+        self.pose.as_ref()?;
+        let frame = Duration::from_secs_f64(1.0 / FRAME_RATE);
+        Some(self.posed.map_or_else(Instant::now, |last| last + frame))
     }
 
     /// Loads the requested pose with the latest edits, and sends it or the error. Does nothing if no pose of the
