@@ -404,7 +404,10 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         };
         if reason == LoadReason::Posed {
             let new = |note: &&String| !self.read.notes.contains(note);
-            scene.notes.iter().filter(new).for_each(|note| report(note));
+            for note in scene.notes.iter().filter(new) {
+                report(note);
+                (self.on_event)(RenderEvent::Message(note.clone()));
+            }
         } else if scene.notes != self.read.notes {
             scene.notes.iter().for_each(|note| report(note));
         }

@@ -27,7 +27,7 @@ fn open(arguments: &[&str]) -> Desktop {
     let model = Gltf::shrinking().text();
     let render = ["--size", "240x180", "--spp", "4"];
     let arguments = [&render, arguments].concat();
-    Desktop::open_file("model.gltf", &model, &arguments, &[], SETTINGS)
+    Desktop::open_file("scene.gltf", &model, &arguments, &[], SETTINGS)
 }
 
 /// Returns the time in the title of the window.
@@ -40,7 +40,7 @@ fn time(desktop: &Desktop) -> f64 {
 
 fn an_animation_plays_and_is_stepped_and_scrubbed() {
     let desktop = open(&[]);
-    desktop.until_title("model.gltf – rest pose, animation of 2 s – ");
+    desktop.until_title("scene.gltf – rest pose, animation of 2 s – ");
     for (key, shown) in [
         ("period", "time 0.00 of 2 s"),
         ("greater", "time 0.04 of 2 s"),
@@ -97,7 +97,7 @@ fn a_picture_at_a_time_is_that_of_the_command_line() {
     let folder = desktop.folder();
     let status = raysieve(folder)
         .args([
-            "model.gltf",
+            "scene.gltf",
             "--size",
             "240x180",
             "--spp",
@@ -117,9 +117,9 @@ fn a_picture_at_a_time_is_that_of_the_command_line() {
     assert_eq!(last, frame(48));
 
     // A reload keeps the time, the camera and the light.
-    let text = fs::read_to_string(folder.join("model.gltf")).unwrap();
+    let text = fs::read_to_string(folder.join("scene.gltf")).unwrap();
     assert_eq!(end(&desktop), last);
-    desktop.write_file("model.gltf", &text.replace("0.05", "0.5"));
+    desktop.write_file("scene.gltf", &text.replace("0.05", "0.5"));
     eventually("the reloaded picture", || {
         (desktop.save() != last).then_some(())
     });
@@ -128,7 +128,7 @@ fn a_picture_at_a_time_is_that_of_the_command_line() {
         "{}",
         desktop.title()
     );
-    desktop.write_file("model.gltf", &text);
+    desktop.write_file("scene.gltf", &text);
     eventually("the picture of the first file", || {
         (desktop.save() == last).then_some(())
     });

@@ -2,7 +2,7 @@
 
 const at = (id) => document.getElementById(id);
 
-// Frames per second, by which keys move the slider.
+// Steps per second of the slider, as of the keys.
 const RATE = 24;
 
 // Whether the slider is being moved; then it does not follow the program.
@@ -17,7 +17,7 @@ export function updateAnimation({ animation }) {
   at("play").textContent = playing ? "Pause animation" : "Play animation";
   const slider = at("time");
   slider.max = seconds;
-  slider.step = Math.min(1 / RATE, seconds / 100);
+  slider.step = seconds < 2 / RATE ? seconds / 100 : 1 / RATE;
   if (!isMoved) slider.value = time ?? 0;
   slider.setAttribute("aria-valuetext", text);
   at("time-text").value = text;
