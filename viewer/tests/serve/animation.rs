@@ -1,6 +1,6 @@
 //! Tests of animated models, which the page plays, pauses and shows at a time.
 
-use std::{thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use image::RgbImage;
 use libtest_mimic::Trial;
@@ -11,7 +11,7 @@ use crate::{
     chromium::{PHONE, browse},
     gltf::Gltf,
     program::add_tests,
-    server::Program,
+    server::{Program, SCENE},
     viewer::Viewer,
 };
 
@@ -22,6 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         edits_survive_a_change_of_the_time,
         a_chosen_animation_has_its_own_length,
         an_animation_without_viewers_stands_still,
+        a_saved_scene_file_tells_the_time_that_it_lacks,
     );
     let possible = has_browser();
     add_tests!(trials, if possible => a_phone_plays_and_scrubs_an_animation);
@@ -190,4 +191,26 @@ fn a_phone_plays_and_scrubs_an_animation() {
         let shown = "return document.getElementById('animation').checkVisibility()";
         assert_eq!(browser.run(shown).await, false);
     });
+}
+
+fn a_saved_scene_file_tells_the_time_that_it_lacks() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.wait_for_status(|status| status["animation"].is_null());
+    let folder = program.folder.path();
+    fs::write(folder.join("model.gltf"), Gltf::shrinking().text()).unwrap();
+    let model = "objects: [\n        Model(file: \"model.gltf\"),";
+    let scene = SCENE.replace("objects: [", model);
+    fs::write(folder.join("scene.ron"), &scene).unwrap();
+    viewer.wait_for_status(|status| status["animation"]["seconds"] == 2.0);
+    seek(&mut viewer, 1.5);
+    viewer.send(r#"{"act":"print-camera"}"#);
+    viewer.wait_for_message("// --time 1.5\ncamera: (");
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("saved to scene.ron, without the time; --time 1.5 shows it");
+    assert_eq!(fs::read_to_string(folder.join("scene.ron")).unwrap(), scene);
+    // A file without an animation is shown, whatever the time was.
+    fs::write(folder.join("scene.ron"), SCENE).unwrap();
+    viewer.wait_for_status(|status| status["animation"].is_null());
+    viewer.wait_for_message("scene.ron reloaded");
 }

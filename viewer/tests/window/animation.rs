@@ -95,7 +95,7 @@ fn a_picture_at_a_time_is_that_of_the_command_line() {
 
     // Frames of a sequence have one camera and light too: those of all its times, of which 0 s is the largest.
     let folder = desktop.folder();
-    let status = raysieve(folder)
+    let frames = raysieve(folder)
         .args([
             "scene.gltf",
             "--size",
@@ -106,9 +106,9 @@ fn a_picture_at_a_time_is_that_of_the_command_line() {
             "0..49",
         ])
         .args(["-o", "frame.png"])
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success());
+    assert!(frames.status.success(), "{frames:?}");
     let frame = |number: u32| -> RgbImage {
         let path = folder.join(format!("frame.{number:04}.png"));
         image::open(&path).unwrap().to_rgb8()

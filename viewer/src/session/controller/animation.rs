@@ -91,7 +91,7 @@ impl Session {
         self.playback.playing = Some((Instant::now(), from));
         self.request_pose(PoseTime::At(from));
         let length = animation.length();
-        Some(format!("animation plays: {length} in a loop; P pauses it"))
+        Some(format!("animation plays: {length} in a loop"))
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.
