@@ -391,8 +391,8 @@ pub use self::{
         EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
         Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
         NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
-        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone,
-        Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture,
+        Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

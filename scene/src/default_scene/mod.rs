@@ -21,7 +21,8 @@ use crate::{
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
     scene::{
-        Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
+        Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Timeline,
+        Tone,
     },
     surroundings::Surroundings,
     view_options::projected,
@@ -264,6 +265,11 @@ pub(crate) fn scene(
         sky,
         background: background.at_exposure(exposure_stops),
         lights,
+        timeline: model.animation_seconds.map(|seconds| Timeline {
+            seconds,
+            // A chosen animation is shown at 0 s.
+            time: options.time.or(options.animation.as_ref().map(|_| 0.0)),
+        }),
         notes: std::mem::take(&mut model.notes),
         ..builder::scene(path, camera, geometry, materials)
     };

@@ -1,7 +1,7 @@
 //! Animations: the transforms of nodes and the weights of morph targets at a point in time.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -20,11 +20,15 @@ use crate::{
     LoadOptions,
     load_options::{ALL_ANIMATIONS, choose, listed},
     model::Model,
+    scene::MAX_SECONDS,
 };
 
 /// Maximum number of floats of all keyframes of a file that are read: 2³⁰. A file in which many accessors share the
 /// same bytes could otherwise keep the program busy for hours.
 const MAX_FLOATS: u64 = 1 << 30;
+
+/// Maximum number of times of keyframes that are read to learn how long the animations last: 2²⁴.
+const MAX_TIMES: u64 = 1 << 24;
 
 /// The animated properties of nodes at a point in time. The default is the rest pose, in which nothing is animated.
 #[derive(Default)]
@@ -66,6 +70,12 @@ impl Pose {
             Some(wanted) => Some(choose("animation", &names, wanted)?),
             None => None,
         };
+        model.animation_seconds = last_keyframe(
+            file,
+            (animations.iter().enumerate())
+                .filter(|(index, _)| chosen.is_none_or(|chosen| chosen == *index))
+                .map(|(_, animation)| animation),
+        );
         let time = match (options.time, &options.animation) {
             (Some(time), _) => time,
             (None, Some(_)) => 0.0,
@@ -278,6 +288,39 @@ impl<'f> Evaluation<'f> {
         self.curves.insert((input, output), curve.clone());
         Ok(curve)
     }
+}
+
+/// Returns the time in seconds of the last keyframe of these animations, at most [`MAX_SECONDS`]; `None` if it is not
+/// above 0. Keyframes that cannot be read do not count, and neither do those beyond [`MAX_TIMES`] in all.
+fn last_keyframe<'f>(file: &File, animations: impl Iterator<Item = &'f Animation>) -> Option<f64> {
+    let inputs = animations.flat_map(|animation| {
+        let nodes = animation.channels.iter();
+        let nodes = nodes.filter(|channel| matches!(channel.target.path, Checked::Valid(_)));
+        nodes.filter_map(|channel| {
+            Some(
+                animation
+                    .samplers
+                    .get(channel.sampler.value())?
+                    .input
+                    .value(),
+            )
+        })
+    });
+    let inputs: BTreeSet<usize> = inputs.collect();
+    let (mut last, mut read) = (0.0f32, 0);
+    for input in inputs {
+        let Some(accessor) = file.root.accessors.get(input) else {
+            continue;
+        };
+        read += accessor.count.0;
+        if read > MAX_TIMES {
+            break;
+        }
+        let times = file.floats::<1>(input).unwrap_or_default();
+        let times = times.into_iter().flatten();
+        last = times.filter(|time| time.is_finite()).fold(last, f32::max);
+    }
+    (last > 0.0).then(|| f64::from(last).min(MAX_SECONDS))
 }
 
 /// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the
