@@ -1,10 +1,12 @@
 //! Reads scenes of Mitsuba 3, and of older versions as far as their elements have the same meaning.
 //!
-//! `document` reads the XML into objects, `values` its values, and `serialized` meshes in Mitsuba's own format. The
-//! other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports `import` and what it imports.
+//! `document` reads the XML into objects, `values` its values, `defaults` replaces names in them, and `serialized` reads
+//! meshes in Mitsuba's own format. The other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports
+//! `import` and what it imports.
 
 mod bsdf;
 mod curves;
+mod defaults;
 mod document;
 mod emitters;
 mod principled;
@@ -47,26 +49,26 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         file: file.clone(),
         problem,
     };
-    let without_camera = LoadOptions {
+    let others = LoadOptions {
         camera: None,
         ..options.clone()
+        defines: Vec::new(),
     };
-    if let Some(option) = without_camera.first_set() {
+    if let Some(option) = others.first_set() {
         let problem =
             format!("is a Mitsuba scene, which has no {option} to choose; omit that choice");
         return Err(wrong(problem));
     }
-    read(path, options.camera.as_deref())
+    read(path, options)
         .map_err(wrong)?
         .into_scene(path, options)
 }
 
-/// Reads the scene, with the camera that has the name `camera` or that number, from 1; `None` chooses the first camera.
-/// Fails with a message that does not name the file.
-fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
+/// Reads the scene, with the camera and the definitions of `options`. Fails with a message that does not name the file.
+fn read(path: &Path, options: &LoadOptions) -> Result<Imported, String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut files = RelativePaths::of_scene(folder);
-    let mut document = Document::read(path, &mut files)?;
+    let mut document = Document::read(path, &mut files, &options.defines)?;
     let notes = std::mem::take(&mut document.notes);
     let mut converter = Converter {
         document: &document,
@@ -83,7 +85,7 @@ fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
     notes
         .into_iter()
         .for_each(|note| converter.scene.note(note));
-    converter.convert(camera)?;
+    converter.convert(options.camera.as_deref())?;
     Ok(converter.scene)
 }
 

@@ -3,6 +3,7 @@
 
 mod coats;
 mod curves;
+mod defaults;
 mod folders;
 mod mitsuba;
 mod pbrt;
