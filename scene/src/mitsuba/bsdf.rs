@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use glam::Vec3;
 
-use super::{Converter, document::Object, values::Value};
+use super::{Converter, document::Object, textures::Use, values::Value};
 use crate::{
     error::excerpt,
     image::texture_library::CoatBase,
@@ -177,7 +177,7 @@ impl Converter<'_> {
     fn inner_texture(&mut self, object: &Object) -> Result<Color, String> {
         let document = self.document;
         match document.child_of_kind(object, "texture") {
-            Some(texture) => self.texture(texture, false),
+            Some(texture) => self.texture(texture, Use::Reflectance),
             None => Ok(Vec3::ONE.into()),
         }
     }
@@ -255,8 +255,8 @@ impl Converter<'_> {
         let mut metal = match named {
             "none" => Metal::Color(Vec3::ONE),
             "" => match (
-                self.color(object, "eta", false)?,
-                self.color(object, "k", false)?,
+                self.color(object, "eta", Use::Reflectance)?,
+                self.color(object, "k", Use::Reflectance)?,
             ) {
                 (None, None) => Metal::Color(Vec3::ONE),
                 (eta, k) => {

@@ -101,8 +101,8 @@ struct Converter<'d> {
     materials: HashMap<(usize, usize, u32), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,
-    /// Textures by the number of their object, and whether they are of an emission.
-    textures: HashMap<(usize, bool), Color>,
+    /// Textures by the number of their object and what they are read for.
+    textures: HashMap<(usize, textures::Use), Color>,
     /// Shapes of shape groups by the number of their object.
     groups: HashMap<usize, Rc<Vec<ModelInstance>>>,
     /// Meshes of the files that were read.

@@ -117,9 +117,9 @@ impl Converter<'_> {
                 let (from, to) = (vector("p0", DVec3::ZERO), vector("p1", DVec3::Z));
                 let radius = object.number("radius", 1.0);
                 let axis = to - from;
-                let side = axis.any_orthogonal_vector().normalize_or_zero() * radius;
-                let up = axis.cross(side).normalize_or_zero() * radius;
-                let place = DAffine3::from_cols(side, up, axis, from);
+                // The axes of T. Duff et al. (2017), as in Mitsuba, so that textures have its rotation about the axis.
+                let (side, up) = axis.normalize_or(DVec3::Z).any_orthonormal_pair();
+                let place = DAffine3::from_cols(side * radius, up * radius, axis, from);
                 self.note_tessellated();
                 let cylinder = shapes::cylinder(0.0, 1.0, TAU);
                 self.mesh(object, "cylinder", cylinder, to_world * place, flip, group)

@@ -6,6 +6,7 @@ mod curves;
 mod defaults;
 mod folders;
 mod mitsuba;
+mod orientation;
 mod pbrt;
 mod plastic_and_spots;
 mod subdivision;
