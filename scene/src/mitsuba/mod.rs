@@ -9,6 +9,7 @@ mod curves;
 mod defaults;
 mod document;
 mod emitters;
+mod parameters;
 mod principled;
 mod sensor;
 mod serialized;
@@ -51,8 +52,8 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
     };
     let others = LoadOptions {
         camera: None,
-        ..options.clone()
         defines: Vec::new(),
+        ..options.clone()
     };
     if let Some(option) = others.first_set() {
         let problem =
@@ -120,6 +121,7 @@ impl Converter<'_> {
         let root = &document.root;
         let children = || document.children(root).map(|(_, child)| child);
         self.settings();
+        self.note_unknown_parameters();
         let sensors: Vec<_> = children().filter(|child| child.tag == "sensor").collect();
         let names: Vec<String> = sensors.iter().map(|sensor| sensor.id.clone()).collect();
         let chosen = match camera {
@@ -128,8 +130,9 @@ impl Converter<'_> {
         };
         if camera.is_none() && sensors.len() > 1 {
             let list = listed(names.iter().map(String::as_str), true);
-            self.scene
-                .note(format!("shown from camera 1 of its cameras {list}"));
+            self.scene.note(format!(
+                "shown from camera 1 of its cameras {list} (`--camera`)"
+            ));
         }
         if let Some(sensor) = sensors.get(chosen) {
             self.sensor(sensor)

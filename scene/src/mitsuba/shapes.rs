@@ -58,11 +58,16 @@ impl Converter<'_> {
         {
             self.note_media();
         }
+        if document.child_of_kind(object, "subsurface").is_some() {
+            self.scene.note("not shown: subsurface scattering");
+        }
         for id in document.dangling(object) {
-            let id = excerpt(id);
-            self.scene.note(format!(
-                "no object has the id `{id}`, to which a shape refers"
-            ));
+            let one = format!(
+                "no object has the id `{}`, to which a shape refers",
+                excerpt(id)
+            );
+            let several = "no objects have {} ids to which shapes refer, such as `{first}`";
+            self.scene.note_each(several, id, one);
         }
         let to_world = transform * self.transform(object, "to_world");
         let flip = object.flag("flip_normals", false);

@@ -24,13 +24,18 @@ pub(super) enum Use {
 }
 
 impl Converter<'_> {
-    /// Returns the reflectance with this name, or `default` if there is none.
+    /// Returns the reflectance with this name, or `default` if there is none. One outside 0 to 1, which Mitsuba refuses,
+    /// is reported.
     pub(super) fn reflectance(
         &mut self,
         object: &Object,
         name: &str,
         default: f32,
     ) -> Result<Color, String> {
+        if let Some(Value::Color(_) | Value::Number(_) | Value::Uniform(_)) = object.value(name) {
+            let written = object.value(name).and_then(Value::reflectance);
+            self.scene.check_reflectance(written.unwrap_or_default());
+        }
         let color = self.color(object, name, Use::Reflectance)?;
         Ok(color.unwrap_or_else(|| Vec3::splat(default).into()))
     }
@@ -191,9 +196,7 @@ impl Converter<'_> {
         let image = match opened {
             Ok(image) => image,
             Err(problem) => {
-                let name = excerpt(name);
-                self.scene
-                    .note(format!("the image `{name}` is left out: {problem}"));
+                self.scene.note_image(name, &problem);
                 return Ok(Vec3::splat(0.5).into());
             }
         };
@@ -235,12 +238,12 @@ impl Converter<'_> {
             }
             *color = inner.mean(&self.scene.model.library);
         }
-        Ok(Color {
-            factor: Vec3::ONE,
-            texture: Some(checkerboard(
         if of == Use::Number {
             colors.reverse();
         }
+        Ok(Color {
+            factor: Vec3::ONE,
+            texture: Some(checkerboard(
                 &mut self.scene.model.library,
                 colors,
                 to_uv(object),

@@ -9,6 +9,7 @@ mod mitsuba;
 mod orientation;
 mod pbrt;
 mod plastic_and_spots;
+mod repeated;
 mod subdivision;
 mod views;
 
