@@ -4,6 +4,9 @@ use glam::{DVec2, DVec3, Vec3};
 
 use super::{Imported, View, ViewExtent};
 
+/// Largest number of triangles that are looked at, counted as often as their instances. Beyond it, nothing is reported.
+const MAX_TRIANGLES: usize = 1 << 24;
+
 /// Bounding box of a shape in the coordinates of the camera: to the right, up and forwards.
 type Bounds = (DVec3, DVec3);
 
@@ -18,15 +21,22 @@ impl Imported {
             return;
         };
         let (mut near, mut far) = (false, false);
+        let mut left = MAX_TRIANGLES;
         for instance in &self.model.instances {
             let mesh = &self.model.meshes[instance.mesh];
+            if mesh.triangles.is_empty() {
+                continue;
+            }
             let place = |position: Vec3| {
                 planes.local(instance.transform.transform_point3(position.as_dvec3()))
             };
             let whole = bounds(mesh.corners().map(place));
-            if !(planes.is_near(&whole) || whole.1.z > planes.far) {
+            far |= whole.0.z > planes.far;
+            let undecided = (!near && planes.is_near(&whole)) || (!far && whole.1.z > planes.far);
+            if !undecided || mesh.triangles.len() > left {
                 continue;
             }
+            left -= mesh.triangles.len();
             for corners in &mesh.triangles {
                 let corners = corners.map(|vertex| place(mesh.positions[vertex as usize]));
                 let bounds = bounds(corners);
