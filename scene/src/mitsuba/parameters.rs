@@ -89,6 +89,7 @@ fn parameters(tag: &str, plugin: &str) -> Option<&'static [&'static str]> {
             "shape_index",
             "max_smooth_angle",
             "collapse",
+            "load_materials",
             "srgb",
         ],
         ("shape", "sphere") => &["center", "radius"],
