@@ -330,10 +330,15 @@
 //! - Participating media, scattering in hair, projected images as lights, subsurface scattering, polarisation and
 //!   motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
-//! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
+//! - Defaults (`<default>` and `$name`) are replaced, up to 64 KiB in a value and 16 MiB in all.
+//!   [`LoadOptions::defines`] takes precedence. References may precede their objects.
+//! - Parameters that a plugin or a directive does not have are named in one warning. Clipping planes have no effect,
+//!   and a warning says where they would hide something.
+//! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
+//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, are left out.
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
-//! Reading takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of
+//! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of
 //! meshes and images. Below coats, each different combination of an image, its factor and the coat makes one more
 //! image. It has 8 bytes per texel, or 16 if the image has floats. Time grows linearly with the size of all files,
 //! included ones counted as often as they are included. A scene has at most 2²³ shapes, and an instance of a group

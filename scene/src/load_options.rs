@@ -29,6 +29,9 @@ pub struct LoadOptions {
     /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF file, above 0 and up to
     /// 1e8. `None` for 1/200 of the diagonal of the model's bounding box.
     pub line_width: Option<f64>,
+    /// Names with the values that replace `$name` in a Mitsuba scene, instead of those of its elements `<default>`. It is
+    /// an error if the scene does not use one.
+    pub defines: Vec<(String, String)>,
     /// Axis of a model's file that points up. The model is turned so that it becomes +y.
     pub up: UpAxis,
     /// Direction from which the camera looks; `None` for the camera of the file, or the default direction.
@@ -101,7 +104,7 @@ pub struct CameraFrom {
 }
 
 impl LoadOptions {
-    /// Returns the name of the first option that is set and that chooses among the contents of a glTF file, such as
+    /// Returns the name of the first option that is set and that chooses among the contents of a file, such as
     /// `variant`. Returns `None` if no such option is set.
     pub(crate) fn first_set(&self) -> Option<&'static str> {
         let set = [
@@ -110,6 +113,7 @@ impl LoadOptions {
             ("animation", self.animation.is_some()),
             ("time", self.time.is_some()),
             ("line width", self.line_width.is_some()),
+            ("definition", !self.defines.is_empty()),
         ];
         set.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }

@@ -309,6 +309,7 @@ fn wrong_options_of_models_are_reported_on_one_line() {
         (&["--time", "NaN"], &["'NaN'", "from 0"]),
         (&["--line-width", "0"], &["'0'", "above 0"]),
         (&["--line-width", "inf"], &["'inf'", "up to 1e8"]),
+        (&["--define", "spp"], &["'spp'", "such as spp=64"]),
         (&["--frames", "4"], &["'4'", "such as 0..48"]),
         (
             &["--frames", "4..4"],

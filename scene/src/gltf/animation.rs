@@ -84,7 +84,7 @@ impl Pose {
                     let list = listed(names.iter().map(String::as_str), true);
                     let s = if names.len() == 1 { "" } else { "s" };
                     model.note(format!(
-                        "shown in its rest pose, without a time of its animation{s} {list}"
+                        "shown in its rest pose, without a time of its animation{s} {list} (`--time`)"
                     ));
                 }
                 return Ok(Pose::default());

@@ -6,17 +6,22 @@
 
 pub(crate) mod bump;
 mod cie;
+mod clip;
 pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
+mod notes;
 pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
 pub(crate) mod subdivision;
 
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
@@ -24,8 +29,7 @@ use crate::{
     Error, LoadOptions,
     builder::{self, geometry::Geometry, materials::Materials},
     default_scene::DEFAULT_DIRECTION,
-    error::excerpt,
-    files::{display_path, record::record},
+    files::display_path,
     image::{environment_map::chosen_environment, texture_library::CoatBase},
     limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
@@ -70,8 +74,12 @@ pub(crate) struct Imported {
     pub(crate) coat_bases: HashMap<[u32; 6], CoatBase>,
     /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
-    /// Name of the first mesh file that does not exist; `None` if there is none.
+    /// Last part of the warning about mesh files that do not exist, with the name of the first; `None` if there is none.
     pub(crate) missing: Option<String>,
+    /// Warnings of [`Imported::note_each`], by their texts for several things.
+    pub(crate) repeated: BTreeMap<&'static str, notes::RepeatedNote>,
+    /// Number of objects with unknown parameters, and the parameters.
+    pub(crate) unknown: (u64, BTreeSet<String>),
 }
 
 /// The properties on which the mesh of a tessellated shape depends.
@@ -129,6 +137,8 @@ pub(crate) struct View {
     pub(crate) lens: Option<(f64, f64)>,
     /// Pixel reconstruction filter.
     pub(crate) filter: PixelFilter,
+    /// Distances of the near and the far clipping plane in lengths of `forward`; `None` if there are none.
+    pub(crate) clip: Option<[f64; 2]>,
 }
 
 /// A part of an image that is rendered alone, in pixels from the upper left corner of the whole image.
@@ -188,6 +198,8 @@ impl Default for Imported {
             coat_bases: HashMap::new(),
             two_sided: HashMap::new(),
             missing: None,
+            repeated: BTreeMap::new(),
+            unknown: (0, BTreeSet::new()),
         }
     }
 }
@@ -196,15 +208,6 @@ impl Imported {
     /// Adds a warning for the user, unless an equal one exists.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.model.note(note.into());
-    }
-
-    /// Adds a shape to the warning about mesh files that do not exist. `name` is that of its file in the scene, and
-    /// `path` where it is expected, so that the scene is loaded again when it appears there.
-    pub(crate) fn note_missing(&mut self, name: &str, path: &Path) {
-        record(path);
-        let first = self.missing.get_or_insert_with(|| excerpt(name));
-        let text = format!("not shown: {{}} whose file does not exist, such as `{first}`");
-        self.model.note_count(&text, ["shape", "shapes"], 1);
     }
 
     /// Adds an instance of a mesh to a group, or to the scene if that is `None`. The scene leaves out an invisible one,
@@ -309,6 +312,8 @@ impl Imported {
         }
         check_size(self.size)
             .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
+        self.note_clipped();
+        self.finish_repeated();
         self.model.finish_notes();
         let depth = self.depth();
         self.model.bake_flat_instances().map_err(wrong)?;

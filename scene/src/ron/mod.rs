@@ -194,6 +194,9 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
         } => {
             "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
         }
+        LoadOptions { defines, .. } if !defines.is_empty() => {
+            "is a scene in RON, which has no names to define; omit the definitions"
+        }
         LoadOptions {
             up: UpAxis::X | UpAxis::Z,
             ..

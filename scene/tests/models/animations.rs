@@ -46,7 +46,7 @@ fn without_a_time_the_rest_pose_is_shown() {
     let model = moving("LINEAR", &[0.0, 1.0], &[[5.0; 3], [6.0; 3]]);
     let scene = model.load("rest");
     assert_triangles(&scene, &TRIANGLE);
-    let note = ": shown in its rest pose, without a time of its animation 1";
+    let note = ": shown in its rest pose, without a time of its animation 1 (`--time`)";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     let playing = load_with(&model.write("rest"), &at(0.0));
     assert_near(first(&playing), Vec3::splat(5.0));
