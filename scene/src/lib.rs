@@ -317,6 +317,8 @@
 //! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16
 //!   straight pieces. Curves of Mitsuba become tubes and round cones whose sides and pieces depend on the number of
 //!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
+//! - Scenes keep their coordinates, also if z points up in them. If an option needs a vertical axis, a scene whose camera
+//!   takes +z for up is turned so that this axis becomes +y. [`LoadOptions::up`] chooses another axis.
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
 //! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats

@@ -190,7 +190,7 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
             "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
         }
         LoadOptions {
-            up: UpAxis::X | UpAxis::Z,
+            up: Some(UpAxis::X | UpAxis::Z),
             ..
         } => {
             "is a scene, where y points up, and where the field `rotate` of a Model turns it; set it there"
