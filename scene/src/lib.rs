@@ -243,6 +243,7 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
+//! - Transmission ignores `anisotropy`: such glass is equally rough in all directions.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each

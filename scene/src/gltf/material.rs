@@ -127,6 +127,14 @@ pub(super) fn read(
             }
         }
         keep_coat_smooth(&mut material);
+        if let Surface::Principled(surface) = &material.surface
+            && surface.anisotropy > 0.0
+            && surface.transmission > 0.0
+            && surface.metallic < 1.0
+        {
+            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions";
+            model.note_count(text, ["material", "materials"], 1);
+        }
         model.materials[index] = material;
     }
     images.note_unreadable(model);
