@@ -224,8 +224,9 @@
 //! morph targets. [`LoadOptions::time`] selects the time. Without one, the model is in its rest pose. A property keeps
 //! the value of its first keyframe before it, and that of its last keyframe after it. If several animations set one
 //! property, the last of them wins, and [`Scene::notes`] says so. [`LoadOptions::animation`] selects one of them.
-//! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
-//! shown.
+//! [`SceneLoader`] loads the frames of an animation. `KHR_animation_pointer` may point to a node's translation, rotation,
+//! scale or weights; animations of anything else are not shown. A node that `KHR_node_visibility` hides, and those below
+//! it, show no meshes and no lights, but may have cameras and be joints.
 //!
 //! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
 //! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than

@@ -1,7 +1,7 @@
 //! Animations: the transforms of nodes and the weights of morph targets at a point in time.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -96,7 +96,7 @@ impl Pose {
             floats: 0,
             curves: HashMap::new(),
             pose: Pose::default(),
-            collisions: 0,
+            collisions: BTreeSet::new(),
         };
         for (index, animation) in animations.iter().enumerate() {
             if chosen.is_none_or(|chosen| chosen == index) {
@@ -107,7 +107,7 @@ impl Pose {
         }
         let text = "shown with the last of several animations of {}; choose one of the animations";
         let names = ["property", "properties"];
-        model.note_count(text, names, evaluation.collisions);
+        model.note_count(text, names, evaluation.collisions.len() as u64);
         Ok(evaluation.pose)
     }
 
@@ -153,8 +153,8 @@ struct Evaluation<'f> {
     curves: HashMap<(usize, usize), Rc<Curve>>,
     /// Properties that were evaluated so far.
     pose: Pose,
-    /// Number of properties that several animations set.
-    collisions: u64,
+    /// Properties that several animations set: the index of the node, and the name of the property.
+    collisions: BTreeSet<(usize, &'static str)>,
 }
 
 /// The keyframes of a property: times, and values of a fixed number of components.
@@ -171,7 +171,7 @@ impl<'f> Evaluation<'f> {
     fn add(&mut self, animation: &'f Animation, model: &mut Model) -> Result<(), String> {
         for (index, channel) in animation.channels.iter().enumerate() {
             let Checked::Valid(property) = channel.target.path else {
-                let text = "not shown: {} of something other than nodes";
+                let text = "not shown: {} of other things than transforms and weights of nodes";
                 model.note_count(text, ["animation channel", "animation channels"], 1);
                 continue;
             };
@@ -186,7 +186,9 @@ impl<'f> Evaluation<'f> {
             let is_set = self
                 .animate(node, property, written)
                 .map_err(|problem| wrong(format!("sampler {sampler}: {problem}")))?;
-            self.collisions += u64::from(is_set);
+            if is_set {
+                self.collisions.insert((node, name(property)));
+            }
         }
         Ok(())
     }
@@ -277,6 +279,16 @@ impl<'f> Evaluation<'f> {
         let curve = Rc::new(Curve { times, values });
         self.curves.insert((input, output), curve.clone());
         Ok(curve)
+    }
+}
+
+/// Returns the name of a property in glTF.
+fn name(property: Property) -> &'static str {
+    match property {
+        Property::Translation => "translation",
+        Property::Rotation => "rotation",
+        Property::Scale => "scale",
+        Property::MorphTargetWeights => "weights",
     }
 }
 
