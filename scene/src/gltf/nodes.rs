@@ -24,13 +24,17 @@ use super::{
 use crate::{
     LoadOptions,
     limits::SAMPLE_LIMIT,
+    memory,
     model::{
         LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible, strokes::Strokes,
     },
+    scene::Instance,
 };
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
 const VISIBILITY: &str = "KHR_node_visibility";
+/// Largest number of instances that `EXT_mesh_gpu_instancing` may add to a model: 2²⁴.
+const MAX_INSTANCES: u64 = 1 << 24;
 
 /// Adds the materials, meshes, instances, lights and cameras of the file's scene to `model`, as `options` selects them.
 /// Images that `images` contains are not decoded again. Fails with a message that names the faulty glTF object.
@@ -44,6 +48,7 @@ pub(super) fn read(
     let variant = variants::variant(file, options.variant.as_deref(), model)?;
     let pose = Pose::of(file, options, model)?;
     let tree = Tree::of(file, &pose, roots)?;
+    check_instances(file, &tree)?;
     material::read(file, &materials(file, &tree, variant), images, model)?;
     let mut meshes = MeshReader {
         file,
@@ -333,6 +338,38 @@ impl MeshReader<'_> {
             }));
         Ok(())
     }
+}
+
+/// Fails if the instances that [`INSTANCING`] lists for all shown nodes are more than [`MAX_INSTANCES`], or do not fit
+/// into memory. An instance of a mesh with several primitives counts as several. Many nodes may share few bytes of
+/// transforms, so that the size of a file does not bound them.
+fn check_instances(file: &File, tree: &Tree) -> Result<(), String> {
+    let root = &file.root;
+    let mut total = 0u64;
+    for &index in tree.order.iter().filter(|&&node| !tree.hidden[node]) {
+        let node = &root.nodes[index];
+        let Some(mesh) = node.mesh.and_then(|mesh| root.meshes.get(mesh.value())) else {
+            continue;
+        };
+        let extensions = node.extensions.as_ref();
+        let written = extensions.and_then(|extensions| extensions.others.get(INSTANCING));
+        let attributes = written.and_then(|written| written.get("attributes")?.as_object());
+        let accessors = attributes.into_iter().flat_map(|map| map.values());
+        let counts = accessors.filter_map(|accessor| {
+            let accessor = usize::try_from(accessor.as_u64()?).ok()?;
+            file.element_count(accessor).ok()
+        });
+        let copies = counts.min().unwrap_or(0) as u64;
+        total = total.saturating_add(copies.saturating_mul(mesh.primitives.len() as u64));
+    }
+    if total > MAX_INSTANCES {
+        return Err(format!(
+            "has {total} instances ({INSTANCING}), but the limit is {MAX_INSTANCES}; export it with fewer"
+        ));
+    }
+    let bytes = size_of::<ModelInstance>() + size_of::<Instance>();
+    memory::check(total.saturating_mul(bytes as u64))
+        .map_err(|problem| format!("its {total} instances: {problem}"))
 }
 
 /// Returns the transforms to scene coordinates of the node's mesh: `transform`, or one for each instance that

@@ -172,6 +172,23 @@ fn anisotropic_glass_is_noted_and_hints_for_polygons_are_not() {
 }
 
 #[test]
+fn instances_beyond_the_limit_are_refused_before_they_are_read() {
+    let mut model = Gltf::triangle();
+    // 10,000 nodes share the transforms of 2,000 instances.
+    let places = model.floats("VEC3", &[[0.0; 3]; 2000]);
+    let node = json!({
+        "mesh": 0,
+        "extensions": { "EXT_mesh_gpu_instancing": { "attributes": { "TRANSLATION": places } } },
+    });
+    model.json["nodes"] = Value::Array(vec![node; 10_000]);
+    model.json["scenes"][0]["nodes"] = (0..10_000).collect();
+    model.json["extensionsUsed"] = json!(["EXT_mesh_gpu_instancing"]);
+    let problem = message(&model.write("copies"));
+    let expected = "has 20000000 instances (EXT_mesh_gpu_instancing), but the limit is 16777216; export it with fewer";
+    assert!(problem.ends_with(expected), "{problem}");
+}
+
+#[test]
 fn errors_of_libraries_are_not_cut_off() {
     let path = folder("cut");
     let text = r#"{ "asset": { "version": "2.0" }, "meshes": [{ "primitives": [{ "attributes": { "POSITION": "uri" } }] }] }"#;
