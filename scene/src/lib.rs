@@ -262,8 +262,8 @@
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
 //!
-//! **Memory.** Reading a model and building its acceleration structures takes at most this multiple of the size of its
-//! files, besides images. The factors are the largest of small files that were made for it; measured on 2026-11-26.
+//! **Memory.** Reading a model and building its acceleration structures takes a multiple of the size of its files,
+//! besides images. These are the peaks of the whole program for files that were made for the worst case (2026-11-26).
 //!
 //! | file | worst case | factor | usual mesh |
 //! |---|---|---|---|
@@ -271,7 +271,7 @@
 //! | OBJ | a material for each face | 80 | 15 to 30 |
 //! | PLY | binary faces with indices of one byte | 52 | 12 |
 //!
-//! glTF may exceed it, because several meshes may share one accessor, and decompression has its own limits. An error
+//! A glTF file may exceed that, because several meshes may share one accessor, and decompression has its own limits. An error
 //! reports a list that does not fit into memory, and more than 2²⁴ instances of `EXT_mesh_gpu_instancing`. The JSON of
 //! a file must fit into memory 200 times. An image may declare 2²² texels, and 1,024 more for each byte of its file, as
 //! the best compression has. Each takes 4 to 16 bytes, and twice that while the image is decoded. This also holds for
