@@ -139,7 +139,10 @@ fn errors_of_a_radiance_file_name_the_problem() {
             "#?RADIANCE\n",
             "ends within its header; save it again with another program",
         ),
-        ("#?RADIANCE\n\n", "ends within its header"),
+        (
+            "#?RADIANCE\n\n",
+            "ends within its header; save it again with another program",
+        ),
         (
             "#?RADIANCE\nFORMAT=16-bit\n\n-Y 1 +X 1\n",
             "is of the format `16-bit`, expected 32-bit_rle_rgbe or 32-bit_rle_xyze",

@@ -125,8 +125,7 @@ fn notes_of_textures_count_and_name_materials() {
             "baseColorTexture": { "index": 0 },
             "metallicRoughnessTexture": { "index": 0, "texCoord": 2 },
         },
-        "emissiveTexture": { "index": 0, "texCoord": 1 },
-        "emissiveFactor": [1, 1, 1],
+        "normalTexture": { "index": 0, "texCoord": 1 },
     }]);
     let at = path.join("model.glb");
     fs::write(&at, model.glb()).unwrap();
