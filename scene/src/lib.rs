@@ -224,8 +224,9 @@
 //! morph targets. [`LoadOptions::time`] selects the time. Without one, the model is in its rest pose. A property keeps
 //! the value of its first keyframe before it, and that of its last keyframe after it. If several animations set one
 //! property, the last of them wins, and [`Scene::notes`] says so. [`LoadOptions::animation`] selects one of them.
-//! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
-//! shown.
+//! [`SceneLoader`] loads the frames of an animation. `KHR_animation_pointer` may point to a node's translation, rotation,
+//! scale or weights; animations of anything else are not shown. A node that `KHR_node_visibility` hides, and those below
+//! it, show no meshes and no lights, but may have cameras and be joints.
 //!
 //! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
 //! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than
@@ -243,6 +244,7 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
+//! - Transmission ignores `anisotropy`: such glass is equally rough in all directions.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
@@ -259,6 +261,21 @@
 //! its face colours. If its header names images
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
+//!
+//! **Memory.** Reading a model and building its acceleration structures takes a multiple of the size of its files,
+//! besides images. These are the peaks of the whole program for files that were made for the worst case (2026-11-26).
+//!
+//! | file | worst case | factor | usual mesh |
+//! |---|---|---|---|
+//! | glTF | triangle strips with indices of one byte | 200 | 13 |
+//! | OBJ | a material for each face | 80 | 15 to 30 |
+//! | PLY | binary faces with indices of one byte | 52 | 12 |
+//!
+//! A glTF file may exceed that, because several meshes may share one accessor, and decompression has its own limits. An error
+//! reports a list that does not fit into memory, and more than 2²⁴ instances of `EXT_mesh_gpu_instancing`. The JSON of
+//! a file must fit into memory 200 times. An image may declare 2²² texels, and 1,024 more for each byte of its file, as
+//! the best compression has. Each takes 4 to 16 bytes, and twice that while the image is decoded. This also holds for
+//! KTX2, of which only the first level is decoded.
 //!
 //! **Materials of MTL** become `Dielectric` if `illum` is 4, 6, 7 or 9 (glass) and none of the fields of physically
 //! based rendering (`Pr`, `Pm`, `Pc`, `Pcr`) are present. They become `Principled` if those fields or highlights (`Ks`,
@@ -317,6 +334,8 @@
 //! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16
 //!   straight pieces. Curves of Mitsuba become tubes and round cones whose sides and pieces depend on the number of
 //!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
+//! - Scenes keep their coordinates, also if z points up in them. If an option needs a vertical axis, a scene whose camera
+//!   takes +z for up is turned so that this axis becomes +y. [`LoadOptions::up`] chooses another axis.
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
 //! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats

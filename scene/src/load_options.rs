@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use glam::{DMat3, DVec3};
+
 use crate::{error::excerpt, scene::Background};
 
 /// Value of [`LoadOptions::animation`] that plays all animations, in a file without an animation of that name.
@@ -32,8 +34,11 @@ pub struct LoadOptions {
     /// Names with the values that replace `$name` in a Mitsuba scene, instead of those of its elements `<default>`. It is
     /// an error if the scene does not use one.
     pub defines: Vec<(String, String)>,
-    /// Axis of a model's file that points up. The model is turned so that it becomes +y.
-    pub up: UpAxis,
+    /// Axis of a file that points up. The model, or the scene of Mitsuba or pbrt, is turned so that it becomes +y.
+    ///
+    /// `None` stands for +y. Exceptions are scenes of Mitsuba and pbrt in which the camera's top is closest to +z: they
+    /// are turned if `camera_from`, `turntable`, `ground` or `environment` is set, which need a vertical axis.
+    pub up: Option<UpAxis>,
     /// Direction from which the camera looks; `None` for the camera of the file, or the default direction.
     pub camera_from: Option<CameraFrom>,
     /// Whether a view of the whole model shows it completely from every azimuth, so that the camera can circle it.
@@ -67,7 +72,7 @@ pub struct EnvironmentFile {
     pub scale: f32,
 }
 
-/// The axis of a model's file that points up.
+/// The axis of a file that points up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UpAxis {
     /// The file's +x points up.
@@ -89,6 +94,15 @@ impl UpAxis {
             UpAxis::Z => [-90.0, 0.0, 0.0],
         }
     }
+
+    /// Returns the rotation that turns the axis to +y. Its numbers are exact.
+    pub(crate) fn to_y(self) -> DMat3 {
+        match self {
+            UpAxis::X => DMat3::from_cols(DVec3::Y, DVec3::NEG_X, DVec3::Z),
+            UpAxis::Y => DMat3::IDENTITY,
+            UpAxis::Z => DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y),
+        }
+    }
 }
 
 /// The direction from which a camera looks at its target.
@@ -104,6 +118,11 @@ pub struct CameraFrom {
 }
 
 impl LoadOptions {
+    /// Returns whether an option is set that depends on the vertical axis of the scene.
+    pub(crate) fn need_vertical(&self) -> bool {
+        self.camera_from.is_some() || self.turntable || self.ground || self.environment.is_some()
+    }
+
     /// Returns the name of the first option that is set and that chooses among the contents of a file, such as
     /// `variant`. Returns `None` if no such option is set.
     pub(crate) fn first_set(&self) -> Option<&'static str> {

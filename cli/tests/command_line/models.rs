@@ -235,7 +235,7 @@ fn a_failed_frame_is_named_and_earlier_ones_remain() {
     let error = error.lines().last().expect("an error");
     assert_ne!(output.status.code(), Some(0));
     assert!(
-        error.starts_with("raysieve: frame 1: a.0001.png: "),
+        error.starts_with("raysieve: frame 2 of 2: a.0001.png: "),
         "{error}"
     );
     assert!(folder.path().join("a.0000.png").is_file());

@@ -106,7 +106,7 @@ impl Pose {
             floats: 0,
             curves: HashMap::new(),
             pose: Pose::default(),
-            collisions: 0,
+            collisions: BTreeSet::new(),
         };
         for (index, animation) in animations.iter().enumerate() {
             if chosen.is_none_or(|chosen| chosen == index) {
@@ -117,7 +117,7 @@ impl Pose {
         }
         let text = "shown with the last of several animations of {}; choose one of the animations";
         let names = ["property", "properties"];
-        model.note_count(text, names, evaluation.collisions);
+        model.note_count(text, names, evaluation.collisions.len() as u64);
         Ok(evaluation.pose)
     }
 
@@ -163,8 +163,8 @@ struct Evaluation<'f> {
     curves: HashMap<(usize, usize), Rc<Curve>>,
     /// Properties that were evaluated so far.
     pose: Pose,
-    /// Number of properties that several animations set.
-    collisions: u64,
+    /// Properties that several animations set: the index of the node, and the name of the property.
+    collisions: BTreeSet<(usize, &'static str)>,
 }
 
 /// The keyframes of a property: times, and values of a fixed number of components.
@@ -181,7 +181,7 @@ impl<'f> Evaluation<'f> {
     fn add(&mut self, animation: &'f Animation, model: &mut Model) -> Result<(), String> {
         for (index, channel) in animation.channels.iter().enumerate() {
             let Checked::Valid(property) = channel.target.path else {
-                let text = "not shown: {} of something other than nodes";
+                let text = "not shown: {} of other things than transforms and weights of nodes";
                 model.note_count(text, ["animation channel", "animation channels"], 1);
                 continue;
             };
@@ -196,7 +196,9 @@ impl<'f> Evaluation<'f> {
             let is_set = self
                 .animate(node, property, written)
                 .map_err(|problem| wrong(format!("sampler {sampler}: {problem}")))?;
-            self.collisions += u64::from(is_set);
+            if is_set {
+                self.collisions.insert((node, name(property)));
+            }
         }
         Ok(())
     }
@@ -321,6 +323,16 @@ fn last_keyframe<'f>(file: &File, animations: impl Iterator<Item = &'f Animation
         last = times.filter(|time| time.is_finite()).fold(last, f32::max);
     }
     (last > 0.0).then(|| f64::from(last).min(MAX_SECONDS))
+}
+
+/// Returns the name of a property in glTF.
+fn name(property: Property) -> &'static str {
+    match property {
+        Property::Translation => "translation",
+        Property::Rotation => "rotation",
+        Property::Scale => "scale",
+        Property::MorphTargetWeights => "weights",
+    }
 }
 
 /// Returns the number of values that a keyframe has: three for a cubic spline, which are the incoming tangent, the

@@ -198,7 +198,7 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
             "is a scene in RON, which has no names to define; omit the definitions"
         }
         LoadOptions {
-            up: UpAxis::X | UpAxis::Z,
+            up: Some(UpAxis::X | UpAxis::Z),
             ..
         } => {
             "is a scene, where y points up, and where the field `rotate` of a Model turns it; set it there"

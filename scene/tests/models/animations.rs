@@ -458,7 +458,8 @@ fn channels_that_do_not_animate_nodes_are_noted() {
     model.json["animations"][0]["channels"][0]["target"]["path"] = json!("pointer");
     let scene = load_with(&model.write("pointer"), &at(0.0));
     assert_triangles(&scene, &TRIANGLE);
-    let note = "not shown: 1 animation channel of something other than nodes";
+    let note =
+        "not shown: 1 animation channel of other things than transforms and weights of nodes";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     // With `KHR_animation_pointer` a channel has no node.
     let target = &mut model.json["animations"][0]["channels"][0]["target"];

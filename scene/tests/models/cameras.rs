@@ -186,7 +186,7 @@ fn another_axis_can_point_up() {
             json!([{ "mesh": 0 }, { "camera": 0, "translation": turn([0.0, 0.0, 5.0]) }]);
         model.json["scenes"] = json!([{ "nodes": [0, 1] }]);
         let options = LoadOptions {
-            up,
+            up: Some(up),
             ..LoadOptions::default()
         };
         load_with(&model.write("up"), &options)
