@@ -76,10 +76,12 @@ pub(crate) enum Error {
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
     /// A frame of a sequence could not be rendered.
-    #[error("frame {number}: {error}")]
+    #[error("frame {number} of {count}: {error}")]
     Frame {
-        /// Number of the frame.
-        number: u32,
+        /// Position of the frame in the sequence, from 1 on.
+        number: usize,
+        /// Number of frames of the sequence.
+        count: usize,
         /// The reason.
         error: Box<Error>,
     },
@@ -116,7 +118,11 @@ impl Error {
         match self {
             Error::Render(error) => error.line(),
             Error::Viewer(error) => error.line(),
-            Error::Frame { number, error } => format!("frame {number}: {}", error.line()),
+            Error::Frame {
+                number,
+                count,
+                error,
+            } => format!("frame {number} of {count}: {}", error.line()),
             error => escaped(&error.to_string()),
         }
     }

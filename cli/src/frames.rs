@@ -55,7 +55,8 @@ pub(crate) fn render(
         }
         let ending = run.render(frame, &before, &signals);
         let ending = ending.map_err(|error| Error::Frame {
-            number: frame.number,
+            number: index + 1,
+            count: frames.len(),
             error: Box::new(error),
         })?;
         if ending == Ending::Interrupted {

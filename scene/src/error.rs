@@ -72,12 +72,28 @@ pub fn escaped(text: &str) -> String {
 /// is collapsed to single spaces, and control characters are escaped.
 pub(crate) fn excerpt(text: &str) -> String {
     const MAX_CHARS: usize = 48;
+    shortened(text, MAX_CHARS)
+}
+
+/// Shortens the error text of a library like [`excerpt`], but to at most 160 characters, and only after a whole word.
+pub(crate) fn sentence(text: &str) -> String {
+    const MAX_CHARS: usize = 160;
+    let short = shortened(text, MAX_CHARS);
+    let is_whole = short.chars().count() <= MAX_CHARS;
+    match short.rsplit_once(' ') {
+        Some((words, _)) if !is_whole => format!("{words} ..."),
+        _ => short,
+    }
+}
+
+/// Shortens text to at most `max_chars` characters on one line, like [`excerpt`].
+fn shortened(text: &str, max_chars: usize) -> String {
     // Bounds the work: the text may be as long as the file.
-    let start: String = text.trim_start().chars().take(4 * MAX_CHARS).collect();
+    let start: String = text.trim_start().chars().take(4 * max_chars).collect();
     let one_line = start.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut start: String = escaped(&one_line).chars().take(MAX_CHARS + 1).collect();
-    if start.chars().count() > MAX_CHARS {
-        start = start.chars().take(MAX_CHARS).chain("...".chars()).collect();
+    let mut start: String = escaped(&one_line).chars().take(max_chars + 1).collect();
+    if start.chars().count() > max_chars {
+        start = start.chars().take(max_chars).chain("...".chars()).collect();
     }
     start
 }

@@ -224,8 +224,9 @@
 //! morph targets. [`LoadOptions::time`] selects the time. Without one, the model is in its rest pose. A property keeps
 //! the value of its first keyframe before it, and that of its last keyframe after it. If several animations set one
 //! property, the last of them wins, and [`Scene::notes`] says so. [`LoadOptions::animation`] selects one of them.
-//! [`SceneLoader`] loads the frames of an animation. Animations of anything but nodes (`KHR_animation_pointer`) are not
-//! shown.
+//! [`SceneLoader`] loads the frames of an animation. `KHR_animation_pointer` may point to a node's translation, rotation,
+//! scale or weights; animations of anything else are not shown. A node that `KHR_node_visibility` hides, and those below
+//! it, show no meshes and no lights, but may have cameras and be joints.
 //!
 //! **Points and lines of glTF** become spheres and tubes with round ends. Their width is in metres of the model,
 //! whatever the transforms of its nodes. Tubes consist of triangles, and so do spheres that have textures or more than
@@ -243,6 +244,7 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
+//! - Transmission ignores `anisotropy`: such glass is equally rough in all directions.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
@@ -259,6 +261,21 @@
 //! its face colours. If its header names images
 //! (`comment TextureFile`), it shows those by the texture coordinates of its vertices or faces (`texcoord`,
 //! `texnumber`).
+//!
+//! **Memory.** Reading a model and building its acceleration structures takes a multiple of the size of its files,
+//! besides images. These are the peaks of the whole program for files that were made for the worst case (2026-11-26).
+//!
+//! | file | worst case | factor | usual mesh |
+//! |---|---|---|---|
+//! | glTF | triangle strips with indices of one byte | 200 | 13 |
+//! | OBJ | a material for each face | 80 | 15 to 30 |
+//! | PLY | binary faces with indices of one byte | 52 | 12 |
+//!
+//! A glTF file may exceed that, because several meshes may share one accessor, and decompression has its own limits. An error
+//! reports a list that does not fit into memory, and more than 2²⁴ instances of `EXT_mesh_gpu_instancing`. The JSON of
+//! a file must fit into memory 200 times. An image may declare 2²² texels, and 1,024 more for each byte of its file, as
+//! the best compression has. Each takes 4 to 16 bytes, and twice that while the image is decoded. This also holds for
+//! KTX2, of which only the first level is decoded.
 //!
 //! **Materials of MTL** become `Dielectric` if `illum` is 4, 6, 7 or 9 (glass) and none of the fields of physically
 //! based rendering (`Pr`, `Pm`, `Pc`, `Pcr`) are present. They become `Principled` if those fields or highlights (`Ks`,
@@ -317,6 +334,8 @@
 //! - Curves of pbrt become tubes with six sides, and those of type `ribbon` flat ribbons. A segment has up to 16
 //!   straight pieces. Curves of Mitsuba become tubes and round cones whose sides and pieces depend on the number of
 //!   segments in a file: 128 sides up to 128 segments, 24 up to 8,192, and 6 for more. Their insides are visible.
+//! - Scenes keep their coordinates, also if z points up in them. If an option needs a vertical axis, a scene whose camera
+//!   takes +z for up is turned so that this axis becomes +y. [`LoadOptions::up`] chooses another axis.
 //! - Without a lens that focuses, the target of the camera, about which it orbits, is at the median depth of the shapes
 //!   in its view.
 //! - Coats of Mitsuba and pbrt lose light between their facets, and pbrt's also in the layer below them. Here coats
@@ -330,10 +349,15 @@
 //! - Participating media, scattering in hair, projected images as lights, subsurface scattering, polarisation and
 //!   motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
-//! - Defaults (`<default>` and `$name`) are replaced, and references may precede their objects.
+//! - Defaults (`<default>` and `$name`) are replaced, up to 64 KiB in a value and 16 MiB in all.
+//!   [`LoadOptions::defines`] takes precedence. References may precede their objects.
+//! - Parameters that a plugin or a directive does not have are named in one warning. Clipping planes have no effect,
+//!   and a warning says where they would hide something.
+//! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
+//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, are left out.
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
-//! Reading takes at most 128 times the size of an XML file in memory, 32 times that of a pbrt file, and the data of
+//! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of
 //! meshes and images. Below coats, each different combination of an image, its factor and the coat makes one more
 //! image. It has 8 bytes per texel, or 16 if the image has floats. Time grows linearly with the size of all files,
 //! included ones counted as often as they are included. A scene has at most 2²³ shapes, and an instance of a group
@@ -391,8 +415,8 @@ pub use self::{
         EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
         Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
         NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
-        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture, Tone,
-        Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture,
+        Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use glam::{DMat3, DVec3};
+
 use crate::{error::excerpt, scene::Background};
 
 /// Value of [`LoadOptions::animation`] that plays all animations, in a file without an animation of that name.
@@ -29,8 +31,14 @@ pub struct LoadOptions {
     /// Diameter in metres of the spheres and tubes that show the points and lines of a glTF file, above 0 and up to
     /// 1e8. `None` for 1/200 of the diagonal of the model's bounding box.
     pub line_width: Option<f64>,
-    /// Axis of a model's file that points up. The model is turned so that it becomes +y.
-    pub up: UpAxis,
+    /// Names with the values that replace `$name` in a Mitsuba scene, instead of those of its elements `<default>`. It is
+    /// an error if the scene does not use one.
+    pub defines: Vec<(String, String)>,
+    /// Axis of a file that points up. The model, or the scene of Mitsuba or pbrt, is turned so that it becomes +y.
+    ///
+    /// `None` stands for +y. Exceptions are scenes of Mitsuba and pbrt in which the camera's top is closest to +z: they
+    /// are turned if `camera_from`, `turntable`, `ground` or `environment` is set, which need a vertical axis.
+    pub up: Option<UpAxis>,
     /// Direction from which the camera looks; `None` for the camera of the file, or the default direction.
     pub camera_from: Option<CameraFrom>,
     /// Whether a view of the whole model shows it completely from every azimuth, so that the camera can circle it.
@@ -64,7 +72,7 @@ pub struct EnvironmentFile {
     pub scale: f32,
 }
 
-/// The axis of a model's file that points up.
+/// The axis of a file that points up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UpAxis {
     /// The file's +x points up.
@@ -86,6 +94,15 @@ impl UpAxis {
             UpAxis::Z => [-90.0, 0.0, 0.0],
         }
     }
+
+    /// Returns the rotation that turns the axis to +y. Its numbers are exact.
+    pub(crate) fn to_y(self) -> DMat3 {
+        match self {
+            UpAxis::X => DMat3::from_cols(DVec3::Y, DVec3::NEG_X, DVec3::Z),
+            UpAxis::Y => DMat3::IDENTITY,
+            UpAxis::Z => DMat3::from_cols(DVec3::X, DVec3::NEG_Z, DVec3::Y),
+        }
+    }
 }
 
 /// The direction from which a camera looks at its target.
@@ -101,7 +118,12 @@ pub struct CameraFrom {
 }
 
 impl LoadOptions {
-    /// Returns the name of the first option that is set and that chooses among the contents of a glTF file, such as
+    /// Returns whether an option is set that depends on the vertical axis of the scene.
+    pub(crate) fn need_vertical(&self) -> bool {
+        self.camera_from.is_some() || self.turntable || self.ground || self.environment.is_some()
+    }
+
+    /// Returns the name of the first option that is set and that chooses among the contents of a file, such as
     /// `variant`. Returns `None` if no such option is set.
     pub(crate) fn first_set(&self) -> Option<&'static str> {
         let set = [
@@ -110,6 +132,7 @@ impl LoadOptions {
             ("animation", self.animation.is_some()),
             ("time", self.time.is_some()),
             ("line width", self.line_width.is_some()),
+            ("definition", !self.defines.is_empty()),
         ];
         set.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }

@@ -118,6 +118,23 @@ impl SceneLoader {
         Ok(())
     }
 
+    /// Fixes the camera, the exposure and the default lighting of all later loads to those with which `options` loads the
+    /// model, so that only its pose differs at another time. Does nothing for a scene file.
+    ///
+    /// # Errors
+    /// Those of [`SceneLoader::load`].
+    pub fn stage_like(&mut self, options: &LoadOptions) -> Result<(), Error> {
+        if is_model(&self.path) {
+            let staging = self.record(|loader| {
+                let model = loader.read_model(options)?;
+                let staging = Staging::new(&model, Extent::of(&model, options), options);
+                staging.map_err(|problem| loader.wrong(problem))
+            })?;
+            self.staging = Some(staging);
+        }
+        Ok(())
+    }
+
     /// Returns the text of a scene file at `path` that renders like `scene`, to continue from. `scene` is the model
     /// that was loaded last, with these options; its settings, camera, lights and environment may have changed since.
     ///
@@ -138,7 +155,7 @@ impl SceneLoader {
     }
 
     /// Returns the files that were looked for so far, existing or not.
-    pub(crate) fn into_files(self) -> Vec<SceneFile> {
+    pub fn into_files(self) -> Vec<SceneFile> {
         self.files
     }
 

@@ -2,15 +2,35 @@
 //!
 //! Otherwise the system might end the process without a message. Imports nothing.
 
-use std::fs;
+use std::{
+    fs,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// Number of bytes from which on each amount is compared with the available memory. Reading that takes as long as
+/// allocating it, so that smaller amounts are compared only once in [`MAX_UNCHECKED`] bytes.
+const SMALL: u64 = 1 << 16;
+/// Largest sum in bytes of small amounts that are not compared with the available memory.
+const MAX_UNCHECKED: u64 = 1 << 24;
+
+/// Sum in bytes of the small amounts since the available memory was last read for one.
+static UNCHECKED: AtomicU64 = AtomicU64::new(0);
 
 /// Returns an error if `bytes` exceeds the memory that is available to this process.
 ///
-/// Accepts any size on systems other than Linux, where the available memory is not known.
+/// Accepts any size on systems other than Linux, where the available memory is not known. Amounts of less than 64 KiB are
+/// compared with it only now and then.
 ///
 /// # Errors
 /// A phrase with the reason, to be put after the object's name: `is too large for memory: ..`.
 pub fn check(bytes: u64) -> Result<(), String> {
+    if bytes < SMALL {
+        let sum = UNCHECKED.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if sum < MAX_UNCHECKED {
+            return Ok(());
+        }
+        UNCHECKED.store(0, Ordering::Relaxed);
+    }
     match available() {
         Some(available) if bytes > available => {
             let (needed, available) = (amount(bytes), amount(available));
@@ -59,13 +79,14 @@ pub(crate) fn vec_with_capacity<T>(items: usize) -> Result<Vec<T>, String> {
     Ok(list)
 }
 
-/// Ensures that a list has capacity for `more` further items, without spare capacity if it must grow. Fails if the
-/// memory that is available does not suffice.
+/// Ensures that a list has capacity for `more` further items. If it must grow, it has at most an eighth of its items as
+/// spare capacity. Fails if the memory that is available does not suffice.
 pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), String> {
     if items.capacity() - items.len() < more {
-        let grown = (items.len() + more).saturating_mul(size_of::<T>());
-        check(grown as u64)?;
-        reserve(items, items.len() + more)?;
+        // Many small steps would each copy the list.
+        let items_then = items.len() + more.max(items.len() / 8);
+        check((items_then as u64).saturating_mul(size_of::<T>() as u64))?;
+        reserve(items, items_then)?;
     }
     Ok(())
 }
@@ -74,7 +95,7 @@ pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), Str
 /// suffice, because otherwise the system might end the program.
 pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
     if items.len() == items.capacity() {
-        let more = items.len().max(1 << 10);
+        let more = items.len().max(4);
         let grown = (items.len() + more).saturating_mul(size_of::<T>());
         check(grown as u64)?;
         items

@@ -63,6 +63,11 @@ impl ModelFile {
     /// # Errors
     /// A one-line message without the model's file name. Also if an option is set that the file cannot follow.
     pub(crate) fn read(&mut self, options: &LoadOptions) -> Result<Model, String> {
+        if !options.defines.is_empty() {
+            return Err(
+                "is a model, which has no names to define; omit the definitions".to_owned(),
+            );
+        }
         let mut model = match self {
             ModelFile::Gltf(file) => file.read(options)?,
             ModelFile::Plain(path) => {

@@ -135,8 +135,14 @@ fn radiance_files_of_every_orientation_and_encoding_are_read() {
 #[test]
 fn errors_of_a_radiance_file_name_the_problem() {
     for (file, problem) in [
-        ("#?RADIANCE\n", "ends within its header"),
-        ("#?RADIANCE\n\n", "ends within its header"),
+        (
+            "#?RADIANCE\n",
+            "ends within its header; save it again with another program",
+        ),
+        (
+            "#?RADIANCE\n\n",
+            "ends within its header; save it again with another program",
+        ),
         (
             "#?RADIANCE\nFORMAT=16-bit\n\n-Y 1 +X 1\n",
             "is of the format `16-bit`, expected 32-bit_rle_rgbe or 32-bit_rle_xyze",

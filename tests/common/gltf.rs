@@ -105,6 +105,20 @@ impl Gltf {
         channels.push(json!({ "sampler": sampler, "target": { "node": node, "path": path } }));
     }
 
+    /// Creates a file with a red triangle that shrinks to a fifth within two seconds, and at its end keeps its size.
+    pub(crate) fn shrinking() -> Gltf {
+        let mut gltf = Gltf::triangle();
+        gltf.json["materials"] = json!([{
+            "name": "paint",
+            "doubleSided": true,
+            "pbrMetallicRoughness": { "baseColorFactor": [0.8, 0.05, 0.05, 1], "metallicFactor": 0 },
+        }]);
+        gltf.primitive()["material"] = json!(0);
+        let sizes = [[1.0; 3], [0.2; 3]];
+        gltf.animate(0, "scale", "LINEAR", &[0.0, 2.0], "VEC3", &sizes);
+        gltf
+    }
+
     /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&mut self) -> &mut Value {
         &mut self.json["meshes"][0]["primitives"][0]

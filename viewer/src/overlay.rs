@@ -19,6 +19,7 @@ pub(crate) mod properties;
 mod tests;
 mod messages;
 mod plots;
+mod scrub_bar;
 mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
@@ -26,6 +27,7 @@ use canvas::{Area, Canvas, Colour, TypeFace};
 use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
 use content::{DIM, Line, PLAIN, Row, length, rows};
 
+pub(crate) use scrub_bar::{BAR_HEIGHT as SCRUB_BAR_HEIGHT, ScrubBar};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Recent, State};

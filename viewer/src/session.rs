@@ -28,7 +28,8 @@ mod transparency;
 mod inspection_scene;
 
 pub(crate) use controller::{
-    Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session, SessionEvent,
+    Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
+    SessionEvent,
 };
 pub use controls::list as controls;
 pub(crate) use controls::{

@@ -8,7 +8,8 @@ use super::values::{background, camera_from, environment, field_of_view, up_axis
 /// Options that choose the view of a model or scene, its environment and its background.
 #[derive(Args, Clone, Debug)]
 pub(super) struct FramingArguments {
-    /// Axis of a model that points up: x, y or z, such as --up z for files of CAD programs [default: y]
+    /// Axis of a model, or of a scene of Mitsuba or pbrt, that points up: x, y or z, such as --up z for files of CAD
+    /// programs [default: y; in those scenes the one that points up in their camera's image]
     #[arg(long, value_name = "AXIS", value_parser = up_axis(), help_heading = "Camera and light")]
     up: Option<UpAxis>,
 
@@ -49,7 +50,7 @@ pub(super) struct FramingArguments {
 impl FramingArguments {
     /// Adds the choices of the command line to `options`.
     pub(super) fn add_to(&self, options: &mut LoadOptions) {
-        options.up = self.up.unwrap_or_default();
+        options.up = self.up;
         options.camera_from = self.camera_from;
         options.fov_degrees = self.fov;
         options.orthographic = self.orthographic;

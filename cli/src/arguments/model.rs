@@ -5,7 +5,7 @@ use raysieve_scene::LoadOptions;
 
 use super::{
     framing::FramingArguments,
-    values::{frame_range, frame_rate, line_width, seconds},
+    values::{definition, frame_range, frame_rate, line_width, seconds},
 };
 
 /// Options that choose among what a glTF file offers (a material variant, a camera, and the time of its animations),
@@ -37,6 +37,10 @@ pub(super) struct ModelArguments {
     #[arg(long, value_name = "METRES", value_parser = line_width, help_heading = "Model")]
     line_width: Option<f64>,
 
+    /// Value of `$NAME` in a Mitsuba scene, such as --define spp=64, instead of that of its <default>; can be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = definition, help_heading = "Model")]
+    define: Vec<(String, String)>,
+
     #[command(flatten)]
     framing: FramingArguments,
 }
@@ -50,6 +54,7 @@ impl ModelArguments {
             animation: self.animation.clone(),
             time: self.time,
             line_width: self.line_width,
+            defines: self.define.clone(),
             ..LoadOptions::default()
         };
         self.framing.add_to(&mut options);

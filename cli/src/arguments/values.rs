@@ -358,6 +358,14 @@ pub(super) fn line_width(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a name and its value, such as `spp=64`. The value may be empty.
+pub(super) fn definition(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected a name and its value, such as spp=64".to_owned()),
+    }
+}
+
 /// Returns a parser of the axis that points up: `x`, `y` or `z`.
 pub(super) fn up_axis() -> impl TypedValueParser<Value = UpAxis> {
     PossibleValuesParser::new(["x", "y", "z"]).map(|name| match name.as_str() {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Args, parser::ValueSource};
+use clap::{Arg, ArgAction, ArgMatches, Args, parser::ValueSource};
 use raysieve_scene::EnvironmentFile;
 
 use super::{output::Denoiser, values::environment_text};
@@ -43,7 +43,14 @@ pub(super) fn given_options<Group: Args>(matches: &ArgMatches) -> Vec<String> {
         if let Some(name) = name
             && matches.value_source(id) == Some(ValueSource::CommandLine)
         {
-            words.push(format!("--{name}"));
+            let name = format!("--{name}");
+            if let ArgAction::Append = option.get_action() {
+                for value in matches.get_raw(id).into_iter().flatten() {
+                    words.extend([name.clone(), value.to_string_lossy().into_owned()]);
+                }
+                continue;
+            }
+            words.push(name);
             if !option.get_action().takes_values() {
                 continue;
             }

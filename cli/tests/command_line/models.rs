@@ -235,7 +235,7 @@ fn a_failed_frame_is_named_and_earlier_ones_remain() {
     let error = error.lines().last().expect("an error");
     assert_ne!(output.status.code(), Some(0));
     assert!(
-        error.starts_with("raysieve: frame 1: a.0001.png: "),
+        error.starts_with("raysieve: frame 2 of 2: a.0001.png: "),
         "{error}"
     );
     assert!(folder.path().join("a.0000.png").is_file());
@@ -309,6 +309,7 @@ fn wrong_options_of_models_are_reported_on_one_line() {
         (&["--time", "NaN"], &["'NaN'", "from 0"]),
         (&["--line-width", "0"], &["'0'", "above 0"]),
         (&["--line-width", "inf"], &["'inf'", "up to 1e8"]),
+        (&["--define", "spp"], &["'spp'", "such as spp=64"]),
         (&["--frames", "4"], &["'4'", "such as 0..48"]),
         (
             &["--frames", "4..4"],

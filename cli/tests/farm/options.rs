@@ -17,6 +17,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         film_is_identical_with_options_of_camera_and_light,
         farm_takes_all_options_of_the_model_camera_and_light,
+        each_definition_is_repeated_for_the_parts,
     );
 }
 
@@ -82,6 +83,37 @@ fn film_is_identical_with_options_of_camera_and_light() {
     assert_refused(&refused, 2, &["/elsewhere.hdr"]);
     let refused = farm(folder, &["-o", "out.exr", "--up", "z"]);
     assert_refused(&refused, 2, &["--up", "SCENE"]);
+}
+
+fn each_definition_is_repeated_for_the_parts() {
+    let folder = folder();
+    let folder = folder.path();
+    let size = |name: &str| format!("<integer name=\"{name}\" value=\"${name}\"/>");
+    let film = format!(
+        "<film type=\"hdrfilm\">{}{}</film>",
+        size("width"),
+        size("height")
+    );
+    let text = format!(
+        "<scene><sensor type=\"perspective\">{film}</sensor><shape type=\"sphere\"/>\
+         <emitter type=\"constant\"/></scene>"
+    );
+    fs::write(folder.join("ball.xml"), text).unwrap();
+    let arguments = [
+        "ball.xml",
+        "--parts",
+        "1",
+        "-o",
+        "out.exr",
+        "--backend",
+        "cpu",
+        "--define",
+        "width=16",
+        "--define",
+        "height=8",
+    ];
+    let farm_folder = write_by_hand(folder, &printed(folder, &arguments));
+    assert_done(&task(&farm_folder, "part.sh", 0));
 }
 
 /// Returns the names of the options under these headings of a help text.

@@ -49,6 +49,7 @@ pub(crate) fn scene(
         spheres: Arc::new(geometry.spheres),
         meshes: Arc::new(geometry.meshes),
         instances: Arc::new(geometry.instances),
+        timeline: None,
         notes: Vec::new(),
         files: Vec::new(),
     }

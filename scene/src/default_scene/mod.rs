@@ -21,7 +21,8 @@ use crate::{
     load_options::UpAxis,
     model::{Model, ModelCamera, ModelView},
     scene::{
-        Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Tone,
+        Camera, Environment, Framing, Light, NamedCamera, PixelFilter, Projection, Scene, Timeline,
+        Tone,
     },
     surroundings::Surroundings,
     view_options::projected,
@@ -129,7 +130,7 @@ impl Staging {
 
     /// Converts a camera of the file, whose axis `up` points up, to that of a scene with a square image. The distance
     /// from the camera to its target becomes the radius of the model, so that an orbiting camera circles the model.
-    fn own_camera(&self, camera: &ModelCamera, up: UpAxis) -> Camera {
+    fn own_camera(&self, camera: &ModelCamera, up: Option<UpAxis>) -> Camera {
         let transform = upright(up) * camera.transform;
         let axis = |axis: DVec3| transform.transform_vector3(axis).normalize_or(axis);
         let origin = transform.translation;
@@ -154,9 +155,9 @@ impl Staging {
 }
 
 /// Returns the rotation that turns the axis of a file that points up to +y.
-fn upright(up: UpAxis) -> DAffine3 {
+fn upright(up: Option<UpAxis>) -> DAffine3 {
     let transform = Transform {
-        rotate_degrees: up.rotate_degrees().into(),
+        rotate_degrees: up.unwrap_or_default().rotate_degrees().into(),
         ..Transform::default()
     };
     transform.affine()
@@ -182,7 +183,7 @@ fn image_size(model: &Model, options: &LoadOptions) -> (u32, u32) {
 
 /// Returns the lights of a model, whose axis `up` points up, as those of a scene. Fails if one is not within 1e8 m
 /// of 0.
-fn scene_lights(model: &Model, up: UpAxis) -> Result<Vec<Light>, String> {
+fn scene_lights(model: &Model, up: Option<UpAxis>) -> Result<Vec<Light>, String> {
     let place = upright(up);
     let lights = model.lights.iter();
     lights.map(|light| light.scene_light(&place)).collect()
@@ -264,6 +265,11 @@ pub(crate) fn scene(
         sky,
         background: background.at_exposure(exposure_stops),
         lights,
+        timeline: model.animation_seconds.map(|seconds| Timeline {
+            seconds,
+            // A chosen animation is shown at 0 s.
+            time: options.time.or(options.animation.as_ref().map(|_| 0.0)),
+        }),
         notes: std::mem::take(&mut model.notes),
         ..builder::scene(path, camera, geometry, materials)
     };

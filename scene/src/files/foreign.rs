@@ -44,6 +44,15 @@ pub(crate) fn by_extension(extension: &str) -> Option<&'static str> {
     })
 }
 
+/// Returns whether a file with this start is an STL file in text form: `solid NAME`, and `facet normal` on the next line.
+fn is_text_stl(start: &[u8]) -> bool {
+    let mut lines = start.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.next().unwrap_or_default().to_ascii_lowercase();
+    let second = lines.find(|line| !line.is_empty()).unwrap_or_default();
+    (first == b"solid" || first.starts_with(b"solid "))
+        && second.to_ascii_lowercase().starts_with(b"facet")
+}
+
 /// Returns cause and remedy for a file that begins with these bytes, whatever its name. At most [`START_BYTES`] are
 /// needed.
 ///
@@ -61,6 +70,8 @@ pub(crate) fn by_content(start: &[u8]) -> Option<&'static str> {
         Some("is a web page; download the file itself, on GitHub with the button `Raw`")
     } else if start.starts_with(b"Kaydara FBX Binary") || begins("; FBX ") {
         Some(FBX)
+    } else if is_text_stl(text) {
+        Some(STL)
     } else if start.starts_with(b"PXR-USDC") || begins("#usda ") {
         Some(USD)
     } else if start.starts_with(b"BLENDER") {

@@ -91,15 +91,22 @@ impl RelativePaths {
     /// tries only the last component of `name`, because many programs write absolute paths of the machine they ran on.
     ///
     /// # Errors
-    /// The error of [`RelativePaths::file`], if the last component does not name an existing file either.
+    /// The error of [`RelativePaths::file`], if the last component does not name an existing file either. In a scene of
+    /// another renderer, only if it is not a valid name.
     pub(crate) fn find_by_last_component(&mut self, name: &str) -> Result<PathBuf, String> {
         let named = self.file(name);
         if named.as_ref().is_ok_and(|path| path.exists()) {
             return named;
         }
         let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-        let last = self.file(last).ok().filter(|path| path.is_file());
-        last.map_or(named, Ok)
+        let Ok(last) = self.file(last) else {
+            return named;
+        };
+        // An absolute path of a scene is missing like a relative one, at the place where a copy would be found.
+        match last.is_file() || (self.leaves && named.is_err()) {
+            true => Ok(last),
+            false => named,
+        }
     }
 
     /// Returns the path of the entry of `folder` whose name equals `name` apart from case; `None` if there is none.

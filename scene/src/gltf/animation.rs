@@ -1,7 +1,7 @@
 //! Animations: the transforms of nodes and the weights of morph targets at a point in time.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -20,11 +20,15 @@ use crate::{
     LoadOptions,
     load_options::{ALL_ANIMATIONS, choose, listed},
     model::Model,
+    scene::MAX_SECONDS,
 };
 
 /// Maximum number of floats of all keyframes of a file that are read: 2³⁰. A file in which many accessors share the
 /// same bytes could otherwise keep the program busy for hours.
 const MAX_FLOATS: u64 = 1 << 30;
+
+/// Maximum number of times of keyframes that are read to learn how long the animations last: 2²⁴.
+const MAX_TIMES: u64 = 1 << 24;
 
 /// The animated properties of nodes at a point in time. The default is the rest pose, in which nothing is animated.
 #[derive(Default)]
@@ -66,6 +70,12 @@ impl Pose {
             Some(wanted) => Some(choose("animation", &names, wanted)?),
             None => None,
         };
+        model.animation_seconds = last_keyframe(
+            file,
+            (animations.iter().enumerate())
+                .filter(|(index, _)| chosen.is_none_or(|chosen| chosen == *index))
+                .map(|(_, animation)| animation),
+        );
         let time = match (options.time, &options.animation) {
             (Some(time), _) => time,
             (None, Some(_)) => 0.0,
@@ -74,7 +84,7 @@ impl Pose {
                     let list = listed(names.iter().map(String::as_str), true);
                     let s = if names.len() == 1 { "" } else { "s" };
                     model.note(format!(
-                        "shown in its rest pose, without a time of its animation{s} {list}"
+                        "shown in its rest pose, without a time of its animation{s} {list} (`--time`)"
                     ));
                 }
                 return Ok(Pose::default());
@@ -96,7 +106,7 @@ impl Pose {
             floats: 0,
             curves: HashMap::new(),
             pose: Pose::default(),
-            collisions: 0,
+            collisions: BTreeSet::new(),
         };
         for (index, animation) in animations.iter().enumerate() {
             if chosen.is_none_or(|chosen| chosen == index) {
@@ -107,7 +117,7 @@ impl Pose {
         }
         let text = "shown with the last of several animations of {}; choose one of the animations";
         let names = ["property", "properties"];
-        model.note_count(text, names, evaluation.collisions);
+        model.note_count(text, names, evaluation.collisions.len() as u64);
         Ok(evaluation.pose)
     }
 
@@ -153,8 +163,8 @@ struct Evaluation<'f> {
     curves: HashMap<(usize, usize), Rc<Curve>>,
     /// Properties that were evaluated so far.
     pose: Pose,
-    /// Number of properties that several animations set.
-    collisions: u64,
+    /// Properties that several animations set: the index of the node, and the name of the property.
+    collisions: BTreeSet<(usize, &'static str)>,
 }
 
 /// The keyframes of a property: times, and values of a fixed number of components.
@@ -171,7 +181,7 @@ impl<'f> Evaluation<'f> {
     fn add(&mut self, animation: &'f Animation, model: &mut Model) -> Result<(), String> {
         for (index, channel) in animation.channels.iter().enumerate() {
             let Checked::Valid(property) = channel.target.path else {
-                let text = "not shown: {} of something other than nodes";
+                let text = "not shown: {} of other things than transforms and weights of nodes";
                 model.note_count(text, ["animation channel", "animation channels"], 1);
                 continue;
             };
@@ -186,7 +196,9 @@ impl<'f> Evaluation<'f> {
             let is_set = self
                 .animate(node, property, written)
                 .map_err(|problem| wrong(format!("sampler {sampler}: {problem}")))?;
-            self.collisions += u64::from(is_set);
+            if is_set {
+                self.collisions.insert((node, name(property)));
+            }
         }
         Ok(())
     }
@@ -277,6 +289,49 @@ impl<'f> Evaluation<'f> {
         let curve = Rc::new(Curve { times, values });
         self.curves.insert((input, output), curve.clone());
         Ok(curve)
+    }
+}
+
+/// Returns the time in seconds of the last keyframe of these animations, at most [`MAX_SECONDS`]; `None` if it is not
+/// above 0. Keyframes that cannot be read do not count, and neither do those beyond [`MAX_TIMES`] in all.
+fn last_keyframe<'f>(file: &File, animations: impl Iterator<Item = &'f Animation>) -> Option<f64> {
+    let inputs = animations.flat_map(|animation| {
+        let nodes = animation.channels.iter();
+        let nodes = nodes.filter(|channel| matches!(channel.target.path, Checked::Valid(_)));
+        nodes.filter_map(|channel| {
+            Some(
+                animation
+                    .samplers
+                    .get(channel.sampler.value())?
+                    .input
+                    .value(),
+            )
+        })
+    });
+    let inputs: BTreeSet<usize> = inputs.collect();
+    let (mut last, mut read) = (0.0f32, 0);
+    for input in inputs {
+        let Some(accessor) = file.root.accessors.get(input) else {
+            continue;
+        };
+        read += accessor.count.0;
+        if read > MAX_TIMES {
+            break;
+        }
+        let times = file.floats::<1>(input).unwrap_or_default();
+        let times = times.into_iter().flatten();
+        last = times.filter(|time| time.is_finite()).fold(last, f32::max);
+    }
+    (last > 0.0).then(|| f64::from(last).min(MAX_SECONDS))
+}
+
+/// Returns the name of a property in glTF.
+fn name(property: Property) -> &'static str {
+    match property {
+        Property::Translation => "translation",
+        Property::Rotation => "rotation",
+        Property::Scale => "scale",
+        Property::MorphTargetWeights => "weights",
     }
 }
 

@@ -62,7 +62,9 @@ pub(super) fn read(
             if chosen.is_none() && nodes.len() > 1 {
                 let number = index + 1;
                 let list = listed(names.iter().map(String::as_str), true);
-                model.note(format!("shown from camera {number} of its cameras {list}"));
+                model.note(format!(
+                    "shown from camera {number} of its cameras {list} (`--camera`)"
+                ));
             }
         }
         model.cameras.push((names[index].clone(), camera));

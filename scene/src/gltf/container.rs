@@ -9,10 +9,11 @@ use std::{
 
 use base64::{Engine, alphabet, engine::GeneralPurpose, engine::GeneralPurposeConfig};
 use gltf::json::{self, Root, Value};
+use serde_json::Map;
 
 use super::compressed;
 use crate::{
-    error::excerpt,
+    error::{excerpt, sentence},
     files::{
         display_path, file_type, foreign::UTF16_TEXT, lines::is_utf16, open_regular_file,
         record::record, relative_path,
@@ -204,7 +205,7 @@ fn parse(text: &[u8]) -> Result<Root, String> {
         let said = said.split(" at line ").next().unwrap_or_default();
         format!(
             "is not a valid glTF file: its JSON is wrong at line {line}, column {column}: {}",
-            excerpt(said)
+            sentence(said)
         )
     })
 }
@@ -220,8 +221,9 @@ fn is_version_1(text: &[u8]) -> bool {
 
 /// Parses JSON that lacks optional fields of glTF which the crate `gltf` requires, by adding them.
 ///
-/// Scenes without `nodes` get an empty list. Channels of animations without a `node`, which `KHR_animation_pointer`
-/// allows, get node 0 and the path `pointer`. Channels with that path are left out of poses, with a warning.
+/// Scenes without `nodes` get an empty list. Channels of animations whose pointer (`KHR_animation_pointer`) is to a
+/// property of a node get that node and path. Other channels without a `node` get node 0 and the path `pointer`, with
+/// which they are left out of poses, with a warning.
 fn with_missing_fields_added(text: &[u8]) -> Result<Root, json::Error> {
     let mut root: Value = json::deserialize::from_slice(text)?;
     let scenes = root.get_mut("scenes").and_then(Value::as_array_mut);
@@ -242,11 +244,22 @@ fn with_missing_fields_added(text: &[u8]) -> Result<Root, json::Error> {
         if let Some(target) = channel.get_mut("target").and_then(Value::as_object_mut)
             && !target.contains_key("node")
         {
-            target.insert("node".to_owned(), 0.into());
-            target.insert("path".to_owned(), "pointer".into());
+            let (node, path) = node_property(target).unwrap_or((0, "pointer".to_owned()));
+            target.insert("node".to_owned(), node.into());
+            target.insert("path".to_owned(), path.into());
         }
     }
     json::deserialize::from_value(root)
+}
+
+/// Returns the index of a node and the name of its property to which the target of a channel points, such as
+/// `/nodes/3/rotation`. Returns `None` for a pointer to anything else.
+fn node_property(target: &Map<String, Value>) -> Option<(u32, String)> {
+    let extension = target.get("extensions")?.get("KHR_animation_pointer")?;
+    let pointer = extension.get("pointer")?.as_str()?;
+    let (node, property) = pointer.strip_prefix("/nodes/")?.split_once('/')?;
+    let is_known = ["translation", "rotation", "scale", "weights"].contains(&property);
+    is_known.then_some((node.parse().ok()?, property.to_owned()))
 }
 
 /// Returns the JSON chunk of a `.glb` file, and its binary chunk or `None`. Fails if the header is invalid, the file is

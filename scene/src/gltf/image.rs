@@ -40,6 +40,8 @@ pub(super) struct Images {
     numbers: HashMap<usize, u32>,
     /// Images that could not be read, by their index in the file.
     unreadable: BTreeMap<usize, UnreadableImage>,
+    /// Names of the materials with textures that refer to no image.
+    imageless: Vec<String>,
 }
 
 /// An image that could not be read.
@@ -79,6 +81,7 @@ impl Images {
         let mut images = Images {
             numbers: HashMap::new(),
             unreadable: BTreeMap::new(),
+            imageless: Vec::new(),
         };
         for index in wanted {
             let Some(image) = cache.get(&index) else {
@@ -103,17 +106,19 @@ impl Images {
         images
     }
 
-    /// Adds a warning to `model` for each image that could not be read, with the names of the materials that are shown
-    /// without it.
+    /// Adds warnings to `model` for each image that could not be read, and for textures without an image, with the names
+    /// of the materials that are shown without it.
     pub(super) fn note_unreadable(&self, model: &mut Model) {
         for (index, UnreadableImage { problem, materials }) in &self.unreadable {
-            let more = materials.len().saturating_sub(MAX_LISTED);
-            let mut names = materials[..materials.len() - more].join(", ");
-            if more > 0 {
-                names += &format!(" and {more} more");
-            }
+            let names = names(materials);
             model.note(format!(
                 "image {index}: {problem}; shown without it: {names}"
+            ));
+        }
+        if !self.imageless.is_empty() {
+            let names = names(&self.imageless);
+            model.note(format!(
+                "textures refer to no image that can be read; shown without them: {names}"
             ));
         }
     }
@@ -121,8 +126,8 @@ impl Images {
     /// Adds the texture of a slot to the model's library, unless an equal one is there, and returns its index. `second`
     /// selects the second set of texture coordinates.
     ///
-    /// Returns `None`, with a warning, if the texture refers to no image. Also returns `None` if the image could not be
-    /// read; [`Images::note_unreadable`] then warns with `material`, the name of the slot's material. Fails if the
+    /// Returns `None` if the texture refers to no image, or if the image could not be read.
+    /// [`Images::note_unreadable`] then warns with `material`, the name of the slot's material. Fails if the
     /// texture, its image or its sampler does not exist, or its sampler or transform is invalid.
     pub(super) fn texture(
         &mut self,
@@ -133,8 +138,9 @@ impl Images {
         model: &mut Model,
     ) -> Result<Option<u32>, String> {
         let Some(source) = source(file, slot.texture)? else {
-            let text = "not shown: {} without an image";
-            model.note_count(text, ["use of a texture", "uses of textures"], 1);
+            if !self.imageless.iter().any(|known| known == material) {
+                self.imageless.push(material.to_owned());
+            }
             return Ok(None);
         };
         if let Some(unreadable) = self.unreadable.get_mut(&source) {
@@ -171,6 +177,16 @@ impl Images {
         let texture = texture.transformed(scale, rotation.0.into(), offset);
         Ok(Some(model.library.add_texture(texture)))
     }
+}
+
+/// Lists the names of materials for a message, at most [`MAX_LISTED`] of them.
+fn names(materials: &[String]) -> String {
+    let more = materials.len().saturating_sub(MAX_LISTED);
+    let mut names = materials[..materials.len() - more].join(", ");
+    if more > 0 {
+        names += &format!(" and {more} more");
+    }
+    names
 }
 
 /// Returns the image index of the texture with this index, or `None` if it has no image. The image of an extension is

@@ -14,7 +14,7 @@ use super::{
     image::{ImageCache, Images},
 };
 use crate::{
-    error::excerpt,
+    error::{excerpt, sentence},
     model::{Model, ModelMaterial},
     scene::{
         Absorption, Channel, Encoding, MaterialTexture, MaterialTextures, Parameter, Principled,
@@ -81,6 +81,8 @@ pub(super) fn read(
             Some(name) if !name.is_empty() => format!("material {index} ({})", excerpt(name)),
             _ => format!("material {index}"),
         };
+        // A texture that drives two parameters has two slots.
+        let mut left_out = Vec::new();
         for slot in slots {
             let set = sets(slots).iter().position(|&set| set == Some(slot.uv_set));
             let Some(set) = set else {
@@ -88,7 +90,10 @@ pub(super) fn read(
                     "not shown: textures that use a third set of texture coordinates ({}, {{}})",
                     slot.field
                 );
-                model.note_count(&text, ["material", "materials"], 1);
+                if !left_out.contains(&slot.field) {
+                    left_out.push(slot.field);
+                    model.note_count(&text, ["material", "materials"], 1);
+                }
                 continue;
             };
             let is_normal_map = matches!(
@@ -127,6 +132,14 @@ pub(super) fn read(
             }
         }
         keep_coat_smooth(&mut material);
+        if let Surface::Principled(surface) = &material.surface
+            && surface.anisotropy > 0.0
+            && surface.transmission > 0.0
+            && surface.metallic < 1.0
+        {
+            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions";
+            model.note_count(text, ["material", "materials"], 1);
+        }
         model.materials[index] = material;
     }
     images.note_unreadable(model);
@@ -510,7 +523,7 @@ fn value<T: DeserializeOwned>(written: &Value, field: &str) -> Result<Option<T>,
 /// Parses a JSON value, such as an extension, as a `T`. Fails if it is something else; the message names `field`.
 fn parsed<T: DeserializeOwned>(value: &Value, field: &str) -> Result<T, String> {
     serde_json::from_value(value.clone())
-        .map_err(|error| format!("{field}: {}", excerpt(&error.to_string())))
+        .map_err(|error| format!("{field}: {}", sentence(&error.to_string())))
 }
 
 /// Returns a factor clamped to 0..=1. Fails, with the name `field`, if it is not finite.

@@ -25,11 +25,12 @@ use self::{container::File, image::ImageCache};
 use crate::{LoadOptions, files::foreign::SPLAT, model::Model};
 
 /// Names of the extensions that a file may require. They are implemented, or do not affect the image.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 29] = [
     "CESIUM_RTC",
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
     "EXT_texture_webp",
+    "FB_ngon_encoding",
     "KHR_animation_pointer",
     "KHR_draco_mesh_compression",
     "KHR_lights_punctual",
@@ -48,6 +49,7 @@ const KNOWN: [&str; 27] = [
     "KHR_materials_variants",
     "KHR_materials_volume",
     "KHR_mesh_quantization",
+    "KHR_node_visibility",
     "KHR_texture_basisu",
     "KHR_texture_transform",
     "KHR_xmp",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use glam::{DAffine3, DMat4, DQuat, DVec3, Vec3};
 use gltf::json::{
-    Node,
+    Node, Value,
     extensions::{root::KhrLightsPunctual, scene::khr_lights_punctual as punctual},
     mesh::Primitive,
     validation::Checked,
@@ -24,12 +24,17 @@ use super::{
 use crate::{
     LoadOptions,
     limits::SAMPLE_LIMIT,
+    memory,
     model::{
         LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible, strokes::Strokes,
     },
+    scene::Instance,
 };
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
+const VISIBILITY: &str = "KHR_node_visibility";
+/// Largest number of instances that `EXT_mesh_gpu_instancing` may add to a model: 2²⁴.
+const MAX_INSTANCES: u64 = 1 << 24;
 
 /// Adds the materials, meshes, instances, lights and cameras of the file's scene to `model`, as `options` selects them.
 /// Images that `images` contains are not decoded again. Fails with a message that names the faulty glTF object.
@@ -43,6 +48,7 @@ pub(super) fn read(
     let variant = variants::variant(file, options.variant.as_deref(), model)?;
     let pose = Pose::of(file, options, model)?;
     let tree = Tree::of(file, &pose, roots)?;
+    check_instances(file, &tree)?;
     material::read(file, &materials(file, &tree, variant), images, model)?;
     let mut meshes = MeshReader {
         file,
@@ -66,6 +72,9 @@ pub(super) fn read(
                 camera: camera.value(),
                 transform,
             });
+        }
+        if tree.hidden[index] {
+            continue;
         }
         let extensions = node.extensions.as_ref();
         let light = extensions.and_then(|extensions| extensions.khr_lights_punctual.as_ref());
@@ -114,7 +123,8 @@ fn convert_photometric_lights(model: &mut Model) {
 fn materials(file: &File, tree: &Tree, variant: Variant) -> Vec<usize> {
     let root = &file.root;
     let count = root.materials.len();
-    let meshes = tree.order.iter().filter_map(|&node| root.nodes[node].mesh);
+    let shown = tree.order.iter().filter(|&&node| !tree.hidden[node]);
+    let meshes = shown.filter_map(|&node| root.nodes[node].mesh);
     let meshes: BTreeSet<usize> = meshes.map(|mesh| mesh.value()).collect();
     let meshes = meshes.into_iter().filter_map(|mesh| root.meshes.get(mesh));
     let primitives = meshes.flat_map(|mesh| &mesh.primitives);
@@ -132,6 +142,9 @@ struct Tree {
     order: Vec<usize>,
     /// Transform from each node of the file to the scene; `None` for a node that is not in the scene.
     transforms: Vec<Option<DAffine3>>,
+    /// Whether the mesh and the light of each node of the file are hidden, by `KHR_node_visibility` of the node or of
+    /// one above it.
+    hidden: Vec<bool>,
 }
 
 impl Tree {
@@ -142,13 +155,14 @@ impl Tree {
         let mut tree = Tree {
             order: Vec::new(),
             transforms: vec![None; nodes.len()],
+            hidden: vec![false; nodes.len()],
         };
-        let mut open: Vec<(usize, DAffine3)> = roots
+        let mut open: Vec<(usize, DAffine3, bool)> = roots
             .into_iter()
             .rev()
-            .map(|root| (root, DAffine3::IDENTITY))
+            .map(|root| (root, DAffine3::IDENTITY, false))
             .collect();
-        while let Some((index, parent)) = open.pop() {
+        while let Some((index, parent, below_hidden)) = open.pop() {
             let node = nodes
                 .get(index)
                 .ok_or_else(|| format!("there is no node {index}"))?;
@@ -165,11 +179,21 @@ impl Tree {
                 ));
             }
             tree.order.push(index);
+            let hidden = below_hidden || is_hidden(node);
+            tree.hidden[index] = hidden;
             let children = node.children.iter().flatten().rev();
-            open.extend(children.map(|child| (child.value(), transform)));
+            open.extend(children.map(|child| (child.value(), transform, hidden)));
         }
         Ok(tree)
     }
+}
+
+/// Returns whether the extension `KHR_node_visibility` hides a node.
+fn is_hidden(node: &Node) -> bool {
+    let extensions = node.extensions.as_ref();
+    let written = extensions.and_then(|extensions| extensions.others.get(VISIBILITY));
+    let visible = written.and_then(|written| written.get("visible"));
+    visible.and_then(Value::as_bool) == Some(false)
 }
 
 /// Returns a node's transform relative to its parent in the rest pose, from its matrix or from its scale, rotation and
@@ -314,6 +338,38 @@ impl MeshReader<'_> {
             }));
         Ok(())
     }
+}
+
+/// Fails if the instances that [`INSTANCING`] lists for all shown nodes are more than [`MAX_INSTANCES`], or do not fit
+/// into memory. An instance of a mesh with several primitives counts as several. Many nodes may share few bytes of
+/// transforms, so that the size of a file does not bound them.
+fn check_instances(file: &File, tree: &Tree) -> Result<(), String> {
+    let root = &file.root;
+    let mut total = 0u64;
+    for &index in tree.order.iter().filter(|&&node| !tree.hidden[node]) {
+        let node = &root.nodes[index];
+        let Some(mesh) = node.mesh.and_then(|mesh| root.meshes.get(mesh.value())) else {
+            continue;
+        };
+        let extensions = node.extensions.as_ref();
+        let written = extensions.and_then(|extensions| extensions.others.get(INSTANCING));
+        let attributes = written.and_then(|written| written.get("attributes")?.as_object());
+        let accessors = attributes.into_iter().flat_map(|map| map.values());
+        let counts = accessors.filter_map(|accessor| {
+            let accessor = usize::try_from(accessor.as_u64()?).ok()?;
+            file.element_count(accessor).ok()
+        });
+        let copies = counts.min().unwrap_or(0) as u64;
+        total = total.saturating_add(copies.saturating_mul(mesh.primitives.len() as u64));
+    }
+    if total > MAX_INSTANCES {
+        return Err(format!(
+            "has {total} instances ({INSTANCING}), but the limit is {MAX_INSTANCES}; export it with fewer"
+        ));
+    }
+    let bytes = size_of::<ModelInstance>() + size_of::<Instance>();
+    memory::check(total.saturating_mul(bytes as u64))
+        .map_err(|problem| format!("its {total} instances: {problem}"))
 }
 
 /// Returns the transforms to scene coordinates of the node's mesh: `transform`, or one for each instance that

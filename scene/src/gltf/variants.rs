@@ -33,7 +33,7 @@ pub(super) fn variant(
             if !names.is_empty() {
                 let list = listed(names.iter().map(String::as_str), false);
                 model.note(format!(
-                    "shown with its default materials and without its variants {list}"
+                    "shown with its default materials and without its variants {list} (`--variant`, or `variant` in a scene)"
                 ));
             }
             Ok(None)

@@ -23,7 +23,7 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 
 use crate::{
     catch_panics::catch_panics,
-    error::excerpt,
+    error::sentence,
     files::{file_type, foreign, open_regular_file},
     memory,
     scene::{Image, Texels},
@@ -145,12 +145,14 @@ fn decode_checked(
     })
 }
 
-/// Returns the error message that an image cannot be decoded, with the start of the decoder's own error text.
+/// Returns the error message that an image cannot be decoded, with the start of the decoder's own error text. A text
+/// that lists the fields of a value of the decoder is left out.
 fn damaged(error: &str) -> String {
-    format!(
-        "cannot be decoded: {}; save it again with another program",
-        excerpt(error)
-    )
+    let reason = match error.contains(" { ") {
+        true => String::new(),
+        false => format!(": {}", sentence(error)),
+    };
+    format!("cannot be decoded{reason}; save it again with another program")
 }
 
 /// Decodes a KTX2 file of `bytes` bytes. Fails if it is invalid or too large.

@@ -79,7 +79,7 @@ fn read_header(reader: &mut impl BufRead) -> Result<Header, String> {
         line.clear();
         let read = reader.read_until(b'\n', &mut line);
         match read.map_err(|error| format!("cannot be read: {error}"))? {
-            0 => Err("ends within its header".to_owned()),
+            0 => Err("ends within its header; save it again with another program".to_owned()),
             _ => Ok(String::from_utf8_lossy(&line).trim().to_owned()),
         }
     };

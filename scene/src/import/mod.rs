@@ -6,17 +6,25 @@
 
 pub(crate) mod bump;
 mod cie;
+mod clip;
 pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
+mod notes;
 pub(crate) mod refractive_indices;
 pub(crate) mod shapes;
 pub(crate) mod spectrum;
 pub(crate) mod subdivision;
+mod view;
 
-use std::{collections::HashMap, path::Path};
+pub(crate) use view::{Crop, View, ViewExtent};
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    path::Path,
+};
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
@@ -24,16 +32,15 @@ use crate::{
     Error, LoadOptions,
     builder::{self, geometry::Geometry, materials::Materials},
     default_scene::DEFAULT_DIRECTION,
-    error::excerpt,
-    files::{display_path, record::record},
+    files::display_path,
     image::{environment_map::chosen_environment, texture_library::CoatBase},
-    limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
+    limits::{MIN_LENGTH, SAMPLE_LIMIT, check_brightness, check_size},
     load_options::UpAxis,
     memory::reserve_one,
     model::{Model, ModelInstance, ModelMesh, check_position, flat_instances::is_visible},
     scene::{
-        Background, Camera, Environment, Focus, Framing, Lens, Light, Outline, PixelFilter,
-        Projection, Scene, Sphere, ViewAxes, WholeLens, camera::fov_degrees,
+        Background, Camera, Environment, Framing, Light, Outline, Scene, Sphere, ViewAxes,
+        WholeLens,
     },
     view_options::scene_camera,
 };
@@ -70,8 +77,12 @@ pub(crate) struct Imported {
     pub(crate) coat_bases: HashMap<[u32; 6], CoatBase>,
     /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
-    /// Name of the first mesh file that does not exist; `None` if there is none.
+    /// Last part of the warning about mesh files that do not exist, with the name of the first; `None` if there is none.
     pub(crate) missing: Option<String>,
+    /// Warnings of [`Imported::note_each`], by their texts for several things.
+    pub(crate) repeated: BTreeMap<&'static str, notes::RepeatedNote>,
+    /// Number of objects with unknown parameters, and the parameters.
+    pub(crate) unknown: (u64, BTreeSet<String>),
 }
 
 /// The properties on which the mesh of a tessellated shape depends.
@@ -110,67 +121,6 @@ pub(crate) fn even_scale(transform: &DAffine3) -> Option<f64> {
         .then_some(length)
 }
 
-/// A camera. Its axes need not have length 1, and may be left-handed; then the image is mirrored.
-#[derive(Clone)]
-pub(crate) struct View {
-    /// Position in world space, metres.
-    pub(crate) origin: DVec3,
-    /// Direction that points to the right in the image.
-    pub(crate) right: DVec3,
-    /// Direction that points up in the image.
-    pub(crate) up: DVec3,
-    /// Direction in which the camera looks.
-    pub(crate) forward: DVec3,
-    /// Projection, with the extent of the view.
-    pub(crate) extent: ViewExtent,
-    /// Shift of the image in image widths to the right and image heights up, see [`Camera::shift`].
-    pub(crate) shift: [f64; 2],
-    /// Radius of the lens and distance of its plane of focus, both in metres; `None` for a pinhole.
-    pub(crate) lens: Option<(f64, f64)>,
-    /// Pixel reconstruction filter.
-    pub(crate) filter: PixelFilter,
-}
-
-/// A part of an image that is rendered alone, in pixels from the upper left corner of the whole image.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Crop {
-    /// Column and row of its upper left corner.
-    pub(crate) corner: [f64; 2],
-    /// Width and height, 1 or more each.
-    pub(crate) size: [f64; 2],
-}
-
-impl Crop {
-    /// Returns the shift of the crop's view, in its own widths to the right and heights up. `whole` is the size of the
-    /// whole image in pixels, and `shift` is its shift in its own widths and heights.
-    pub(crate) fn shift(&self, whole: [f64; 2], shift: [f64; 2]) -> [f64; 2] {
-        let centre = |axis: usize| self.corner[axis] + (self.size[axis] - whole[axis]) / 2.0;
-        [
-            (shift[0] * whole[0] + centre(0)) / self.size[0],
-            (shift[1] * whole[1] - centre(1)) / self.size[1],
-        ]
-    }
-}
-
-/// Extent of the view of a camera.
-#[derive(Clone, Copy)]
-pub(crate) enum ViewExtent {
-    /// Perspective projection, with the tangent of half the horizontal angle of view.
-    Perspective(f64),
-    /// Orthographic projection, with half the width of the view in metres.
-    Orthographic(f64),
-}
-
-impl ViewExtent {
-    /// Returns an extent that is `part` times as wide.
-    pub(crate) fn scaled(self, part: f64) -> ViewExtent {
-        match self {
-            ViewExtent::Perspective(half) => ViewExtent::Perspective(half * part),
-            ViewExtent::Orthographic(half) => ViewExtent::Orthographic(half * part),
-        }
-    }
-}
-
 impl Default for Imported {
     fn default() -> Imported {
         Imported {
@@ -188,6 +138,8 @@ impl Default for Imported {
             coat_bases: HashMap::new(),
             two_sided: HashMap::new(),
             missing: None,
+            repeated: BTreeMap::new(),
+            unknown: (0, BTreeSet::new()),
         }
     }
 }
@@ -196,15 +148,6 @@ impl Imported {
     /// Adds a warning for the user, unless an equal one exists.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.model.note(note.into());
-    }
-
-    /// Adds a shape to the warning about mesh files that do not exist. `name` is that of its file in the scene, and
-    /// `path` where it is expected, so that the scene is loaded again when it appears there.
-    pub(crate) fn note_missing(&mut self, name: &str, path: &Path) {
-        record(path);
-        let first = self.missing.get_or_insert_with(|| excerpt(name));
-        let text = format!("not shown: {{}} whose file does not exist, such as `{first}`");
-        self.model.note_count(&text, ["shape", "shapes"], 1);
     }
 
     /// Adds an instance of a mesh to a group, or to the scene if that is `None`. The scene leaves out an invisible one,
@@ -296,20 +239,23 @@ impl Imported {
     ///
     /// # Errors
     /// [`Error::File`] if nothing is visible, or something is too large, too bright or too far away. Also if `options`
-    /// turn the scene, or do not fit the camera.
+    /// do not fit the camera.
     pub(crate) fn into_scene(mut self, path: &Path, options: &LoadOptions) -> Result<Scene, Error> {
         let file = display_path(path);
         let wrong = |problem: String| Error::File {
             file: file.clone(),
             problem,
         };
-        if options.up != UpAxis::Y {
-            let problem = "is a scene, whose camera defines what points up; omit the axis";
-            return Err(wrong(problem.to_owned()));
-        }
         check_size(self.size)
             .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
+        self.note_clipped();
+        self.finish_repeated();
         self.model.finish_notes();
+        let of_view = || self.view.as_ref().map(View::up_axis);
+        let up = options
+            .up
+            .or_else(|| of_view().filter(|_| options.need_vertical()));
+        self.turn_upright(up.unwrap_or_default());
         let depth = self.depth();
         self.model.bake_flat_instances().map_err(wrong)?;
         self.model.merge_meshes().map_err(wrong)?;
@@ -455,16 +401,50 @@ impl Imported {
         Ok((framing.camera(self.size), Some(framing)))
     }
 
+    /// Turns everything so that the axis `up` becomes +y. Does nothing for +y.
+    fn turn_upright(&mut self, up: UpAxis) {
+        if up == UpAxis::Y {
+            return;
+        }
+        let turn = up.to_y();
+        if let Some(view) = &mut self.view {
+            for vector in view.vectors() {
+                *vector = turn * *vector;
+            }
+        }
+        for instance in &mut self.model.instances {
+            instance.transform = DAffine3::from_mat3(turn) * instance.transform;
+        }
+        for sphere in &mut self.spheres {
+            sphere.center = turn * sphere.center;
+        }
+        // Its numbers are 0, 1 and -1.
+        let turn_f32 = turn.as_mat3();
+        for light in &mut self.lights {
+            match light {
+                Light::Point { position, .. } => *position = turn_f32 * *position,
+                Light::Spot {
+                    position,
+                    direction,
+                    ..
+                } => {
+                    *position = turn_f32 * *position;
+                    *direction = turn_f32 * *direction;
+                }
+                Light::Directional { direction, .. } => *direction = turn_f32 * *direction,
+                Light::Environment(_) => {}
+            }
+        }
+        if let Some(environment) = &mut self.environment {
+            *environment = environment::rotated(environment, turn.transpose());
+        }
+    }
+
     /// Mirrors camera, lights and spheres at the plane x = 0. The camera of a scene cannot mirror its image, but an
     /// image of the mirrored scene is the mirrored image.
     fn mirror(&mut self) {
         if let Some(view) = &mut self.view {
-            for vector in [
-                &mut view.origin,
-                &mut view.right,
-                &mut view.up,
-                &mut view.forward,
-            ] {
+            for vector in view.vectors() {
                 *vector = MIRROR * *vector;
             }
         }
@@ -491,54 +471,6 @@ impl Imported {
 
 /// Mirrors at the plane x = 0.
 const MIRROR: DMat3 = DMat3::from_cols(DVec3::NEG_X, DVec3::Y, DVec3::Z);
-
-impl View {
-    /// Returns whether the camera shows a mirrored image: its directions right, up and backwards are left-handed.
-    /// Degenerate axes count as not mirrored.
-    fn is_mirrored(&self) -> bool {
-        self.right.cross(self.up).dot(self.forward) > 0.0
-    }
-
-    /// Returns the camera. Its target, about which it orbits, is as far away as its lens focuses, or at `depth` without
-    /// a lens, in metres. Fails if its axes are degenerate, or it is too far away.
-    fn camera(&self, depth: Option<f64>) -> Result<Camera, String> {
-        let degenerate = || "its camera has a degenerate transform; correct it".to_owned();
-        check_position(self.origin, "the camera")?;
-        let forward = self.forward.try_normalize().ok_or_else(degenerate)?;
-        let up = self.up.try_normalize().ok_or_else(degenerate)?;
-        if forward.cross(up).length() < 1e-5 {
-            return Err(degenerate());
-        }
-        let lens = self.lens.filter(|&(radius, _)| radius > MIN_LENGTH);
-        let focus = lens.map_or(depth.unwrap_or(1.0), |(_, focus)| focus);
-        let focus = focus.clamp(MIN_LENGTH, MAX_LENGTH);
-        // A target that is close to a distant camera would lose its direction in `f32`.
-        let distance = focus.max(1e-2 * self.origin.abs().max_element());
-        Ok(Camera {
-            origin: self.origin.as_vec3(),
-            target: (self.origin + forward * distance).as_vec3(),
-            up: up.as_vec3(),
-            projection: match self.extent {
-                ViewExtent::Perspective(tangent) => Projection::Perspective {
-                    fov_degrees: fov_degrees(tangent),
-                },
-                ViewExtent::Orthographic(half_width) => Projection::Orthographic {
-                    width: (2.0 * half_width).clamp(MIN_LENGTH, MAX_LENGTH) as f32,
-                },
-            },
-            shift: self
-                .shift
-                .map(|part| part.clamp(-MAX_SHIFT, MAX_SHIFT) as f32),
-            lens: lens.map(|(radius, _)| Lens {
-                radius: radius.min(MAX_LENGTH) as f32,
-                focus: Focus::Distance(focus as f32),
-                blades: 0,
-                rotation_degrees: 0.0,
-            }),
-            filter: self.filter,
-        })
-    }
-}
 
 /// Fails if a light has a channel of 2²⁴ or more or a coordinate beyond 1e8 m, or a spot or directional light has no
 /// direction. An environment always passes, because it is checked when it is made.

@@ -179,13 +179,14 @@ pub(crate) fn disk(hole: f64, phi_max: f64, coordinates: DiskCoordinates) -> Mod
 }
 
 /// Adds a bilinear patch with these corners to a mesh: the corners at (u, v) of (0, 0), (1, 0), (0, 1) and (1, 1). A
-/// curved patch becomes 16 by 16 cells. `normals` are those at the corners. Fails if memory does not suffice.
+/// curved patch becomes 16 by 16 cells. `normals` are those at the corners. Returns whether the patch is curved. Fails if
+/// memory does not suffice.
 pub(crate) fn push_bilinear_patch(
     mesh: &mut ModelMesh,
     corners: [DVec3; 4],
     normals: Option<[DVec3; 4]>,
     uvs: [DVec2; 4],
-) -> Result<(), String> {
+) -> Result<bool, String> {
     let [a, b, c, d] = corners;
     let scale = corners
         .iter()
@@ -236,7 +237,7 @@ pub(crate) fn push_bilinear_patch(
             .iter()
             .map(|corners| corners.map(|corner| first + corner)),
     );
-    Ok(())
+    Ok(cells > 1)
 }
 
 /// Returns the number of edges for an arc of `phi` radians, at least 1.

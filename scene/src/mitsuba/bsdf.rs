@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use glam::Vec3;
 
-use super::{Converter, document::Object, values::Value};
+use super::{Converter, document::Object, textures::Use, values::Value};
 use crate::{
     error::excerpt,
     image::texture_library::CoatBase,
@@ -150,10 +150,13 @@ impl Converter<'_> {
                 ..grey()
             }),
             plugin => {
-                let plugin = excerpt(plugin);
-                self.scene.note(format!(
-                    "not shown: the BSDF `{plugin}`; its surfaces are grey"
-                ));
+                let one = format!(
+                    "not shown: the BSDF `{}`; its surfaces are grey",
+                    excerpt(plugin)
+                );
+                let several =
+                    "not shown: {} kinds of BSDFs, such as `{first}`; their surfaces are grey";
+                self.scene.note_each(several, plugin, one);
                 Ok(grey())
             }
         }
@@ -177,7 +180,7 @@ impl Converter<'_> {
     fn inner_texture(&mut self, object: &Object) -> Result<Color, String> {
         let document = self.document;
         match document.child_of_kind(object, "texture") {
-            Some(texture) => self.texture(texture, false),
+            Some(texture) => self.texture(texture, Use::Reflectance),
             None => Ok(Vec3::ONE.into()),
         }
     }
@@ -216,8 +219,13 @@ impl Converter<'_> {
     /// Returns the GGX alphas of a rough BSDF. Beckmann's distribution is approximated, with a warning.
     fn alphas(&mut self, object: &Object) -> Result<Alphas, String> {
         if is_beckmann(object) {
-            self.scene
-                .note("approximated: the Beckmann distribution of rough surfaces by GGX");
+            let name = match object.text("distribution", "beckmann") {
+                "beckmann" => "Beckmann".to_owned(),
+                name => format!("`{}`", excerpt(name)),
+            };
+            self.scene.note(format!(
+                "approximated: the {name} distribution of rough surfaces by GGX"
+            ));
         }
         let alpha = self.scalar(object, "alpha", 0.1)?;
         let mut along = |name: &str| -> Result<Scalar, String> {
@@ -255,8 +263,8 @@ impl Converter<'_> {
         let mut metal = match named {
             "none" => Metal::Color(Vec3::ONE),
             "" => match (
-                self.color(object, "eta", false)?,
-                self.color(object, "k", false)?,
+                self.color(object, "eta", Use::Reflectance)?,
+                self.color(object, "k", Use::Reflectance)?,
             ) {
                 (None, None) => Metal::Color(Vec3::ONE),
                 (eta, k) => {
@@ -379,7 +387,8 @@ impl Converter<'_> {
     }
 }
 
-/// Returns whether the facets of a rough BSDF have Beckmann's distribution, which is Mitsuba's default.
+/// Returns whether the facets of a rough BSDF have Beckmann's distribution, which is Mitsuba's default, or one of those
+/// of older versions that are like it.
 fn is_beckmann(object: &Object) -> bool {
     object.text("distribution", "beckmann") != "ggx"
 }

@@ -1,7 +1,7 @@
 //! The objects of a Mitsuba scene: the XML of the file and of the files that it includes, with defaults replaced.
 //!
 //! The crate `roxmltree` parses the XML. Document type definitions, and with them entities, are refused. Imports
-//! `files` and `values`.
+//! `defaults`, `files` and `values`.
 
 use std::{
     cell::Cell,
@@ -13,7 +13,10 @@ use std::{
 
 use roxmltree::{Document as Xml, Node, ParsingOptions};
 
-use super::values::{self, Value};
+use super::{
+    defaults::Defaults,
+    values::{self, Value},
+};
 use crate::{
     error::excerpt,
     files::{display_path, lines::decode, open_regular_file, relative_paths::RelativePaths},
@@ -76,6 +79,13 @@ impl Object {
         self.values.get(name)
     }
 
+    /// Returns the names of the values, sorted.
+    pub(super) fn value_names(&self) -> impl Iterator<Item = &str> {
+        let mut names: Vec<&str> = self.values.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names.into_iter()
+    }
+
     /// Returns a number, or `default` if there is none of this name.
     pub(super) fn number(&self, name: &str, default: f64) -> f64 {
         self.value(name).and_then(Value::number).unwrap_or(default)
@@ -108,13 +118,18 @@ impl Object {
 }
 
 impl Document {
-    /// Reads a scene file and the files that it includes. `files` looks up file names.
+    /// Reads a scene file and the files that it includes. `files` looks up file names, and `defined` are names with
+    /// values that take precedence over those of `<default>`.
     ///
     /// Fails with a one-line message that does not name the scene file.
-    pub(super) fn read(path: &Path, files: &mut RelativePaths) -> Result<Document, String> {
+    pub(super) fn read(
+        path: &Path,
+        files: &mut RelativePaths,
+        defined: &[(String, String)],
+    ) -> Result<Document, String> {
         let mut reader = Reader {
             files,
-            defaults: HashMap::new(),
+            defaults: Defaults::new(defined),
             by_id: HashMap::new(),
             notes: Vec::new(),
             open: Vec::new(),
@@ -131,6 +146,7 @@ impl Document {
             number: 0,
         };
         reader.file(path, "", &mut root)?;
+        reader.defaults.check_used()?;
         Ok(Document {
             root: Rc::new(root),
             by_id: reader.by_id,
@@ -150,6 +166,17 @@ impl Document {
                 Child::Reference(id) => self.by_id.get(id)?,
             };
             Some((name.as_str(), child))
+        })
+    }
+
+    /// Returns the objects that are written inside an object, without references.
+    pub(super) fn own_children<'d>(
+        &'d self,
+        object: &'d Object,
+    ) -> impl Iterator<Item = &'d Rc<Object>> {
+        object.children.iter().filter_map(|(_, child)| match child {
+            Child::Own(object) => Some(object),
+            Child::Reference(_) => None,
         })
     }
 
@@ -185,8 +212,8 @@ impl Document {
 /// The state of reading the XML files of a scene.
 struct Reader<'f> {
     files: &'f mut RelativePaths,
-    /// Values of the elements `<default>` by name. Of equal names the first counts.
-    defaults: HashMap<String, String>,
+    /// Values of the elements `<default>`. Of equal names the first counts.
+    defaults: Defaults,
     by_id: HashMap<String, Rc<Object>>,
     notes: Vec<String>,
     /// Files that are being read, each included by the one before it.
@@ -247,12 +274,13 @@ impl Reader<'_> {
         for node in element.children().filter(Node::is_element) {
             let at = |problem: String| format!("{}: {problem}", place(node));
             let tag = node.tag_name().name();
-            let attribute = |name: &str| attribute(&self.defaults, node, name);
+            let attribute = |name: &str| self.defaults.attribute(node, name);
+            let optional = |name: &str| self.defaults.optional(node, name).map_err(at);
             match tag {
                 "default" => {
                     let (name, value) = (attribute("name"), attribute("value"));
                     let (name, value) = (name.map_err(at)?, value.map_err(at)?);
-                    self.defaults.entry(name).or_insert(value);
+                    self.defaults.add(name, value);
                 }
                 "include" => {
                     let name = attribute("filename").map_err(at)?;
@@ -270,28 +298,33 @@ impl Reader<'_> {
                 }
                 "ref" => {
                     let id = attribute("id").map_err(at)?;
-                    let name = attribute("name").unwrap_or_default();
+                    let name = optional("name")?;
                     into.children
                         .push((snake_case(&name), Child::Reference(id)));
                 }
                 _ if values::is_value(tag) && node.attribute("type").is_none() => {
-                    let name = snake_case(&attribute("name").unwrap_or_default());
-                    for attribute in node.attributes() {
-                        attribute_text(&self.defaults, attribute.value()).map_err(at)?;
+                    let name = snake_case(&optional("name")?);
+                    let failed = Cell::new(None);
+                    let read = |node: Node, name: &str| {
+                        let text = node.attribute(name)?;
+                        let replaced = self.defaults.replaced(text);
+                        replaced.map_err(|problem| failed.set(Some(problem))).ok()
+                    };
+                    let value = values::value(node, &read, self.files);
+                    if let Some(problem) = failed.take() {
+                        return Err(at(problem));
                     }
-                    let defaults = &self.defaults;
-                    let read = |node: Node, name: &str| replaced(defaults, node.attribute(name)?);
-                    let value = values::value(node, &read, self.files).map_err(at)?;
+                    let value = value.map_err(at)?;
                     into.values.insert(name, value);
                 }
                 _ => {
-                    let name = snake_case(&attribute("name").unwrap_or_default());
+                    let name = snake_case(&optional("name")?);
                     let number = self.count.get() + 1;
                     self.count.set(number);
                     let mut object = Object {
                         tag: tag.to_owned(),
-                        plugin: attribute("type").unwrap_or_default(),
-                        id: attribute("id").unwrap_or_default(),
+                        plugin: optional("type")?,
+                        id: optional("id")?,
                         place: place(node),
                         values: HashMap::new(),
                         children: Vec::new(),
@@ -352,40 +385,6 @@ impl Reader<'_> {
             self.notes.push(note);
         }
     }
-}
-
-/// Returns the attribute of an element with each `$name` replaced by the default of that name. Fails if the attribute
-/// is missing, or there is no such default.
-fn attribute(defaults: &HashMap<String, String>, node: Node, name: &str) -> Result<String, String> {
-    let text = node.attribute(name).ok_or_else(|| {
-        let tag = excerpt(node.tag_name().name());
-        format!("<{tag}> has no attribute `{name}`; add it")
-    })?;
-    attribute_text(defaults, text)
-}
-
-/// Returns a text with each `$name` replaced by the default of that name. Fails if there is no such default.
-fn attribute_text(defaults: &HashMap<String, String>, text: &str) -> Result<String, String> {
-    replaced(defaults, text).ok_or_else(|| {
-        let text = excerpt(text);
-        format!("`{text}` has no value; add <default name=\"..\" value=\"..\"/>")
-    })
-}
-
-/// Returns a text with each `$name` replaced by the default of that name. Returns `None` if a `$` is not followed by
-/// the name of a default.
-fn replaced(defaults: &HashMap<String, String>, text: &str) -> Option<String> {
-    let mut replaced = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('$') {
-        replaced.push_str(before);
-        let end = after.find(|c: char| !c.is_alphanumeric() && c != '_');
-        let (key, after) = after.split_at(end.unwrap_or(after.len()));
-        replaced.push_str(defaults.get(key)?);
-        rest = after;
-    }
-    replaced.push_str(rest);
-    Some(replaced)
 }
 
 /// Reads an XML file and decodes its text by [`decode`]. Fails with a one-line message that does not name the file.

@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3, Vec3};
 
-use super::{Converter, document::Object, values::Value};
+use super::{Converter, document::Object, textures::Use, values::Value};
 use crate::{
     error::excerpt,
     import::environment::{self, Layout},
@@ -43,7 +43,7 @@ impl Converter<'_> {
                         .note("approximated: the fall-off at the edge of spot lights");
                 }
                 let mut intensity = self.strength(object, "intensity")?;
-                if let Some(texture) = self.color(object, "texture", false)? {
+                if let Some(texture) = self.color(object, "texture", Use::Reflectance)? {
                     self.scene
                         .note("approximated: the texture of spot lights by its mean");
                     intensity *= texture.mean(&self.scene.model.library);
@@ -196,10 +196,10 @@ fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
                 latitude: part("latitude", 35.6894).clamp(-90.0, 90.0),
                 longitude: part("longitude", 139.6917).clamp(-180.0, 180.0),
             });
-            // Mitsuba's north is +y, which is -z here.
+            // Mitsuba 3.9 has north at -x and east at -y, which is +z here.
             let (up, level) = libm::sincos(elevation.to_radians());
             let (east, north) = libm::sincos(azimuth.to_radians());
-            DVec3::new(east * level, up, -north * level)
+            DVec3::new(-north * level, up, east * level)
         }
     };
     let albedo = object.value("albedo").and_then(Value::reflectance);

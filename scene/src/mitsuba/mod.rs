@@ -1,12 +1,15 @@
 //! Reads scenes of Mitsuba 3, and of older versions as far as their elements have the same meaning.
 //!
-//! `document` reads the XML into objects, `values` its values, and `serialized` meshes in Mitsuba's own format. The
-//! other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports `import` and what it imports.
+//! `document` reads the XML into objects, `values` its values, `defaults` replaces names in them, and `serialized` reads
+//! meshes in Mitsuba's own format. The other submodules convert sensors, shapes, BSDFs, textures and emitters. Imports
+//! `import` and what it imports.
 
 mod bsdf;
 mod curves;
+mod defaults;
 mod document;
 mod emitters;
+mod parameters;
 mod principled;
 mod sensor;
 mod serialized;
@@ -47,26 +50,26 @@ pub(crate) fn scene(path: &Path, options: &LoadOptions) -> Result<Scene, Error> 
         file: file.clone(),
         problem,
     };
-    let without_camera = LoadOptions {
+    let others = LoadOptions {
         camera: None,
+        defines: Vec::new(),
         ..options.clone()
     };
-    if let Some(option) = without_camera.first_set() {
+    if let Some(option) = others.first_set() {
         let problem =
             format!("is a Mitsuba scene, which has no {option} to choose; omit that choice");
         return Err(wrong(problem));
     }
-    read(path, options.camera.as_deref())
+    read(path, options)
         .map_err(wrong)?
         .into_scene(path, options)
 }
 
-/// Reads the scene, with the camera that has the name `camera` or that number, from 1; `None` chooses the first camera.
-/// Fails with a message that does not name the file.
-fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
+/// Reads the scene, with the camera and the definitions of `options`. Fails with a message that does not name the file.
+fn read(path: &Path, options: &LoadOptions) -> Result<Imported, String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut files = RelativePaths::of_scene(folder);
-    let mut document = Document::read(path, &mut files)?;
+    let mut document = Document::read(path, &mut files, &options.defines)?;
     let notes = std::mem::take(&mut document.notes);
     let mut converter = Converter {
         document: &document,
@@ -83,7 +86,7 @@ fn read(path: &Path, camera: Option<&str>) -> Result<Imported, String> {
     notes
         .into_iter()
         .for_each(|note| converter.scene.note(note));
-    converter.convert(camera)?;
+    converter.convert(options.camera.as_deref())?;
     Ok(converter.scene)
 }
 
@@ -99,8 +102,8 @@ struct Converter<'d> {
     materials: HashMap<(usize, usize, u32), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,
-    /// Textures by the number of their object, and whether they are of an emission.
-    textures: HashMap<(usize, bool), Color>,
+    /// Textures by the number of their object and what they are read for.
+    textures: HashMap<(usize, textures::Use), Color>,
     /// Shapes of shape groups by the number of their object.
     groups: HashMap<usize, Rc<Vec<ModelInstance>>>,
     /// Meshes of the files that were read.
@@ -118,6 +121,7 @@ impl Converter<'_> {
         let root = &document.root;
         let children = || document.children(root).map(|(_, child)| child);
         self.settings();
+        self.note_unknown_parameters();
         let sensors: Vec<_> = children().filter(|child| child.tag == "sensor").collect();
         let names: Vec<String> = sensors.iter().map(|sensor| sensor.id.clone()).collect();
         let chosen = match camera {
@@ -126,8 +130,9 @@ impl Converter<'_> {
         };
         if camera.is_none() && sensors.len() > 1 {
             let list = listed(names.iter().map(String::as_str), true);
-            self.scene
-                .note(format!("shown from camera 1 of its cameras {list}"));
+            self.scene.note(format!(
+                "shown from camera 1 of its cameras {list} (`--camera`)"
+            ));
         }
         if let Some(sensor) = sensors.get(chosen) {
             self.sensor(sensor)

@@ -19,7 +19,6 @@ impl Converter<'_> {
         for name in [
             "anisotropic",
             "sheen",
-            "sheen_tint",
             "flatness",
             "spec_tint",
             "diff_trans",
@@ -27,6 +26,9 @@ impl Converter<'_> {
             if self.constant(object, name, 0.0)? != 0.0 {
                 self.scene
                     .note(format!("not used: `{name}` of `principled`"));
+                if name == "sheen" && self.constant(object, "sheen_tint", 0.0)? != 0.0 {
+                    self.scene.note("not used: `sheen_tint` of `principled`");
+                }
             }
         }
         let color = self.reflectance(object, "base_color", 0.5)?;

@@ -97,7 +97,15 @@ impl Converter<'_> {
         let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let aspect_ratio = width / height;
         let extent = match sensor.plugin.as_str() {
-            "orthographic" => ViewExtent::Orthographic(axis(DVec3::X).length()),
+            "orthographic" => {
+                let (right, up) = (axis(DVec3::X).length(), axis(DVec3::Y).length());
+                if (right / up - 1.0).abs() > 1e-3 {
+                    self.scene.note(
+                        "approximated: the scale of the orthographic sensor, so that pixels are square",
+                    );
+                }
+                ViewExtent::Orthographic(right)
+            }
             "perspective" | "thinlens" => {
                 ViewExtent::Perspective(half_width(sensor, aspect_ratio)?)
             }
@@ -134,6 +142,10 @@ impl Converter<'_> {
             shift: crop.shift([width, height], shift),
             lens: lens.filter(|&(radius, _)| radius > 0.0),
             filter,
+            clip: Some([
+                sensor.number("near_clip", 1e-2),
+                sensor.number("far_clip", 1e4),
+            ]),
         });
         Ok(())
     }

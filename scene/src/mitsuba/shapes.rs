@@ -58,11 +58,16 @@ impl Converter<'_> {
         {
             self.note_media();
         }
+        if document.child_of_kind(object, "subsurface").is_some() {
+            self.scene.note("not shown: subsurface scattering");
+        }
         for id in document.dangling(object) {
-            let id = excerpt(id);
-            self.scene.note(format!(
-                "no object has the id `{id}`, to which a shape refers"
-            ));
+            let one = format!(
+                "no object has the id `{}`, to which a shape refers",
+                excerpt(id)
+            );
+            let several = "no objects have {} ids to which shapes refer, such as `{first}`";
+            self.scene.note_each(several, id, one);
         }
         let to_world = transform * self.transform(object, "to_world");
         let flip = object.flag("flip_normals", false);
@@ -117,9 +122,16 @@ impl Converter<'_> {
                 let (from, to) = (vector("p0", DVec3::ZERO), vector("p1", DVec3::Z));
                 let radius = object.number("radius", 1.0);
                 let axis = to - from;
-                let side = axis.any_orthogonal_vector().normalize_or_zero() * radius;
-                let up = axis.cross(side).normalize_or_zero() * radius;
-                let place = DAffine3::from_cols(side, up, axis, from);
+                let (side, up) = match self.shows_coordinates(object)? {
+                    // The axes of T. Duff et al. (2017), as in Mitsuba.
+                    true => axis.normalize_or(DVec3::Z).any_orthonormal_pair(),
+                    // The films of others depend on where their edges are.
+                    false => {
+                        let side = axis.any_orthogonal_vector().normalize_or_zero();
+                        (side, axis.cross(side).normalize_or_zero())
+                    }
+                };
+                let place = DAffine3::from_cols(side * radius, up * radius, axis, from);
                 self.note_tessellated();
                 let cylinder = shapes::cylinder(0.0, 1.0, TAU);
                 self.mesh(object, "cylinder", cylinder, to_world * place, flip, group)
@@ -298,6 +310,18 @@ impl Converter<'_> {
             mesh.facet()?;
         }
         mesh.add_right_handed_tangents()
+    }
+
+    /// Returns whether the image of a shape depends on its texture coordinates: it has a texture or is anisotropic.
+    fn shows_coordinates(&mut self, object: &Rc<Object>) -> Result<bool, String> {
+        let document = self.document;
+        let emitter = document.child_of_kind(object, "emitter");
+        let emits = emitter.is_some_and(|of| document.child_of_kind(of, "texture").is_some());
+        let Some(of) = document.child_of_kind(object, "bsdf") else {
+            return Ok(emits);
+        };
+        let bsdf = self.bsdf(of)?;
+        Ok(emits || bsdf.bump.is_some() || self.scene.model.needs_uvs(&bsdf.material))
     }
 
     /// Returns whether the BSDF of a shape has a normal map.

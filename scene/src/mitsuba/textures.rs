@@ -12,21 +12,37 @@ use crate::{
     scene::{Encoding, Filter, Texture, Wrap},
 };
 
+/// The quantity for which a texture or a spectrum is read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Use {
+    /// A colour of a surface, or a similar quantity.
+    Reflectance,
+    /// The light of an emitter.
+    Emission,
+    /// A number, such as an opacity or a roughness.
+    Number,
+}
+
 impl Converter<'_> {
-    /// Returns the reflectance with this name, or `default` if there is none.
+    /// Returns the reflectance with this name, or `default` if there is none. One outside 0 to 1, which Mitsuba refuses,
+    /// is reported.
     pub(super) fn reflectance(
         &mut self,
         object: &Object,
         name: &str,
         default: f32,
     ) -> Result<Color, String> {
-        let color = self.color(object, name, false)?;
+        if let Some(Value::Color(_) | Value::Number(_) | Value::Uniform(_)) = object.value(name) {
+            let written = object.value(name).and_then(Value::reflectance);
+            self.scene.check_reflectance(written.unwrap_or_default());
+        }
+        let color = self.color(object, name, Use::Reflectance)?;
         Ok(color.unwrap_or_else(|| Vec3::splat(default).into()))
     }
 
     /// Returns the emission with this name, or white of value 1 if there is none.
     pub(super) fn emission(&mut self, object: &Object, name: &str) -> Result<Color, String> {
-        let color = self.color(object, name, true)?;
+        let color = self.color(object, name, Use::Emission)?;
         Ok(color.unwrap_or_else(|| Vec3::ONE.into()))
     }
 
@@ -40,8 +56,9 @@ impl Converter<'_> {
         if let Some(number) = object.value(name).and_then(Value::number) {
             return Ok((number as f32).into());
         }
-        Ok(match self.color(object, name, false)? {
-            Some(color) => color.scalar(),
+        let child = self.document.child(object, name);
+        Ok(match child {
+            Some(child) => self.texture(child, Use::Number)?.scalar(),
             None => default.into(),
         })
     }
@@ -64,61 +81,59 @@ impl Converter<'_> {
         Ok(scalar.mean(&self.scene.model.library))
     }
 
-    /// Returns the colour with this name, which is an emission if `emits`, and else a reflectance. Returns `None` if
-    /// there is none, or it is a value of another type.
+    /// Returns the colour with this name. Returns `None` if there is none, or it is a value of another type.
     pub(super) fn color(
         &mut self,
         object: &Object,
         name: &str,
-        emits: bool,
+        of: Use,
     ) -> Result<Option<Color>, String> {
         if let Some(value) = object.value(name) {
-            let color = if emits {
-                value.emission()
-            } else {
-                value.reflectance()
+            let color = match of {
+                Use::Emission => value.emission(),
+                Use::Reflectance | Use::Number => value.reflectance(),
             };
             return Ok(color.map(Color::from));
         }
         match self.document.child(object, name) {
-            Some(child) => self.texture(child, emits).map(Some),
+            Some(child) => self.texture(child, of).map(Some),
             None => Ok(None),
         }
     }
 
     /// Converts a texture or a spectrum.
-    pub(super) fn texture(&mut self, object: &Object, emits: bool) -> Result<Color, String> {
-        let key = (object.number, emits);
+    pub(super) fn texture(&mut self, object: &Object, of: Use) -> Result<Color, String> {
+        let key = (object.number, of);
         if let Some(&known) = self.textures.get(&key) {
             return Ok(known);
         }
-        let color = self.nested(object, |own| own.new_texture(object, emits))?;
+        let color = self.nested(object, |own| own.new_texture(object, of))?;
         self.textures.insert(key, color);
         Ok(color)
     }
 
     /// Converts a texture that was not converted before.
-    fn new_texture(&mut self, object: &Object, emits: bool) -> Result<Color, String> {
+    fn new_texture(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let constant = |value: Option<&Value>| -> Vec3 {
-            let color = value.and_then(|value| match emits {
-                true => value.emission(),
-                false => value.reflectance(),
+            let color = value.and_then(|value| match of {
+                Use::Emission => value.emission(),
+                Use::Reflectance | Use::Number => value.reflectance(),
             });
             color.unwrap_or(Vec3::ONE)
         };
-        let samples = |samples: &[(f64, f64)]| match emits {
-            true => spectrum::emission(samples),
-            false => spectrum::reflectance(samples),
+        let samples = |samples: &[(f64, f64)]| match of {
+            Use::Emission => spectrum::emission(samples),
+            Use::Reflectance | Use::Number => spectrum::reflectance(samples),
         };
         let scale = object.number("scale", 1.0) as f32;
         Ok(match object.plugin.as_str() {
             "bitmap" => self.bitmap(object)?,
-            "checkerboard" => self.checkerboard(object)?,
+            "checkerboard" => self.checkerboard(object, of)?,
             "scale" => {
                 let document = self.document;
                 let inner = document.children(object).next().map(|(_, child)| child);
                 let color = match inner {
-                    Some(inner) => self.texture(inner, emits)?,
+                    Some(inner) => self.texture(inner, of)?,
                     None => constant(object.value("value")).into(),
                 };
                 Color {
@@ -128,10 +143,9 @@ impl Converter<'_> {
             }
             "uniform" => {
                 let number = object.number("value", 1.0);
-                let value = if emits {
-                    Value::Uniform(number)
-                } else {
-                    Value::Number(number)
+                let value = match of {
+                    Use::Emission => Value::Uniform(number),
+                    Use::Reflectance | Use::Number => Value::Number(number),
                 };
                 constant(Some(&value)).into()
             }
@@ -182,9 +196,7 @@ impl Converter<'_> {
         let image = match opened {
             Ok(image) => image,
             Err(problem) => {
-                let name = excerpt(name);
-                self.scene
-                    .note(format!("the image `{name}` is left out: {problem}"));
+                self.scene.note_image(name, &problem);
                 return Ok(Vec3::splat(0.5).into());
             }
         };
@@ -214,8 +226,9 @@ impl Converter<'_> {
         })
     }
 
-    /// Converts a checkerboard. Textures inside it are replaced by their means, with a warning.
-    fn checkerboard(&mut self, object: &Object) -> Result<Color, String> {
+    /// Converts a checkerboard. Textures inside it are replaced by their means, with a warning. Read as a number, its
+    /// colours are exchanged, as in Mitsuba 3.9.
+    fn checkerboard(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let mut colors = [Vec3::ZERO; 2];
         for (color, (name, default)) in colors.iter_mut().zip([("color0", 0.4), ("color1", 0.2)]) {
             let inner = self.reflectance(object, name, default)?;
@@ -224,6 +237,9 @@ impl Converter<'_> {
                     .note("approximated: textures inside a checkerboard by their means");
             }
             *color = inner.mean(&self.scene.model.library);
+        }
+        if of == Use::Number {
+            colors.reverse();
         }
         Ok(Color {
             factor: Vec3::ONE,

@@ -41,6 +41,8 @@ pub(crate) struct Model {
     pub(crate) cameras: Vec<(String, ModelCamera)>,
     /// Lights of the file; empty for OBJ and PLY.
     pub(crate) lights: Vec<ModelLight>,
+    /// Time in seconds of the last keyframe of the animations that play, above 0; `None` if nothing can play.
+    pub(crate) animation_seconds: Option<f64>,
     /// Warnings for the user, one line each, without the file's name.
     pub(crate) notes: Vec<String>,
     /// Warnings with the number of objects that they affect so far; [`Model::finish_notes`] moves them to `notes`.

@@ -131,6 +131,7 @@ impl Converter {
             shift,
             lens: (radius > 0.0).then(|| (radius, parameters.number("focaldistance", 1e6))),
             filter,
+            clip: None,
         });
         Ok(())
     }

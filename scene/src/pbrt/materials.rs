@@ -326,10 +326,13 @@ impl Converter {
                 ..grey()
             }),
             kind => {
-                let kind = excerpt(kind);
-                self.note(format!(
-                    "not shown: the material `{kind}`; its surfaces are grey"
-                ));
+                let one = format!(
+                    "not shown: the material `{}`; its surfaces are grey",
+                    excerpt(kind)
+                );
+                let several =
+                    "not shown: {} kinds of materials, such as `{first}`; their surfaces are grey";
+                self.scene.note_each(several, kind, one);
                 Ok(grey())
             }
         }
@@ -357,6 +360,16 @@ impl Converter {
         })
     }
 
+    /// Adds the warning about a name that no material has.
+    pub(super) fn note_unknown_material(&mut self, name: &str) {
+        let one = format!(
+            "no material has the name \"{}\"; its surfaces are grey",
+            excerpt(name)
+        );
+        let several = "no materials have {} names, such as \"{first}\"; their surfaces are grey";
+        self.scene.note_each(several, name, one);
+    }
+
     /// Converts a mix of two named materials. The bump map is that of the first material that has one. `depth` is the
     /// number of mixes that contain this one; fails if it is [`MAX_MIXES`].
     fn mix(&mut self, parameters: &Parameters, depth: u32) -> Result<Converted, String> {
@@ -373,10 +386,7 @@ impl Converter {
             match self.named.get(name).cloned() {
                 Some(material) => self.converted(&material, depth + 1),
                 None => {
-                    let name = excerpt(name);
-                    self.note(format!(
-                        "no material has the name \"{name}\"; its surfaces are grey"
-                    ));
+                    self.note_unknown_material(name);
                     Ok(grey())
                 }
             }

@@ -4,6 +4,7 @@
 //! materials, textures and lights. Imports `import` and what it imports.
 
 mod camera;
+mod known;
 mod lights;
 mod materials;
 mod parameters;

@@ -5,6 +5,9 @@ use glam::{DVec2, DVec3};
 use super::tokens::{Token, Tokens, number_of};
 use crate::{error::excerpt, memory::reserve_one};
 
+/// Number of numbers in a list from which on its growth is checked against the available memory.
+const MIN_CHECKED: usize = 1 << 10;
+
 /// A parameter of a directive.
 #[derive(Clone, Debug)]
 pub(super) struct Parameter {
@@ -58,6 +61,11 @@ impl Parameters {
             list.push(parameter);
         }
         Ok(Parameters(list))
+    }
+
+    /// Returns the names of all parameters.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|parameter| parameter.name.as_str())
     }
 
     /// Returns the first parameter with this name; `None` if there is none.
@@ -142,7 +150,10 @@ impl Parameter {
             Token::Word("true") if self.texts.is_empty() => self.numbers.push(1.0),
             Token::Word("false") if self.texts.is_empty() => self.numbers.push(0.0),
             Token::Word(word) if self.texts.is_empty() => {
-                reserve_one(&mut self.numbers)?;
+                // Files with many short lists would be slow and large if each were checked and grown like a long one.
+                if self.numbers.len() >= MIN_CHECKED {
+                    reserve_one(&mut self.numbers)?;
+                }
                 self.numbers.push(number_of(word)?);
             }
             Token::Open => return Err("found `[` inside a list".to_owned()),

@@ -80,8 +80,10 @@ impl Converter {
             }
             "loopsubdiv" => self.subdivision_surface(parameters),
             "bilinearmesh" => {
-                let mesh = bilinear_mesh(parameters)?;
-                self.note("approximated: curved bilinear patches by meshes");
+                let (mesh, is_curved) = bilinear_mesh(parameters)?;
+                if is_curved {
+                    self.note("approximated: curved bilinear patches by meshes");
+                }
                 self.mesh(None, mesh, DAffine3::IDENTITY, parameters)
             }
             "curve" => self.curve(parameters),
@@ -306,6 +308,12 @@ impl Converter {
     ) -> Result<Option<usize>, String> {
         let alpha = self.scalar(parameters, "alpha", 1.0)?;
         let emission = self.emission();
+        if emission.is_some() && alpha.factor == 0.0 {
+            let text =
+                "not shown: {} with an alpha of 0, whose light is left out; remove the alpha";
+            let names = ["area light", "area lights"];
+            self.scene.model.note_count(text, names, 1);
+        }
         self.material(size, area, alpha, emission.as_ref())
     }
 }
@@ -389,8 +397,8 @@ fn vertices(parameters: &Parameters) -> Result<ModelMesh, String> {
     })
 }
 
-/// Reads the mesh of a `bilinearmesh`, with v upwards.
-fn bilinear_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
+/// Reads the mesh of a `bilinearmesh`, with v upwards, and returns whether one of its patches is curved.
+fn bilinear_mesh(parameters: &Parameters) -> Result<(ModelMesh, bool), String> {
     let vertices = vertices(parameters)?;
     let count = vertices.positions.len();
     let mut indices = parameters.indices("indices", count)?;
@@ -402,6 +410,7 @@ fn bilinear_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
         return Err("indices: expected four vertices per patch".to_owned());
     }
     let mut mesh = ModelMesh::default();
+    let mut is_curved = false;
     for patch in patches {
         let corners = patch.map(|vertex| vertices.positions[vertex as usize].as_dvec3());
         let normals = vertices.normals.as_ref();
@@ -412,9 +421,9 @@ fn bilinear_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
             }
             None => [DVec2::ZERO, DVec2::X, DVec2::Y, DVec2::ONE],
         };
-        shapes::push_bilinear_patch(&mut mesh, corners, normals, uvs)?;
+        is_curved |= shapes::push_bilinear_patch(&mut mesh, corners, normals, uvs)?;
     }
     mesh.normalize_attributes();
     turn_to_normals(&mut mesh);
-    Ok(mesh)
+    Ok((mesh, is_curved))
 }

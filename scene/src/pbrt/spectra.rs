@@ -16,8 +16,25 @@ use crate::{
 };
 
 impl Converter {
-    /// Returns the reflectance with this name, or `default` if there is none.
+    /// Returns the reflectance with this name, or `default` if there is none. One outside 0 to 1 is reported.
     pub(super) fn reflectance(
+        &mut self,
+        parameters: &Parameters,
+        name: &str,
+        default: f32,
+    ) -> Result<Color, String> {
+        let color = self.color(parameters, name, default)?;
+        let kind = parameters
+            .get(name)
+            .map(|parameter| parameter.kind.as_str());
+        if let Some("rgb" | "float") = kind {
+            self.scene.check_reflectance(color.factor);
+        }
+        Ok(color)
+    }
+
+    /// Returns the colour with this name, or `default` if there is none.
+    pub(super) fn color(
         &mut self,
         parameters: &Parameters,
         name: &str,
@@ -31,10 +48,12 @@ impl Converter {
             if let Some(&color) = self.colors.get(texture) {
                 return Ok(color);
             }
-            self.note(format!(
+            let one = format!(
                 "no texture has the name \"{}\"; grey is used",
                 excerpt(texture)
-            ));
+            );
+            let several = "no textures have {} names, such as \"{first}\"; grey is used";
+            self.scene.note_each(several, texture, one);
             return Ok(Vec3::splat(0.5).into());
         }
         Ok(self.constant_color(parameter)?.into())
@@ -55,10 +74,12 @@ impl Converter {
             if let Some(&scalar) = self.scalars.get(texture) {
                 return Ok(scalar);
             }
-            self.note(format!(
+            let one = format!(
                 "no texture has the name \"{}\"; 1 is used",
                 excerpt(texture)
-            ));
+            );
+            let several = "no textures have {} names, such as \"{first}\"; 1 is used";
+            self.scene.note_each(several, texture, one);
             return Ok(1.0.into());
         }
         Ok((parameters.number(name, default.into()) as f32).into())

@@ -161,13 +161,13 @@ impl Converter {
                 self.in_world = true;
             }
             "Camera" => {
-                let (kind, parameters) = typed(tokens)?;
+                let (kind, parameters) = self.typed("Camera", tokens)?;
                 let to_world = self.state.transform.inverse();
                 self.systems.insert("camera".to_owned(), to_world);
                 self.camera = Some((kind, parameters, to_world));
             }
             "Film" => {
-                let (kind, parameters) = typed(tokens)?;
+                let (kind, parameters) = self.typed("Film", tokens)?;
                 if kind == "image" {
                     return Err(format!("its film `image` is of {OLD_VERSION}"));
                 }
@@ -176,13 +176,16 @@ impl Converter {
                 }
                 self.film = parameters;
             }
-            "PixelFilter" => self.filter = Some(typed(tokens)?),
+            "PixelFilter" => self.filter = Some(self.typed("PixelFilter", tokens)?),
             "Sampler" => {
                 let (_, parameters) = typed(tokens)?;
                 let samples = parameters.number("pixelsamples", 16.0);
                 self.scene.spp = samples.clamp(1.0, 1e6) as u32;
             }
-            "Integrator" => self.integrator(&typed(tokens)?),
+            "Integrator" => {
+                let integrator = self.typed("Integrator", tokens)?;
+                self.integrator(&integrator);
+            }
             "Accelerator" => {
                 typed(tokens)?;
             }
@@ -204,12 +207,13 @@ impl Converter {
                 self.note("not used: the directive Attribute");
             }
             "Material" => {
-                let (kind, parameters) = typed(tokens)?;
+                let (kind, parameters) = self.typed("Material", tokens)?;
                 self.state.material = Some(self.described(kind, parameters, String::new()));
             }
             "MakeNamedMaterial" => {
                 let (name, parameters) = typed(tokens)?;
                 let kind = parameters.text("type", "").to_owned();
+                self.check_names("Material", &kind, &parameters);
                 let material = self.described(kind, parameters, name.clone());
                 self.named.insert(name, material);
             }
@@ -218,25 +222,22 @@ impl Converter {
                 match self.named.get(&name) {
                     Some(material) => self.state.material = Some(material.clone()),
                     None => {
-                        let name = excerpt(&name);
-                        self.note(format!(
-                            "no material has the name \"{name}\"; its surfaces are grey"
-                        ));
+                        self.note_unknown_material(&name);
                         self.state.material = None;
                     }
                 }
             }
             "Texture" => self.texture(tokens)?,
             "Shape" => {
-                let (kind, parameters) = typed(tokens)?;
+                let (kind, parameters) = self.typed("Shape", tokens)?;
                 self.shape(&kind, &parameters)?;
             }
             "LightSource" => {
-                let (kind, parameters) = typed(tokens)?;
+                let (kind, parameters) = self.typed("LightSource", tokens)?;
                 self.light(&kind, &parameters)?;
             }
             "AreaLightSource" => {
-                let (_, parameters) = typed(tokens)?;
+                let (_, parameters) = self.typed("AreaLightSource", tokens)?;
                 self.emissions += 1;
                 self.state.emission = Some(Rc::new(Emission {
                     number: self.emissions,
@@ -285,6 +286,17 @@ impl Converter {
             _ => return Err("is no directive of pbrt-v4; correct or remove it".to_owned()),
         }
         Ok(())
+    }
+
+    /// Reads the type of a directive and its parameters like [`typed`], and reports parameters that it does not have.
+    fn typed(
+        &mut self,
+        directive: &str,
+        tokens: &mut Tokens,
+    ) -> Result<(String, Parameters), String> {
+        let (kind, parameters) = typed(tokens)?;
+        self.check_names(directive, &kind, &parameters);
+        Ok((kind, parameters))
     }
 
     /// Makes a transform apply to points before that of the state. Does nothing while only the end of the shutter's

@@ -15,6 +15,7 @@ impl Converter {
         let name = tokens.text("a name")?;
         let kind = tokens.text("the type of its values")?;
         let (class, parameters) = typed(tokens)?;
+        self.check_names("Texture", &class, &parameters);
         let problem = |problem: String| format!("\"{}\": {problem}", excerpt(&name));
         let is_number = kind == "float";
         let color = self
@@ -97,7 +98,7 @@ impl Converter {
         is_number: bool,
     ) -> Result<Color, String> {
         if !is_number {
-            return self.reflectance(parameters, name, default);
+            return self.color(parameters, name, default);
         }
         let scalar = self.scalar(parameters, name, default)?;
         Ok(Color {
@@ -182,8 +183,7 @@ impl Converter {
         match path.and_then(|path| library.open(&path)) {
             Ok(image) => Some(image),
             Err(problem) => {
-                let name = excerpt(name);
-                self.note(format!("the image `{name}` is left out: {problem}"));
+                self.scene.note_image(name, &problem);
                 None
             }
         }

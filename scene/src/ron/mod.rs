@@ -40,7 +40,7 @@ use crate::{
         CLAMP_RANGE, MAX_BOUNCES, MAX_INSTANCED_LIGHTS, check_max_bounces, check_size, check_spp,
     },
     load_options::UpAxis,
-    scene::{Background, DirectLight, Scene, Surface, Tone},
+    scene::{Background, DirectLight, Scene, Surface, Timeline, Tone},
     view_options::scene_camera,
 };
 
@@ -108,6 +108,10 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
                 .to_owned(),
         });
     }
+    let timeline = builder.animation_seconds.map(|seconds| Timeline {
+        seconds,
+        time: options.time,
+    });
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);
     let shines = |material: &Surface| material.radiance() != Vec3::ZERO;
@@ -128,6 +132,7 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         shadow_catcher,
         direct_light,
         lights,
+        timeline,
         notes,
         ..builder::scene(path, camera, geometry, materials)
     };
@@ -189,8 +194,11 @@ fn check_options(path: &Path, options: &LoadOptions) -> Result<(), Error> {
         } => {
             "is a scene, where the field `line_width` of a Model is the width of its lines; set it there"
         }
+        LoadOptions { defines, .. } if !defines.is_empty() => {
+            "is a scene in RON, which has no names to define; omit the definitions"
+        }
         LoadOptions {
-            up: UpAxis::X | UpAxis::Z,
+            up: Some(UpAxis::X | UpAxis::Z),
             ..
         } => {
             "is a scene, where y points up, and where the field `rotate` of a Model turns it; set it there"

@@ -45,6 +45,9 @@ pub(crate) struct Builder<'s, 'a> {
     time: Option<f64>,
     /// Whether a model was shown at `time`.
     pub(crate) is_time_used: bool,
+    /// Time in seconds of the last keyframe of the animated models without a time of their own; `None` if nothing can
+    /// play.
+    pub(crate) animation_seconds: Option<f64>,
     /// Warnings for [`Scene::notes`](crate::Scene::notes).
     notes: Vec<String>,
 }
@@ -74,6 +77,7 @@ impl<'s, 'a> Builder<'s, 'a> {
             models: HashMap::new(),
             time,
             is_time_used: false,
+            animation_seconds: None,
             notes: Vec::new(),
         }
     }
@@ -278,11 +282,16 @@ impl<'s, 'a> Builder<'s, 'a> {
             Entry::Occupied(read) => read.into_mut(),
             Entry::Vacant(entry) => {
                 let mut opened = ModelFile::open(path)?;
-                if options.time.is_none() && self.time.is_some() && opened.is_animated() {
+                let has_own_time = options.time.is_some();
+                if !has_own_time && self.time.is_some() && opened.is_animated() {
                     options.time = self.time;
                     self.is_time_used = true;
                 }
                 let model = opened.read(&options)?;
+                if !has_own_time {
+                    let seconds = [self.animation_seconds, model.animation_seconds];
+                    self.animation_seconds = seconds.into_iter().flatten().reduce(f64::max);
+                }
                 let file = display_path(path);
                 let notes = model.notes.iter().map(|note| format!("{file}: {note}"));
                 self.notes.extend(notes);

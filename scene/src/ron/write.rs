@@ -214,7 +214,7 @@ fn object(
     if let Some(width) = options.line_width {
         field("line_width", width.to_string());
     }
-    let rotate = options.up.rotate_degrees();
+    let rotate = options.up.unwrap_or_default().rotate_degrees();
     if rotate != [0.0; 3] {
         field(
             "rotate",

@@ -16,6 +16,7 @@ mod settings;
 mod shape;
 mod surface;
 mod texture;
+mod timeline;
 mod tone;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -44,6 +45,8 @@ pub use surface::{Masking, Metal, Principled, Roughness, Surface};
 pub use texture::{
     Channel, Encoding, Filter, MaterialTexture, MaterialTextures, Parameter, Texture, Wrap,
 };
+pub(crate) use timeline::MAX_SECONDS;
+pub use timeline::Timeline;
 pub use tone::Tone;
 
 /// A checked scene, ready to be rendered. A loaded scene has only finite numbers within their ranges, and valid
@@ -105,6 +108,8 @@ pub struct Scene {
     pub meshes: Arc<Vec<Mesh>>,
     /// Instances of `meshes` in the order of the file.
     pub instances: Arc<Vec<Instance>>,
+    /// Animations that a time poses; `None` if the scene has none, or each of its models has a time of its own.
+    pub timeline: Option<Timeline>,
     /// Warnings for the user, one line each: for example, features of a model that are not shown.
     pub notes: Vec<String>,
     /// Every file that the scene was read from, or that was looked for and is missing, so that changes can be detected.

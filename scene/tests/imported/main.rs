@@ -3,10 +3,13 @@
 
 mod coats;
 mod curves;
+mod defaults;
 mod folders;
 mod mitsuba;
+mod orientation;
 mod pbrt;
 mod plastic_and_spots;
+mod repeated;
 mod subdivision;
 mod views;
 

@@ -46,7 +46,7 @@ fn without_a_time_the_rest_pose_is_shown() {
     let model = moving("LINEAR", &[0.0, 1.0], &[[5.0; 3], [6.0; 3]]);
     let scene = model.load("rest");
     assert_triangles(&scene, &TRIANGLE);
-    let note = ": shown in its rest pose, without a time of its animation 1";
+    let note = ": shown in its rest pose, without a time of its animation 1 (`--time`)";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     let playing = load_with(&model.write("rest"), &at(0.0));
     assert_near(first(&playing), Vec3::splat(5.0));
@@ -458,7 +458,8 @@ fn channels_that_do_not_animate_nodes_are_noted() {
     model.json["animations"][0]["channels"][0]["target"]["path"] = json!("pointer");
     let scene = load_with(&model.write("pointer"), &at(0.0));
     assert_triangles(&scene, &TRIANGLE);
-    let note = "not shown: 1 animation channel of something other than nodes";
+    let note =
+        "not shown: 1 animation channel of other things than transforms and weights of nodes";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     // With `KHR_animation_pointer` a channel has no node.
     let target = &mut model.json["animations"][0]["channels"][0]["target"];
@@ -526,4 +527,53 @@ fn frames_share_the_decoded_images() {
     let scenes = [0.0, 1.0].map(|time| loader.load(&at(time)).unwrap());
     let [first, second] = scenes.each_ref().map(|scene| scene.images[0].clone());
     assert!(std::sync::Arc::ptr_eq(&first, &second));
+}
+
+#[test]
+fn a_timeline_tells_the_length_of_the_animations_that_play_and_the_time() {
+    let still = Gltf::triangle().load("still");
+    assert_eq!(still.timeline, None);
+    let mut model = moving("LINEAR", &[0.5, 2.5], &[[0.0; 3], [1.0; 3]]);
+    let mut second =
+        moving("LINEAR", &[0.0, 4.0], &[[0.0; 3], [1.0; 3]]).json["animations"][0].clone();
+    let times = model.floats("SCALAR", &[[0.0], [4.0]]);
+    second["samplers"][0] = json!({ "input": times, "output": 2 });
+    second["name"] = json!("long");
+    model.json["animations"]
+        .as_array_mut()
+        .unwrap()
+        .push(second);
+    let path = model.write("timeline");
+    let shown = |options: &LoadOptions| load_with(&path, options).timeline.unwrap();
+    let rest = shown(&LoadOptions::default());
+    assert_eq!((rest.seconds, rest.time), (4.0, None));
+    let named = |name: &str, time| LoadOptions {
+        animation: Some(name.to_owned()),
+        time,
+        ..LoadOptions::default()
+    };
+    let short = shown(&named("1", Some(9.0)));
+    assert_eq!((short.seconds, short.time), (2.5, Some(9.0)));
+    let long = shown(&named("long", None));
+    assert_eq!((long.seconds, long.time), (4.0, Some(0.0)));
+    // A single keyframe at 0 s, or keyframes before 0 s, leave nothing to play.
+    for times in [&[0.0][..], &[-2.0, -1.0]] {
+        let values = vec![[0.0; 3]; times.len()];
+        assert_eq!(moving("STEP", times, &values).load("pose").timeline, None);
+    }
+    let endless = moving("LINEAR", &[0.0, 1e30], &[[0.0; 3]; 2]).load("endless");
+    assert_eq!(endless.timeline.unwrap().seconds, 1e6);
+}
+
+#[test]
+fn poses_that_are_staged_like_the_first_have_its_camera_and_light() {
+    let path = moving("LINEAR", &[0.0, 2.0], &[[0.0; 3], [9.0, 0.0, 0.0]]).write("staged");
+    let first = load_with(&path, &LoadOptions::default());
+    let mut loader = SceneLoader::new(&path);
+    loader.stage_like(&LoadOptions::default()).unwrap();
+    let posed = loader.load(&at(2.0)).unwrap();
+    assert_near(self::first(&posed), Vec3::new(9.0, 0.0, 0.0));
+    assert_eq!(posed.camera, first.camera);
+    assert_eq!(posed.lights, first.lights);
+    assert_ne!(load_with(&path, &at(2.0)).camera, first.camera);
 }

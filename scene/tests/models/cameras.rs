@@ -186,7 +186,7 @@ fn another_axis_can_point_up() {
             json!([{ "mesh": 0 }, { "camera": 0, "translation": turn([0.0, 0.0, 5.0]) }]);
         model.json["scenes"] = json!([{ "nodes": [0, 1] }]);
         let options = LoadOptions {
-            up,
+            up: Some(up),
             ..LoadOptions::default()
         };
         load_with(&model.write("up"), &options)
@@ -305,7 +305,7 @@ fn the_default_camera_is_the_first_and_a_note_lists_the_others() {
     model.json["cameras"][0]["perspective"]["yfov"] = json!(1.0);
     let scene = model.load("first_camera");
     assert_eq!(scene.camera.origin.z, 1.0);
-    let note = "shown from camera 1 of its cameras 1, 2 \"Side\", 3 \"2\"";
+    let note = "shown from camera 1 of its cameras 1, 2 \"Side\", 3 \"2\" (`--camera`)";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
 }
 

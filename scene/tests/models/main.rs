@@ -7,6 +7,7 @@ mod animations;
 mod cameras;
 mod containers;
 mod extensions;
+mod extras;
 mod lighting;
 mod lights;
 mod merged;

@@ -46,8 +46,8 @@ fn a_variant_selects_the_material_that_it_maps() {
     let path = model().write("variants");
     let scene = load(&path);
     assert_eq!(color(&scene), [1.0; 3]);
-    let note =
-        ": shown with its default materials and without its variants \"red\", \"blue\", \"bare\"";
+    let note = ": shown with its default materials and without its variants \"red\", \"blue\", \"bare\" \
+                (`--variant`, or `variant` in a scene)";
     assert!(scene.notes[0].ends_with(note), "{:?}", scene.notes);
     for (variant, expected) in [
         ("red", [1.0, 0.0, 0.0]),

@@ -314,9 +314,9 @@ fn notes_name_what_is_not_shown_once() {
         [
             ": not shown: XX_teapots (1 material, 2 nodes)",
             ": only scene 0 of its 2 scenes is shown (counted from 0)",
-            ": shown with its default materials and without its variants \"red\", \"blue\"",
-            ": shown in its rest pose, without a time of its animation 1",
-            ": shown from camera 1 of its cameras 1, 2 \"top\"",
+            ": shown with its default materials and without its variants \"red\", \"blue\" (`--variant`, or `variant` in a scene)",
+            ": shown in its rest pose, without a time of its animation 1 (`--time`)",
+            ": shown from camera 1 of its cameras 1, 2 \"top\" (`--camera`)",
             ": its points and lines are shown as spheres and tubes 7.071e-3 m wide",
             ": approximated: vertex colors of 1 mesh whose material has textures, by one color per triangle",
             ": ignored: the range of 2 lights; light reaches infinitely far",

@@ -126,6 +126,7 @@ impl Broadcaster {
             ViewerRequest::Region(left, top, right, bottom) => {
                 session.set_region((left, top), (right, bottom))
             }
+            ViewerRequest::Seek(seconds) => session.seek(seconds),
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)
@@ -295,7 +296,10 @@ impl Broadcaster {
             for event in pending.session_events {
                 let message = lock(&self.session).handle_event(event);
                 note = message.or(note);
-                sent.status_due = Some(Instant::now());
+                // The poses of an animation that plays count as new frames.
+                if !self.plays() {
+                    sent.status_due = Some(Instant::now());
+                }
             }
             if let Some(inspected) = pending.inspected {
                 let selected = lock(&self.session).select_hit(&inspected);
@@ -333,6 +337,8 @@ impl Broadcaster {
                 self.pictures.send_replace(Bytes::new());
                 continue;
             }
+            // Without viewers, an animation stands still.
+            lock(&self.session).play_on();
             let Some(frame) = self.frame() else {
                 // The first frame is followed by a status message.
                 sent.status_due = None;
@@ -388,6 +394,12 @@ impl Broadcaster {
                 self.send_status(&frame, look, viewers, legend);
             }
         }
+    }
+
+    /// Returns whether the animation of the scene plays.
+    fn plays(&self) -> bool {
+        let animation = lock(&self.session).animation();
+        animation.is_some_and(|animation| animation.playing)
     }
 
     /// Sends the state of the editor to all viewers if it has changed since it was last sent.
@@ -470,6 +482,7 @@ impl Broadcaster {
             debug_view: session.debug_view().name(),
             legend,
             flying: session.is_flying(),
+            animation: session.animation().map(Into::into),
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,

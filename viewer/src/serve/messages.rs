@@ -5,8 +5,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property, Recent, Session,
-    State,
+    Animation, CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property,
+    Recent, Session, State,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -55,6 +55,8 @@ pub(super) enum ViewerRequest {
     /// Renders only the region between two pixels, each given by column and row from 0 at the upper left; pixels
     /// outside the picture are moved to its edge.
     Region(u32, u32, u32, u32),
+    /// Shows the animations of the scene at this time in seconds, clamped to their length.
+    Seek(f64),
     /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
@@ -130,6 +132,8 @@ pub(super) struct Status<'a> {
     pub(super) legend: Option<&'a Legend>,
     /// Whether fly mode is on: keys move the camera and dragging looks around.
     pub(super) flying: bool,
+    /// Animations of the scene; `None` if it has none.
+    pub(super) animation: Option<AnimationStatus>,
     /// Whether denoising is on. `stats.denoise_ms` tells whether the sent picture is denoised.
     pub(super) denoise: bool,
     /// Whether the scene can be downloaded as a scene file.
@@ -144,6 +148,23 @@ pub(super) struct Status<'a> {
     pub(super) problem: (u64, &'a str),
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
+}
+
+/// The animations of the scene, and their time as text.
+#[derive(Serialize)]
+pub(super) struct AnimationStatus {
+    #[serde(flatten)]
+    animation: Animation,
+    text: String,
+}
+
+impl From<Animation> for AnimationStatus {
+    fn from(animation: Animation) -> Self {
+        Self {
+            text: animation.text(),
+            animation,
+        }
+    }
 }
 
 /// A message that makes the page display an inspected path; a `path` of `None` makes it hide the displayed one.

@@ -1,6 +1,7 @@
 //! The state of an interactive render: turns user actions into commands to the render thread, and keeps the display
 //! settings.
 
+mod animation;
 mod history;
 mod scene_edits;
 mod scenes;
@@ -19,11 +20,12 @@ use compaction::select::Strategy;
 use glam::Vec3;
 
 pub(crate) use self::{
+    animation::Animation,
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
 };
-use self::{history::History, scenes::file_camera};
+use self::{animation::Playback, history::History, scenes::file_camera};
 use super::{
     ViewOptions,
     commands::{Command, NewRenderer},
@@ -70,8 +72,11 @@ pub(crate) struct Session {
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
     scene_error: Option<String>,
-    /// Choices among what the scene's file offers.
+    /// Choices among what the scene's file offers. Their time is that of the displayed pose.
     load: LoadOptions,
+    /// Time of the choices with which the scene was opened.
+    first_time: Option<f64>,
+    playback: Playback,
     orbit: Orbit,
     /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
     file_camera: Option<usize>,
@@ -119,6 +124,8 @@ pub(crate) enum SessionEvent {
     Loaded(Box<Loaded>),
     /// The scene's changed files cannot be loaded, for this reason.
     SceneError(String),
+    /// The scene cannot be shown at the requested time, for this reason.
+    PoseError(String),
     /// The camera is to focus on this point in world space.
     Focus(Vec3),
     /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
@@ -210,7 +217,9 @@ impl Session {
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
+            first_time: load.time,
             load,
+            playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
             orbit: Orbit::new(scene.camera, scene.size),
@@ -256,6 +265,9 @@ impl Session {
                 None
             }
             Change::NextCamera => self.next_camera(),
+            Change::PlayAnimation => self.play_or_pause(),
+            Change::PreviousAnimationFrame => self.step_animation(-1.0),
+            Change::NextAnimationFrame => self.step_animation(1.0),
             Change::Undo => self.undo(),
             Change::Redo => self.redo(),
             Change::PrintCamera => Some(self.scene_text()),
@@ -446,8 +458,10 @@ impl Session {
     }
 
     /// Takes the newest frame; `None` before the first, or if the newest has been taken already.
-    pub(crate) fn take_frame(&self) -> Option<Frame> {
-        self.render.take_frame()
+    pub(crate) fn take_frame(&mut self) -> Option<Frame> {
+        let frame = self.render.take_frame()?;
+        self.record_shown(&frame);
+        Some(frame)
     }
 
     /// Ends the render thread after the current wave, and returns the renderer. If an error has ended the render

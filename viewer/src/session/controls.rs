@@ -69,6 +69,12 @@ pub(crate) enum Change {
     Fly,
     Home,
     NextCamera,
+    /// Plays the animations of the scene's file in a loop, or pauses them.
+    PlayAnimation,
+    /// Pauses the animations, and shows them 1/24 s earlier.
+    PreviousAnimationFrame,
+    /// Pauses the animations, and shows them 1/24 s later.
+    NextAnimationFrame,
     Undo,
     Redo,
     PrintCamera,
@@ -242,6 +248,17 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[("C", Render(Change::NextCamera))],
     )
     .button("Camera"),
+    control(
+        "P, < and >",
+        "play or pause the model's animation; < and >: 1/24 s back, forward (also , and .)",
+        &[
+            ("P", Render(Change::PlayAnimation)),
+            ("<", Render(Change::PreviousAnimationFrame)),
+            (",", Render(Change::PreviousAnimationFrame)),
+            (">", Render(Change::NextAnimationFrame)),
+            (".", Render(Change::NextAnimationFrame)),
+        ],
+    ),
     control(
         "u, Ctrl z",
         "undo the last move or edit",

@@ -1,9 +1,11 @@
-//! Loads scenes while another one is rendered: when its files change, or when a user opens another one. Also prepares
-//! renderers for edited scenes.
+//! Loads scenes while another one is rendered: when its files change, when a user opens another one, or when its
+//! animations are shown at another time. Also prepares renderers for edited scenes.
 //!
 //! A thread reads the scene and prepares a renderer for it, so that scene and renderer are replaced together. It
 //! watches the folders of the files instead of the files, because editors replace files by renaming. A notification
 //! only triggers a check; the files themselves tell whether they have changed.
+
+mod poses;
 
 use std::{
     collections::BTreeSet,
@@ -11,10 +13,10 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        mpsc::{self, Receiver, Sender},
+        mpsc::{self, Receiver, RecvError, RecvTimeoutError, Sender},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use notify_debouncer_mini::{
@@ -22,6 +24,8 @@ use notify_debouncer_mini::{
     notify::{self, RecommendedWatcher, RecursiveMode},
 };
 
+use self::poses::read_file;
+pub(super) use self::poses::{FRAME_RATE, PoseRequest, PoseTime};
 use super::{controller::SessionEvent, render_thread::RenderEvent};
 use crate::{Error, error::report};
 use raysieve::{
@@ -29,7 +33,7 @@ use raysieve::{
     render::renderer::{Renderer, Settings},
 };
 use raysieve_scene::{
-    LoadOptions, Scene, SceneFile, SettingOverrides, atomic_file::folder_of, escaped,
+    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of, escaped,
 };
 
 /// A scene that has been loaded or edited, ready to be displayed.
@@ -53,14 +57,16 @@ pub(super) enum LoadReason {
     Opened,
     /// A user has edited materials, lights, the sky or the background of the current scene.
     Edited,
+    /// The animations of the current scene are shown at another time.
+    Posed,
 }
 
 /// Handle of the loader thread, which loads and watches scenes. Dropping the handle ends the thread once it has
 /// executed earlier requests, without waiting.
 pub(super) struct Loader(Sender<LoadRequest>);
 
-/// A request to the loader thread: to load files, to prepare a renderer for edits, to note that edits were saved, or to
-/// end.
+/// A request to the loader thread: to load files, to prepare a renderer for edits, to pose the scene, to note that
+/// edits were saved, or to end.
 enum LoadRequest {
     /// Loads scenes again whose files have changed, because a watched folder has.
     CheckFiles,
@@ -69,6 +75,8 @@ enum LoadRequest {
     /// Prepares a renderer for the first scene, which is the second with edits. Ignored unless the second is
     /// the scene last loaded or saved.
     Edit(Arc<Scene>, Arc<Scene>),
+    /// Shows the animations of the displayed scene at a time. Replaces an earlier request that is not executed yet.
+    Pose(PoseRequest),
     /// Tells the loader that the scene was saved to its file.
     Saved {
         /// Scene that the file contains now.
@@ -112,9 +120,13 @@ impl Loader {
             trees: trees.map(|trees| (scene.clone(), trees)),
             scene,
             changes,
+            first_time: load.time,
             load,
             noise,
             settings,
+            pose: None,
+            posed: None,
+            poses: None,
             watcher,
             watched: BTreeSet::new(),
             on_event,
@@ -134,6 +146,12 @@ impl Loader {
     /// follows. Nothing follows if a later request or a reload makes this one obsolete.
     pub(super) fn edit(&self, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Edit(scene, read));
+    }
+
+    /// Requests the displayed scene at another time; `SessionEvent::Loaded` or `SessionEvent::PoseError` follows. Nothing
+    /// follows if a later request or an opened scene makes this one obsolete.
+    pub(super) fn pose(&self, request: PoseRequest) {
+        let _ = self.0.send(LoadRequest::Pose(request));
     }
 
     /// Tells the loader that `saved`, which is `read` with edits, has been saved to the scene file. From then on these
@@ -166,8 +184,18 @@ struct LoaderState<T: Fn(RenderEvent)> {
     unopened: Option<(PathBuf, Vec<SceneFile>)>,
     /// Command-line overrides, which are applied to each loaded scene.
     changes: SettingOverrides,
-    /// Choices among what the file of the displayed scene offers, which apply to its reloads.
+    /// Choices among what the file of the displayed scene offers, which apply to its reloads. Their time is that of the
+    /// last pose.
     load: LoadOptions,
+    /// Time of the choices with which the displayed scene was opened. It determines the camera, the exposure and the
+    /// default lighting of a model at all times.
+    first_time: Option<f64>,
+    /// Newest request for a pose that is not executed yet.
+    pose: Option<PoseRequest>,
+    /// Time at which the last pose was begun; `None` before the first.
+    posed: Option<Instant>,
+    /// Opened file of the displayed scene, to load its poses; `None` before the first pose.
+    poses: Option<SceneLoader>,
     /// Target error of each new renderer; see [`Renderer::set_noise`].
     noise: Option<f32>,
     /// Settings of each new renderer.
@@ -183,7 +211,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
-        while let Ok(mut request) = requests.recv() {
+        while let Ok(mut request) = self.next_request(requests) {
             // Of several pending edits, only the last is applied.
             while let LoadRequest::Edit(edited, read) = &request {
                 if Arc::ptr_eq(read, &self.read) {
@@ -192,15 +220,26 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 let Ok(next) = requests.try_recv() else {
                     break;
                 };
-                if !matches!(next, LoadRequest::CheckFiles) {
-                    request = next;
-                } else if self.have_files_changed() || self.have_unopened_files_changed() {
-                    request = LoadRequest::CheckFiles;
+                match next {
+                    LoadRequest::CheckFiles => {
+                        if self.have_files_changed() || self.have_unopened_files_changed() {
+                            request = LoadRequest::CheckFiles;
+                        }
+                    }
+                    LoadRequest::Pose(pose) => self.pose = Some(pose),
+                    next => request = next,
                 }
             }
             match request {
                 LoadRequest::CheckFiles => self.load_changed(),
                 LoadRequest::Open(path) => self.load(&path, LoadReason::Opened),
+                LoadRequest::Pose(pose) => self.pose = Some(pose),
+                // The pose has the edits too.
+                LoadRequest::Edit(_, read)
+                    if Arc::ptr_eq(&read, &self.read) && self.is_pose_due() =>
+                {
+                    self.show_pose();
+                }
                 LoadRequest::Edit(scene, read) if Arc::ptr_eq(&read, &self.read) => {
                     self.edit(scene)
                 }
@@ -292,7 +331,8 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         } else {
             self.load.clone()
         };
-        let (scene, files) = Scene::load_with_files(path, &options);
+        let first_time = if opened { None } else { self.first_time };
+        let (scene, files) = read_file(path, &options, first_time);
         if opened {
             self.unopened = Some((path.to_owned(), files));
         } else {
@@ -303,18 +343,24 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             self.files = files.into_iter().chain(behind).collect();
         }
         self.watch();
-        let loaded = scene
-            .map_err(Error::from)
-            .and_then(|scene| self.loaded(scene, reason));
+        let loaded = scene.and_then(|scene| self.loaded(scene, reason));
         match loaded {
             Ok(loaded) => {
                 if let Some((_, files)) = self.unopened.take_if(|(of, _)| of == path)
                     && opened
                 {
+                    self.first_time = options.time;
                     self.load = options;
                     self.files = files;
+                    self.pose = None;
                     self.watch();
                 }
+                // It has the earlier contents of the file, or another file.
+                self.poses = None;
+                self.load.time = loaded
+                    .read
+                    .timeline
+                    .map_or(self.first_time, |shown| shown.time);
                 self.scene = loaded.scene.clone();
                 self.edited = loaded.scene.clone();
                 self.read = loaded.read.clone();
@@ -343,7 +389,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let read = Arc::new(read);
         let scene = match reason {
             LoadReason::Opened => read.clone(),
-            LoadReason::Changed | LoadReason::Edited => {
+            LoadReason::Changed | LoadReason::Edited | LoadReason::Posed => {
                 let edits = self.edited.edits_since(&self.read);
                 match edits.is_empty() {
                     true => read.clone(),
@@ -356,7 +402,13 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         } else {
             Some(self.renderer(&scene)?)
         };
-        if scene.notes != self.read.notes {
+        if reason == LoadReason::Posed {
+            let new = |note: &&String| !self.read.notes.contains(note);
+            for note in scene.notes.iter().filter(new) {
+                report(note);
+                (self.on_event)(RenderEvent::Message(note.clone()));
+            }
+        } else if scene.notes != self.read.notes {
             scene.notes.iter().for_each(|note| report(note));
         }
         Ok(Loaded {

@@ -2,12 +2,14 @@
 
 use crate::{
     overlay::format,
-    session::{DisplayFrame, State},
+    session::{Animation, DisplayFrame, State},
 };
 
-/// Returns the title of the window, with the samples, speed and state of a frame. `scene` is the name of the scene's
-/// file.
-pub(super) fn title(scene: &str, frame: &DisplayFrame) -> String {
+/// Returns the title of the window, with the time of an animation, and the samples, speed and state of a frame. `scene`
+/// is the name of the scene's file.
+pub(super) fn title(scene: &str, animation: Option<Animation>, frame: &DisplayFrame) -> String {
+    let time = animation.map(|animation| format!(" – {}", animation.text()));
+    let time = time.unwrap_or_default();
     let DisplayFrame {
         stats,
         recent,
@@ -36,5 +38,5 @@ pub(super) fn title(scene: &str, frame: &DisplayFrame) -> String {
         State::Done => stats.paths_per_second,
         _ => recent.paths_per_second,
     });
-    format!("{scene} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve")
+    format!("{scene}{time} – {samples}{details} – {speed} Mpaths/s{frames} – raysieve")
 }

@@ -1,9 +1,12 @@
 //! The content of the window: the newest picture, tone-mapped and scaled to fit, with panels overlaid.
 
+mod pixel_lines;
+
 use std::{sync::Arc, time::Instant};
 
 use rayon::ThreadPool;
 
+use self::pixel_lines::as_messages;
 use super::{
     layout::{Layout, Placement, Regions},
     message::{MessageKind, Messages},
@@ -12,12 +15,14 @@ use super::{
     wipe::Wipe,
 };
 use crate::overlay::{
-    Detail, Figures, Overlay, Units,
+    Detail, Figures, Overlay, ScrubBar, Units,
     canvas::Area,
     fitted::{Fitted, Zoom},
-    pixels, scale_for,
+    scale_for,
 };
-use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
+use crate::session::{
+    self, Alpha, Animation, DisplayFrame, Frame, InspectedPath, PixelInfo, Session,
+};
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugImage,
@@ -40,6 +45,8 @@ pub(super) struct View {
     units: Units,
     /// Area of the picture when it was last drawn; `None` before the first frame.
     shown: Option<Fitted>,
+    /// Bar with the time of the animation, as it was last drawn; `None` without one.
+    scrub_bar: Option<ScrubBar>,
     /// Whether the first hints are displayed.
     has_hints: bool,
     /// Comparison of the picture with another image side by side; `None` if there is none.
@@ -83,9 +90,6 @@ struct Backdrop {
 /// Valid factors of the text's size.
 pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 
-/// Width and height of the area around the pointer that the description of its pixel leaves free, at text scale 1.
-const POINTER_SIZE: f32 = 32.0;
-
 impl View {
     /// Creates a view without a frame, which displays the first hints.
     pub(super) fn new(
@@ -102,6 +106,7 @@ impl View {
             placement,
             units,
             shown: None,
+            scrub_bar: None,
             has_hints: true,
             wipe: None,
             selection: None,
@@ -324,6 +329,11 @@ impl View {
         self.shown.as_ref()
     }
 
+    /// Returns the bar with the time of the animation, as it was last drawn; `None` without one.
+    pub(super) fn scrub_bar(&self) -> Option<&ScrubBar> {
+        self.scrub_bar.as_ref()
+    }
+
     /// Displays the list of keys from its first page if it is hidden. Otherwise displays its next page, or hides the
     /// list after the last page.
     pub(super) fn switch_keys(&mut self) {
@@ -360,7 +370,7 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        let regions = self.draw_frame(rgba, size, look);
+        let regions = self.draw_frame(rgba, size, look, session.animation());
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
@@ -375,7 +385,14 @@ impl View {
     }
 
     /// Draws the picture and the figures. Returns the regions for other panels.
-    fn draw_frame(&mut self, rgba: &mut [u8], size: (u32, u32), look: Look) -> Regions {
+    fn draw_frame(
+        &mut self,
+        rgba: &mut [u8],
+        size: (u32, u32),
+        look: Look,
+        animation: Option<Animation>,
+    ) -> Regions {
+        self.scrub_bar = None;
         let Some(frame) = &self.frame else {
             rgba.as_chunks_mut().0.fill(BORDER);
             return Regions {
@@ -395,7 +412,10 @@ impl View {
             units: self.units,
             denoises: look.denoise && self.debug_image.is_none(),
         };
-        let layout = Layout::new(&self.overlay, size, frame.size, self.placement, &figures);
+        let animation = animation.filter(|_| self.placement != Placement::Off);
+        let bar = animation.map_or(0, |_| self.overlay.scrub_bar_height(size));
+        let above = (size.0, size.1 - bar);
+        let layout = Layout::new(&self.overlay, above, frame.size, self.placement, &figures);
         let fitted = Fitted::new(frame.size, layout.picture, self.zoom);
         self.shown = Some(fitted);
         let fresh = self.backdrop.take().filter(|backdrop| {
@@ -433,6 +453,15 @@ impl View {
         );
         for corners in [rendered, self.selection].into_iter().flatten() {
             self.overlay.draw_outline(rgba, size, &fitted, corners);
+        }
+        if let Some(animation) = animation.filter(|_| bar > 0) {
+            let area = Area {
+                y: above.1 as i32,
+                height: bar as i32,
+                ..Area::of(size)
+            };
+            let bar = (self.overlay).draw_scrub_bar(rgba, size, area, &animation);
+            self.scrub_bar = Some(bar);
         }
         let mut regions = Regions {
             picture: layout.picture,
@@ -529,50 +558,4 @@ impl View {
         self.properties
             .draw(&mut self.overlay, rgba, size, place, session)
     }
-
-    /// Draws the description of the pixel under the pointer, if it is to be described, where it covers neither the
-    /// figures nor the `uncovered` areas nor the pixel. Draws nothing if there is no such place. Returns the area of
-    /// its panel.
-    fn draw_pixel_lines(
-        &mut self,
-        rgba: &mut [u8],
-        size: (u32, u32),
-        regions: Regions,
-        mut uncovered: Vec<Area>,
-    ) -> Option<Area> {
-        let lines = self.pixel_lines();
-        let lines = as_messages(&lines);
-        if let (Some((column, row)), Some(fitted)) = (self.pixel, &self.shown) {
-            let [x, y] = fitted.place([column as f32 + 0.5, row as f32 + 0.5]);
-            let side = (POINTER_SIZE * self.overlay.scale()) as i32;
-            uncovered.push(Area {
-                x: x as i32 - side / 2,
-                y: y as i32 - side / 2,
-                width: side,
-                height: side,
-            });
-        }
-        let overlay = &mut self.overlay;
-        let fits = |region: &Area| overlay.fits_messages(size, *region, &lines, &uncovered);
-        let region = regions.without_figures().into_iter().find(fits)?;
-        overlay.draw_messages(rgba, size, region, &lines, &uncovered)
-    }
-
-    /// Returns the two lines that describe the pixel under the pointer; none if it is not to be described.
-    fn pixel_lines(&self) -> Vec<String> {
-        let described = self.pixel.zip(self.frame.as_ref());
-        let lines = described
-            .and_then(|(pixel, frame)| pixels::describe(frame, pixel, self.pixel_info.as_ref()));
-        let mut lines = lines.unwrap_or_default();
-        // An empty line keeps the height of the panel while the second line is awaited.
-        for line in lines.iter_mut().filter(|line| line.is_empty()) {
-            line.push(' ');
-        }
-        lines
-    }
-}
-
-/// Returns lines as messages that are not marked as errors.
-fn as_messages(lines: &[String]) -> Vec<(&str, bool)> {
-    lines.iter().map(|line| (line.as_str(), false)).collect()
 }

@@ -5,6 +5,7 @@ mod pointer;
 mod properties;
 mod region;
 mod saving;
+mod scrub_bar;
 
 use std::{
     io::{self, Write},
@@ -109,7 +110,16 @@ impl Viewer {
             |monitor| {
                 settings.size.unwrap_or_else(|| {
                     let panel = overlay::panel_width(1.0);
-                    window_size(scene.size, settings.statistics, panel, monitor)
+                    let has_bar = scene.timeline.is_some();
+                    let bar = if has_bar {
+                        overlay::SCRUB_BAR_HEIGHT
+                    } else {
+                        0.0
+                    };
+                    let monitor = monitor.map(|(width, height)| (width, height - bar));
+                    let (width, height) =
+                        window_size(scene.size, settings.statistics, panel, monitor);
+                    (width, height + bar)
                 })
             },
             settings.position,
@@ -343,6 +353,7 @@ impl Viewer {
         let Some(frame) = self.session.take_frame() else {
             return;
         };
+        self.session.play_on();
         self.view.update(frame);
         self.update_debug_image();
         self.update_title();
@@ -495,7 +506,8 @@ impl Viewer {
         {
             return;
         }
-        let title = title(&name(&self.session.scene().path), frame);
+        let name = name(&self.session.scene().path);
+        let title = title(&name, self.session.animation(), frame);
         self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();

@@ -2,6 +2,7 @@
 //! that need a browser are ignored, with the reason, if there is none.
 
 mod access;
+mod animation;
 mod browser;
 mod chromium;
 mod compare;
@@ -9,6 +10,8 @@ mod ending;
 mod gpus;
 mod live;
 mod messages;
+#[path = "../../../tests/common/gltf.rs"]
+mod gltf;
 #[path = "../common/denoiser.rs"]
 mod denoiser;
 #[path = "../../../tests/common/program.rs"]
@@ -28,6 +31,7 @@ fn main() {
     live::add(&mut trials);
     messages::add(&mut trials);
     tools::add(&mut trials);
+    animation::add(&mut trials);
     compare::add(&mut trials);
     watch::add(&mut trials);
     ending::add(&mut trials);

@@ -63,9 +63,43 @@ impl Program {
         arguments: &[&str],
         environment: &[(&str, &str)],
     ) -> Self {
-        let folder = scene_folder();
+        Self::start_in(
+            scene_folder(),
+            "scene.ron",
+            machine,
+            address,
+            arguments,
+            environment,
+        )
+    }
+
+    /// Starts to serve a model with this content, named `model.gltf`, on a free loopback port, with further arguments.
+    pub(crate) fn start_model(content: &[u8], arguments: &[&str]) -> Self {
+        let folder = folder();
+        fs::write(folder.path().join("model.gltf"), content).unwrap();
+        let machine = ["--backend", "cpu", "--threads", "1"];
+        Self::start_in(
+            folder,
+            "model.gltf",
+            &machine,
+            "127.0.0.1:0",
+            arguments,
+            &[],
+        )
+    }
+
+    /// Starts to serve the scene or model of this name in `folder` on this address, with further arguments, on the given
+    /// command.
+    fn start_in(
+        folder: TempDir,
+        scene: &str,
+        machine: &[&str],
+        address: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let mut child = raysieve(folder.path())
-            .arg("scene.ron")
+            .arg(scene)
             .args(machine)
             .args(["--serve", address])
             .args(arguments)
@@ -164,6 +198,16 @@ impl Program {
         renderer.set_noise(Some(0.1)).unwrap();
         while renderer.advance().unwrap() {}
         (scene, renderer)
+    }
+
+    /// Returns the processor time that the program has used.
+    pub(crate) fn processor_time(&self) -> Duration {
+        let status = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        // The name of the program may contain spaces.
+        let (_, fields) = status.rsplit_once(") ").unwrap();
+        let ticks = fields.split(' ').skip(11).take(2);
+        let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        Duration::from_millis(10 * ticks)
     }
 
     /// Returns the resident memory of the program in bytes.

@@ -181,19 +181,37 @@ impl Desktop {
         environment: &[(&str, &str)],
         settings: &str,
     ) -> Self {
+        Self::open_file(
+            "scene.ron",
+            scene.as_bytes(),
+            arguments,
+            environment,
+            settings,
+        )
+    }
+
+    /// Opens a window with a scene or model file of this name and content, additional environment variables, and saved
+    /// settings unless they are empty.
+    pub(crate) fn open_file(
+        name: &str,
+        content: &[u8],
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        settings: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         if !settings.is_empty() {
             let config = folder.path().join("config/raysieve");
             fs::create_dir_all(&config).expect("a folder for settings");
             fs::write(config.join("window.ron"), settings).expect("the settings are written");
         }
-        fs::write(folder.path().join("scene.ron"), scene).expect("the scene is written");
+        fs::write(folder.path().join(name), content).expect("the scene is written");
         let (xvfb, display) = screen();
         let manager = manager(&display, folder.path());
         let program = raysieve(folder.path())
             .env("DISPLAY", &display)
             .envs(environment.iter().copied())
-            .arg("scene.ron")
+            .arg(name)
             .args(arguments)
             .stdout(fs::File::create(folder.path().join("output")).expect("a file for output"))
             .stderr(fs::File::create(folder.path().join("errors")).expect("a file for errors"))

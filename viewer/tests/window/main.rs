@@ -1,6 +1,7 @@
 //! Tests of the window on a virtual display, controlled by keys and mouse. They are ignored, with the reason, if the
 //! required tools are missing.
 
+mod animation;
 mod camera;
 mod compare;
 mod desktop;
@@ -9,6 +10,8 @@ mod drop;
 mod editing;
 mod lifecycle;
 mod messages;
+#[path = "../../../tests/common/gltf.rs"]
+mod gltf;
 #[path = "../common/denoiser.rs"]
 mod denoiser;
 #[path = "../../../tests/common/program.rs"]
@@ -26,6 +29,7 @@ fn main() {
     display::add(&mut trials, &possible);
     messages::add(&mut trials, &possible);
     camera::add(&mut trials, &possible);
+    animation::add(&mut trials, &possible);
     editing::add(&mut trials, &possible);
     compare::add(&mut trials, &possible);
     saving::add(&mut trials, &possible);

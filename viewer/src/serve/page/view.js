@@ -2,6 +2,7 @@
 
 import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { switchWipe, updateComparison } from "./compare.js";
+import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
 import { hidePath, showPath } from "./path.js";
@@ -221,6 +222,7 @@ function update(status) {
   if (document.activeElement !== at("tone")) at("tone").value = status.tone;
   if (document.activeElement !== at("debug-view")) at("debug-view").value = status.debug_view;
   showLegend(status.legend);
+  updateAnimation(status);
   updateComparison(status);
   updateRegion(status);
   updateValues(status);
@@ -334,6 +336,7 @@ function point(event) {
 }
 
 edits(send);
+followAnimation(send);
 for (const place of ["message", "problem"]) at(place).addEventListener("click", () => showMessage("", 0, place));
 // A message about the file would be behind the dialog.
 at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());

@@ -7,7 +7,7 @@ use std::{
 
 use super::Session;
 use crate::session::editing::described;
-use raysieve_scene::{Camera, Part, PartState};
+use raysieve_scene::{Camera, Part, PartState, Scene};
 
 /// The steps that can be undone and redone.
 #[derive(Default)]
@@ -69,6 +69,15 @@ impl History {
         }
     }
 
+    /// Changes the steps that edit parts by a function of part and state.
+    fn change_parts(&mut self, mut change: impl FnMut(Part, &mut PartState)) {
+        for step in self.past.iter_mut().chain(&mut self.future) {
+            if let Step::Part(part, state) = step {
+                change(*part, state);
+            }
+        }
+    }
+
     /// Returns whether there is a step to undo, and whether there is one to redo.
     fn has_steps(&self) -> (bool, bool) {
         (!self.past.is_empty(), !self.future.is_empty())
@@ -126,6 +135,20 @@ impl Session {
             self.history
                 .record(Gesture::Field(part, field), continuity, before);
         }
+    }
+
+    /// Adapts the undo steps to `read`, which is about to replace the scene without edits and has the same parts: where an
+    /// animation has changed a part, its steps keep only the user's edits.
+    pub(super) fn adapt_history(&mut self, read: &Scene) {
+        let before = self.editing.read.clone();
+        self.history.change_parts(|part, state| {
+            if before.part_state(part) != read.part_state(part) {
+                let edits = before.with_part_state(part, state).edits_since(&before);
+                if let Some(adapted) = read.with_edits(&edits).part_state(part) {
+                    *state = adapted;
+                }
+            }
+        });
     }
 
     /// Returns whether there is a change to undo, and whether there is one to redo.

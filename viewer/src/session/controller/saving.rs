@@ -23,6 +23,8 @@ pub(crate) struct SceneToSave {
     edits: [Arc<Scene>; 2],
     /// Choices among what a model's file offers.
     options: LoadOptions,
+    /// Time of the choices with which the model was opened.
+    first_time: Option<f64>,
 }
 
 /// The camera and the edits of a scene, to compare them with those that were saved.
@@ -65,6 +67,7 @@ impl Session {
             camera: self.orbit.current(),
             edits: [self.scene.clone(), self.editing.read.clone()],
             options: self.load.clone(),
+            first_time: self.first_time,
         }
     }
 }
@@ -95,15 +98,23 @@ impl SceneToSave {
             });
         }
         let [edited, loaded] = &self.edits;
+        let mut time = String::new();
         let (text, missing) = if can_save_view(path) {
+            time = time_suffix(edited);
             edits_text(edited, loaded, &self.camera)?
         } else {
             let mut loader = SceneLoader::new(path);
+            if self.options.time != self.first_time {
+                loader.stage_like(&LoadOptions {
+                    time: self.first_time,
+                    ..self.options.clone()
+                })?;
+            }
             loader.load(&self.options)?;
             let text = loader.scene_text(&self.scene, &self.options, target)?;
             (text, missing_of_model(edited, loaded))
         };
-        Ok((text, missing_suffix(edited, &missing)))
+        Ok((text, missing_suffix(edited, &missing) + &time))
     }
 }
 
@@ -128,6 +139,15 @@ pub(super) fn missing_suffix(edited: &Scene, missing: &[Part]) -> String {
         ", without {}, which the file does not define",
         names.join(", ")
     )
+}
+
+/// Returns the end of a message about a saved scene file with animated models, which says how to show the present time
+/// again; empty for their rest pose.
+pub(super) fn time_suffix(scene: &Scene) -> String {
+    match scene.timeline.and_then(|shown| shown.time) {
+        Some(time) => format!(", without the time; --time {time} shows it"),
+        None => String::new(),
+    }
 }
 
 /// Returns the edited parts of a model that a scene which shows it does not define: its materials, which come from the

@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 
 use super::{
     Continuity, Session,
-    saving::{missing_of_model, missing_suffix, write_refusal},
+    saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
@@ -183,10 +183,14 @@ impl Session {
         self.scene.edits_since(&self.editing.read)
     }
 
-    /// Returns the camera and the edited parts as scene text (RON). If the parts cannot be written as scene text, the
-    /// error takes their place.
+    /// Returns the camera and the edited parts as scene text (RON), after a comment with the time of the animations. If
+    /// the parts cannot be written as scene text, the error takes their place.
     pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
+        let camera = match self.scene.timeline.and_then(|shown| shown.time) {
+            Some(time) => format!("// --time {time}\n{camera}"),
+            None => camera,
+        };
         match edits_to_ron(&self.scene, &self.editing.read) {
             Ok(parts) if parts.is_empty() => camera,
             Ok(parts) => format!("{camera}\n{parts}"),
@@ -255,6 +259,7 @@ impl Session {
         );
         let mut saved = self.scene.clone();
         message += &missing_suffix(&self.scene, &missing);
+        message += &time_suffix(&self.scene);
         if !missing.is_empty() {
             let mut scene = Scene::clone(&saved);
             for part in missing {

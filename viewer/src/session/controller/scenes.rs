@@ -2,7 +2,7 @@
 
 use std::{mem, path::PathBuf, sync::Arc};
 
-use super::{History, Session, SessionEvent};
+use super::{History, Playback, Session, SessionEvent};
 use crate::session::{
     commands::NewRenderer,
     inspection_scene::InspectionScene,
@@ -35,6 +35,7 @@ impl Session {
                 self.scene_error = Some(scene_error);
                 None
             }
+            SessionEvent::PoseError(error) => self.end_playback(error),
             SessionEvent::Focus(point) => {
                 self.record_view_separately();
                 let focused = self.orbit.focus_on(point);
@@ -96,24 +97,34 @@ impl Session {
             return None;
         }
         let opened = reason == LoadReason::Opened;
+        let posed = reason == LoadReason::Posed;
         // Includes edits made while the file was read.
         let edits = self.edits();
         let before = mem::replace(&mut self.scene, scene.clone());
-        self.scene_error = None;
+        if !posed {
+            self.scene_error = None;
+        }
         let is_alike = !opened && scene.has_same_parts(&before);
-        self.editing.replace(read, is_alike);
-        if !is_alike {
+        if is_alike {
+            self.adapt_history(&read);
+        } else {
             self.history.forget_parts();
         }
+        self.editing.replace(read, is_alike);
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
             self.load = LoadOptions::default();
+            self.first_time = None;
+            self.playback = Playback::default();
             self.file_camera = file_camera(&scene);
             self.history = History::default();
         } else {
-            self.orbit.set_home(scene.camera, scene.size);
+            let chosen = self.file_camera.and_then(|index| scene.cameras.get(index));
+            let home = chosen.map_or(scene.camera, |chosen| chosen.framing.camera(scene.size));
+            self.orbit.set_home(home, scene.size);
         }
+        self.load.time = scene.timeline.map_or(self.first_time, |shown| shown.time);
         if opened || scene.exposure_stops != before.exposure_stops {
             self.look.exposure_stops = scene.exposure_stops;
         }
@@ -131,6 +142,10 @@ impl Session {
         }
         if !opened {
             self.apply_edits(&edits);
+        }
+        if posed {
+            self.playback.receive(self.load.time);
+            return self.lost_edits(&edits);
         }
         let edited = match self.edits().is_empty() {
             true => "",

@@ -21,6 +21,8 @@ pub(super) enum Drag {
     Wipe,
     /// Selects the region to render.
     Region,
+    /// Changes the time of the animation.
+    Time,
 }
 
 /// Pointer movement in logical pixels from which a press counts as a drag instead of a click.
@@ -39,6 +41,9 @@ impl Viewer {
     pub(in crate::window) fn handle_button(&mut self, button: MouseButton, pressed: bool) {
         self.dismiss_hints();
         if button == MouseButton::Left && self.press_properties(pressed) {
+            return;
+        }
+        if button == MouseButton::Left && self.press_scrub_bar(pressed) {
             return;
         }
         let scale = f64::from(self.screen.scale());
@@ -69,7 +74,7 @@ impl Viewer {
     /// Handles a movement of the pointer to a position in physical pixels. During a drag, it moves the camera or the
     /// magnified picture.
     pub(in crate::window) fn move_cursor(&mut self, to: PhysicalPosition<f64>) {
-        if self.drag_property(to) {
+        if self.drag_property(to) || self.drag_scrub_bar(to) {
             return;
         }
         if let Some(pressed) = self.pressed {
@@ -103,7 +108,7 @@ impl Viewer {
                 self.view.move_picture(to.x - from.x, to.y - from.y);
                 self.screen.refresh();
             }
-            None => {}
+            Some(Drag::Time) | None => {}
         }
         self.ask_pixel();
     }

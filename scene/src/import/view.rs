@@ -1,0 +1,147 @@
+//! The camera of a scene of another renderer. Imports `limits`, `load_options`, `model` and `scene`.
+
+use glam::DVec3;
+
+use crate::{
+    limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH},
+    load_options::UpAxis,
+    model::check_position,
+    scene::{Camera, Focus, Lens, PixelFilter, Projection, camera::fov_degrees},
+};
+
+/// A camera. Its axes need not have length 1, and may be left-handed; then the image is mirrored.
+#[derive(Clone)]
+pub(crate) struct View {
+    /// Position in world space, metres.
+    pub(crate) origin: DVec3,
+    /// Direction that points to the right in the image.
+    pub(crate) right: DVec3,
+    /// Direction that points up in the image.
+    pub(crate) up: DVec3,
+    /// Direction in which the camera looks.
+    pub(crate) forward: DVec3,
+    /// Projection, with the extent of the view.
+    pub(crate) extent: ViewExtent,
+    /// Shift of the image in image widths to the right and image heights up, see [`Camera::shift`].
+    pub(crate) shift: [f64; 2],
+    /// Radius of the lens and distance of its plane of focus, both in metres; `None` for a pinhole.
+    pub(crate) lens: Option<(f64, f64)>,
+    /// Pixel reconstruction filter.
+    pub(crate) filter: PixelFilter,
+    /// Distances of the near and the far clipping plane in lengths of `forward`; `None` if there are none.
+    pub(crate) clip: Option<[f64; 2]>,
+}
+
+/// A part of an image that is rendered alone, in pixels from the upper left corner of the whole image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Crop {
+    /// Column and row of its upper left corner.
+    pub(crate) corner: [f64; 2],
+    /// Width and height, 1 or more each.
+    pub(crate) size: [f64; 2],
+}
+
+impl Crop {
+    /// Returns the shift of the crop's view, in its own widths to the right and heights up. `whole` is the size of the
+    /// whole image in pixels, and `shift` is its shift in its own widths and heights.
+    pub(crate) fn shift(&self, whole: [f64; 2], shift: [f64; 2]) -> [f64; 2] {
+        let centre = |axis: usize| self.corner[axis] + (self.size[axis] - whole[axis]) / 2.0;
+        [
+            (shift[0] * whole[0] + centre(0)) / self.size[0],
+            (shift[1] * whole[1] - centre(1)) / self.size[1],
+        ]
+    }
+}
+
+/// Extent of the view of a camera.
+#[derive(Clone, Copy)]
+pub(crate) enum ViewExtent {
+    /// Perspective projection, with the tangent of half the horizontal angle of view.
+    Perspective(f64),
+    /// Orthographic projection, with half the width of the view in metres.
+    Orthographic(f64),
+}
+
+impl ViewExtent {
+    /// Returns an extent that is `part` times as wide.
+    pub(crate) fn scaled(self, part: f64) -> ViewExtent {
+        match self {
+            ViewExtent::Perspective(half) => ViewExtent::Perspective(half * part),
+            ViewExtent::Orthographic(half) => ViewExtent::Orthographic(half * part),
+        }
+    }
+}
+
+impl View {
+    /// Returns the position and the axes of the camera.
+    pub(super) fn vectors(&mut self) -> [&mut DVec3; 4] {
+        [
+            &mut self.origin,
+            &mut self.right,
+            &mut self.up,
+            &mut self.forward,
+        ]
+    }
+
+    /// Returns which of +y and +z the camera takes for up: the one that is closest to the top of the image. If the
+    /// camera is not rolled about one of them alone, it is that one, however steeply the camera looks down.
+    pub(super) fn up_axis(&self) -> UpAxis {
+        let (right, up) = (
+            self.right.normalize_or(DVec3::X),
+            self.up.normalize_or(DVec3::Y),
+        );
+        let is_level = |side: f64, top: f64| side.abs() < 1e-3 && top > 1e-3;
+        match (is_level(right.y, up.y), is_level(right.z, up.z)) {
+            (true, false) => UpAxis::Y,
+            (false, true) => UpAxis::Z,
+            _ if up.z > up.y.max(0.0) => UpAxis::Z,
+            _ => UpAxis::Y,
+        }
+    }
+
+    /// Returns whether the camera shows a mirrored image: its directions right, up and backwards are left-handed.
+    /// Degenerate axes count as not mirrored.
+    pub(super) fn is_mirrored(&self) -> bool {
+        self.right.cross(self.up).dot(self.forward) > 0.0
+    }
+
+    /// Returns the camera. Its target, about which it orbits, is as far away as its lens focuses, or at `depth` without
+    /// a lens, in metres. Fails if its axes are degenerate, or it is too far away.
+    pub(super) fn camera(&self, depth: Option<f64>) -> Result<Camera, String> {
+        let degenerate = || "its camera has a degenerate transform; correct it".to_owned();
+        check_position(self.origin, "the camera")?;
+        let forward = self.forward.try_normalize().ok_or_else(degenerate)?;
+        let up = self.up.try_normalize().ok_or_else(degenerate)?;
+        if forward.cross(up).length() < 1e-5 {
+            return Err(degenerate());
+        }
+        let lens = self.lens.filter(|&(radius, _)| radius > MIN_LENGTH);
+        let focus = lens.map_or(depth.unwrap_or(1.0), |(_, focus)| focus);
+        let focus = focus.clamp(MIN_LENGTH, MAX_LENGTH);
+        // A target that is close to a distant camera would lose its direction in `f32`.
+        let distance = focus.max(1e-2 * self.origin.abs().max_element());
+        Ok(Camera {
+            origin: self.origin.as_vec3(),
+            target: (self.origin + forward * distance).as_vec3(),
+            up: up.as_vec3(),
+            projection: match self.extent {
+                ViewExtent::Perspective(tangent) => Projection::Perspective {
+                    fov_degrees: fov_degrees(tangent),
+                },
+                ViewExtent::Orthographic(half_width) => Projection::Orthographic {
+                    width: (2.0 * half_width).clamp(MIN_LENGTH, MAX_LENGTH) as f32,
+                },
+            },
+            shift: self
+                .shift
+                .map(|part| part.clamp(-MAX_SHIFT, MAX_SHIFT) as f32),
+            lens: lens.map(|(radius, _)| Lens {
+                radius: radius.min(MAX_LENGTH) as f32,
+                focus: Focus::Distance(focus as f32),
+                blades: 0,
+                rotation_degrees: 0.0,
+            }),
+            filter: self.filter,
+        })
+    }
+}

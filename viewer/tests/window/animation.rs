@@ -1,0 +1,135 @@
+//! Tests of animated models, which the window plays, pauses and shows at a time.
+
+use std::{fs, thread, time::Duration};
+
+use image::RgbImage;
+use libtest_mimic::Trial;
+
+use crate::{
+    desktop::{Desktop, eventually, raysieve},
+    gltf::Gltf,
+    program::add_tests,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
+    add_tests!(
+        trials, if possible.clone() =>
+        an_animation_plays_and_is_stepped_and_scrubbed,
+        a_picture_at_a_time_is_that_of_the_command_line,
+    );
+}
+
+/// Settings for a window with a scrub bar at its lower edge.
+const SETTINGS: &str = "(statistics: short, size: Some((480, 440)))";
+
+/// Opens a window with the shrinking triangle.
+fn open(arguments: &[&str]) -> Desktop {
+    let model = Gltf::shrinking().text();
+    let render = ["--size", "240x180", "--spp", "4"];
+    let arguments = [&render, arguments].concat();
+    Desktop::open_file("scene.gltf", &model, &arguments, &[], SETTINGS)
+}
+
+/// Returns the time in the title of the window.
+fn time(desktop: &Desktop) -> f64 {
+    let title = desktop.title();
+    let words = title.split("time ").nth(1);
+    let number = words.and_then(|words| words.split(' ').next()?.parse().ok());
+    number.unwrap_or_else(|| panic!("no time: {title}"))
+}
+
+fn an_animation_plays_and_is_stepped_and_scrubbed() {
+    let desktop = open(&[]);
+    desktop.until_title("scene.gltf – rest pose, animation of 2 s – ");
+    for (key, shown) in [
+        ("period", "time 0.00 of 2 s"),
+        ("greater", "time 0.04 of 2 s"),
+        ("comma", "time 0.00 of 2 s"),
+        ("less", "time 2.00 of 2 s"),
+        ("period", "time 0.00 of 2 s"),
+    ] {
+        desktop.press(&[key]);
+        desktop.until_title(shown);
+    }
+    desktop.press(&["P"]);
+    for second in 0..2 {
+        eventually("the animation plays", || {
+            let now = time(&desktop);
+            (now.floor() == f64::from(second) && now > 0.1).then_some(())
+        });
+    }
+    eventually("the animation begins again", || {
+        (time(&desktop) < 1.0).then_some(())
+    });
+    desktop.press(&["P"]);
+    thread::sleep(Duration::from_secs(1));
+    let paused = desktop.title();
+    thread::sleep(Duration::from_millis(500));
+    assert_eq!(desktop.title(), paused, "the animation is paused");
+
+    desktop.drag_from((300, 428), (479, 428));
+    desktop.until_title("time 2.00 of 2 s");
+    desktop.press(&["k"]);
+    eventually("the time is printed with the camera", || {
+        desktop
+            .output()
+            .contains("// --time 2\ncamera: (")
+            .then_some(())
+    });
+}
+
+fn a_picture_at_a_time_is_that_of_the_command_line() {
+    let desktop = open(&["--time", "0"]);
+    let end = |desktop: &Desktop| {
+        desktop.press(&["less"]);
+        desktop.until_title("time 2.00 of 2 s – 4 samples");
+        desktop.save()
+    };
+    desktop.until_title("time 0.00 of 2 s – 4 samples");
+    let first = desktop.save();
+    let last = end(&desktop);
+    assert_ne!(first, last);
+    desktop.press(&["period"]);
+    desktop.until_title("time 0.00 of 2 s – 4 samples");
+    assert_eq!(desktop.save(), first);
+
+    // Frames of a sequence have one camera and light too: those of all its times, of which 0 s is the largest.
+    let folder = desktop.folder();
+    let frames = raysieve(folder)
+        .args([
+            "scene.gltf",
+            "--size",
+            "240x180",
+            "--spp",
+            "4",
+            "--frames",
+            "0..49",
+        ])
+        .args(["-o", "frame.png"])
+        .output()
+        .unwrap();
+    assert!(frames.status.success(), "{frames:?}");
+    let frame = |number: u32| -> RgbImage {
+        let path = folder.join(format!("frame.{number:04}.png"));
+        image::open(&path).unwrap().to_rgb8()
+    };
+    assert_eq!(first, frame(0));
+    assert_eq!(last, frame(48));
+
+    // A reload keeps the time, the camera and the light.
+    let text = fs::read_to_string(folder.join("scene.gltf")).unwrap();
+    assert_eq!(end(&desktop), last);
+    desktop.write_file("scene.gltf", &text.replace("0.05", "0.5"));
+    eventually("the reloaded picture", || {
+        (desktop.save() != last).then_some(())
+    });
+    assert!(
+        desktop.title().contains("time 2.00 of 2 s"),
+        "{}",
+        desktop.title()
+    );
+    desktop.write_file("scene.gltf", &text);
+    eventually("the picture of the first file", || {
+        (desktop.save() == last).then_some(())
+    });
+}
