@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 use super::{
     encode,
-    messages::{Editor, Path, PixelDescription, Status, ViewerRequest},
+    messages::{AnimationStatus, Editor, Path, PixelDescription, Status, ViewerRequest},
     notifier::Notifier,
     user_messages::UserMessages,
 };
@@ -482,7 +482,7 @@ impl Broadcaster {
             debug_view: session.debug_view().name(),
             legend,
             flying: session.is_flying(),
-            animation: session.animation().map(Into::into),
+            animation: AnimationStatus::of(&session),
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,

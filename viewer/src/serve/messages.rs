@@ -150,7 +150,7 @@ pub(super) struct Status<'a> {
     pub(super) scene_error: Option<&'a str>,
 }
 
-/// The animations of the scene, and their time as text.
+/// The animations of the scene, with the requested time, and the time of the pose that the scene has as text.
 #[derive(Serialize)]
 pub(super) struct AnimationStatus {
     #[serde(flatten)]
@@ -158,12 +158,13 @@ pub(super) struct AnimationStatus {
     text: String,
 }
 
-impl From<Animation> for AnimationStatus {
-    fn from(animation: Animation) -> Self {
-        Self {
-            text: animation.text(),
-            animation,
-        }
+impl AnimationStatus {
+    /// Returns the animations of the session's scene; `None` if it has none.
+    pub(super) fn of(session: &Session) -> Option<Self> {
+        Some(Self {
+            text: session.posed_animation()?.text(),
+            animation: session.animation()?,
+        })
     }
 }
 

@@ -211,6 +211,10 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     /// Executes requests until the handle is dropped.
     fn run(mut self, requests: &Receiver<LoadRequest>) {
         self.watch();
+        // A file may have changed before it was watched.
+        if matches!(self.watcher, Some(Ok(_))) {
+            self.load_changed();
+        }
         while let Ok(mut request) = self.next_request(requests) {
             // Of several pending edits, only the last is applied.
             while let LoadRequest::Edit(edited, read) = &request {

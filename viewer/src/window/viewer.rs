@@ -507,7 +507,7 @@ impl Viewer {
             return;
         }
         let name = name(&self.session.scene().path);
-        let title = title(&name, self.session.animation(), frame);
+        let title = title(&name, self.session.posed_animation(), frame);
         self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();

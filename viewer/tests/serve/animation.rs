@@ -36,15 +36,12 @@ fn red_pixels(picture: &RgbImage) -> usize {
     picture.pixels().filter(|pixel| is_red(pixel.0)).count()
 }
 
-/// Requests a time in seconds, and waits until it is shown.
-fn seek(viewer: &mut Viewer, seconds: f64) -> RgbImage {
+/// Requests a time in seconds, and returns the picture at it, which satisfies `is_wanted`.
+fn seek(viewer: &mut Viewer, seconds: f64, is_wanted: impl Fn(&RgbImage) -> bool) -> RgbImage {
     viewer.send(&format!(r#"{{"seek":{seconds}}}"#));
-    viewer.wait_for_status(|status| status["animation"]["time"] == seconds);
-    // The picture of the time before may be on its way.
-    thread::sleep(Duration::from_millis(500));
-    viewer.send(r#"{"act":"restart"}"#);
-    viewer.wait_for_status(|status| status["state"] != "done");
-    viewer.still()
+    let text = format!("time {seconds:.2} of 2 s");
+    viewer.wait_for_status(|status| status["animation"]["text"] == *text);
+    viewer.wait_for_still(is_wanted)
 }
 
 fn an_animation_is_shown_at_a_time_and_plays() {
@@ -54,14 +51,12 @@ fn an_animation_is_shown_at_a_time_and_plays() {
     let expected = json!({ "time": null, "seconds": 2.0, "playing": false, "text": "rest pose, animation of 2 s" });
     assert_eq!(status["animation"], expected);
     let large = red_pixels(&viewer.still());
-    let end = seek(&mut viewer, 2.0);
-    assert!(20 * red_pixels(&end) < large, "{large}");
-    let middle = red_pixels(&seek(&mut viewer, 1.25));
+    seek(&mut viewer, 2.0, |picture| 20 * red_pixels(picture) < large);
     // The sides have half of their length.
-    assert!(
-        (3 * large..5 * large).contains(&(16 * middle)),
-        "{middle} of {large}"
-    );
+    let halves = 3 * large..5 * large;
+    seek(&mut viewer, 1.25, |picture| {
+        halves.contains(&(16 * red_pixels(picture)))
+    });
     let scene = program.get("/scene.ron", &[]);
     assert!(scene.text().contains("time: 1.25"), "{}", scene.text());
     // Times beyond the end are moved to it.
@@ -97,12 +92,16 @@ fn edits_survive_a_change_of_the_time() {
     viewer.select(&json!({ "material": 0 }));
     viewer.send(r#"{"edit":[{"material":0},"base_color",[0.05,0.05,0.8],false]}"#);
     let blue = viewer.wait_for_still(|picture| red_pixels(picture) == 0);
-    assert_eq!(red_pixels(&seek(&mut viewer, 0.5)), 0);
+    seek(&mut viewer, 0.5, |picture| {
+        red_pixels(picture) == 0 && *picture != blue
+    });
     assert_eq!(viewer.editor["can_undo"], true);
-    assert_eq!(seek(&mut viewer, 0.0), blue);
+    seek(&mut viewer, 0.0, |picture| *picture == blue);
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
-    assert!(red_pixels(&seek(&mut viewer, 0.5)) > 0);
+    seek(&mut viewer, 0.5, |picture| {
+        red_pixels(picture) > 0 && *picture != home
+    });
 }
 
 fn a_chosen_animation_has_its_own_length() {
@@ -203,7 +202,7 @@ fn a_saved_scene_file_tells_the_time_that_it_lacks() {
     let scene = SCENE.replace("objects: [", model);
     fs::write(folder.join("scene.ron"), &scene).unwrap();
     viewer.wait_for_status(|status| status["animation"]["seconds"] == 2.0);
-    seek(&mut viewer, 1.5);
+    seek(&mut viewer, 1.5, |_| true);
     viewer.send(r#"{"act":"print-camera"}"#);
     viewer.wait_for_message("// --time 1.5\ncamera: (");
     viewer.send(r#"{"act":"save-camera"}"#);

@@ -78,6 +78,14 @@ impl Session {
         })
     }
 
+    /// Returns the animations of the scene with the time of the pose that it has; `None` if it has none. A requested time
+    /// is still to come.
+    pub(crate) fn posed_animation(&self) -> Option<Animation> {
+        let Timeline { time, .. } = self.scene.timeline?;
+        let animation = self.animation()?;
+        Some(Animation { time, ..animation })
+    }
+
     /// Plays the animations in a loop, or pauses them; always returns a message.
     pub(super) fn play_or_pause(&mut self) -> Option<String> {
         let animation = match self.playable() {
