@@ -233,8 +233,6 @@ inline u32 opacity_without_test(const DeviceScene &scene, u32 position, Triangle
 template <bool SHADOW>
 inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     u32 offset = take_lowest(ray.waiting);
-    u32 to_primitive = SHADOW && ray.instance == ray.to ? ray.to_primitive : NO_PRIMITIVE;
-    if (SHADOW && ray.first + offset == to_primitive) return;
     bool next_waits = (ray.waiting & (2u << offset)) != 0;
     u32 from_primitive = ray.instance == ray.from ? ray.from_primitive : NO_PRIMITIVE;
     PrimitiveHit met = hit_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin, ray.direction,
@@ -242,7 +240,7 @@ inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     if (met.tested_next) take_lowest(ray.waiting);
     const TriangleHit &hit = met.hit;
     u32 position = met.position;
-    if (SHADOW && position == to_primitive) return;
+    if (SHADOW && position == ray.to_primitive && ray.instance == ray.to) return;
     bool ahead = hit.distance > 0.0f &&
                  (SHADOW ? hit.distance < ray.best.hit.distance : hit.distance <= ray.best.hit.distance);
     if (!SHADOW && ahead && hit.distance == ray.best.hit.distance && ray.best.hit.primitive != NO_PRIMITIVE) {

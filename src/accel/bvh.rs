@@ -541,6 +541,8 @@ pub(crate) fn build_from(source: &Source, effort: Effort, stack_size: u32) -> Op
         .into_par_iter()
         .map(|position| {
             let mut primitive = source.primitive(order[position]);
+            // The primitives may come from another tree.
+            primitive.kind_bits &= !PAIRED;
             let next = order.get(position + 1);
             if next.is_some_and(|&next| source.is_pair(order[position], next)) {
                 primitive.kind_bits |= PAIRED;

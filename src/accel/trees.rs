@@ -279,7 +279,7 @@ fn condition(instance: &scene::Instance) -> f64 {
     largest_row(magnitudes(axes) * magnitudes(inverse))
 }
 
-/// Returns by how much an instance's box is enlarged, relative to the scene's extent; 0 where the slack of all rays
+/// Returns by how much the boxes of an instance and of its node's children are enlarged, relative to the scene's extent; 0 where the slack of all rays
 /// suffices.
 fn pad(instance: &scene::Instance) -> f64 {
     let condition = condition(instance);

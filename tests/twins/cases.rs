@@ -240,11 +240,6 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "warp_traversal",
-        "waits_for_nothing",
-        "belongs to a warp: intersect and shadow call it",
-    ),
-    (
-        "warp_traversal",
         "store_result",
         "takes the whole scene: stages_agree calls it by intersect and shadow",
     ),
@@ -252,6 +247,11 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "warp_traversal",
         "fetch_ray",
         "takes the paths of a wave: stages_agree calls it by intersect and shadow",
+    ),
+    (
+        "warp_traversal",
+        "visit_from_light",
+        "belongs to a warp: stages_agree calls it by shadow",
     ),
     (
         "warp_traversal",

@@ -241,7 +241,7 @@ fn decide_all(
 #[inline(always)]
 fn decide(inner_node: &mut InnerNode, left: &Costs, right: &Costs, is_pair: bool) -> Costs {
     let area = half_area(inner_node.low, inner_node.high);
-    let primitives = left.primitives + right.primitives;
+    let primitives = left.primitives.saturating_add(right.primitives);
     let leaf = if is_pair {
         area * PAIR_COST
     } else if primitives <= MAX_LEAF_PRIMITIVES {
@@ -430,7 +430,7 @@ impl Forest<'_> {
             node.meta[slot] = if self.is_leaf(child.at) {
                 let first = grown.order.len();
                 self.primitives(child.at, &mut grown.order);
-                // So that the two triangles of a quadrilateral are in order.
+                // `PAIRED` needs the two triangles of a quadrilateral in order.
                 grown.order[first..].sort_unstable();
                 let unary = !(u32::MAX << (grown.order.len() - first));
                 (unary << 5) as u8 | (first - node.primitive_base as usize) as u8

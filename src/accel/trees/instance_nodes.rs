@@ -122,12 +122,12 @@ fn primitives_below(nodes: &[Node], node: usize, first: usize) -> Range<u32> {
     begin.min(end)..end
 }
 
-/// Rounds to the largest `f32` that is certainly smaller.
+/// Returns a point of `f32` below the given one on each axis, by at most two steps.
 pub(super) fn rounded_down(point: DVec3) -> Vec3 {
     point.as_vec3().map(f32::next_down)
 }
 
-/// Rounds to the smallest `f32` that is certainly larger.
+/// Returns a point of `f32` above the given one on each axis, by at most two steps.
 pub(super) fn rounded_up(point: DVec3) -> Vec3 {
     point.as_vec3().map(f32::next_up)
 }
