@@ -268,7 +268,7 @@
 //! | file | worst case | factor | usual mesh |
 //! |---|---|---|---|
 //! | glTF | triangle strips with indices of one byte | 200 | 13 |
-//! | OBJ | a material for each face | 80 | 15 to 30 |
+//! | OBJ | a material for each face | 85 | 15 to 30 |
 //! | PLY | binary faces with indices of one byte | 52 | 12 |
 //!
 //! A glTF file may exceed that, because several meshes may share one accessor, and decompression has its own limits. An error
