@@ -342,8 +342,8 @@ pub const INSTANCED_SLACK: f32 = 4.0;
 /// Real numbers that kernels use under the same names.
 pub(crate) const NUMBERS: &[(&str, f32)] = named![INSTANCED_SLACK];
 
-/// Returns the bits of a group of nodes after the octant of the ray has changed, by exclusive-or with `change`: each child
-/// node moves to the bit of its new priority.
+/// Returns the bits of a group of nodes after the octant of the ray has changed, by exclusive-or with `change`. Each
+/// child node moves to the bit of its new priority.
 #[inline]
 pub fn reorder(bits: u32, change: u32) -> u32 {
     let mut nodes = bits >> 24;

@@ -15,14 +15,15 @@ pub const TRIANGLE: u32 = 0;
 pub const SPHERE: u32 = 1;
 /// `Primitive::kind_bits`: an instance, whose index is in `material`, with the world-space bounding box from `a` to `b`.
 pub const INSTANCE: u32 = 2;
-/// Bit of `Primitive::kind_bits` of a triangle: the next primitive of the tree is a triangle whose first two vertices are
-/// `a` and `c` of this one. Kernels test both at once. The bit has no meaning in primitives outside a tree.
+/// Bit of `Primitive::kind_bits` of a triangle: the next primitive of the tree is a triangle whose first two vertices
+/// are `a` and `c` of this one. Kernels test both at once. The bit has no meaning in primitives outside a tree.
 pub const PAIRED: u32 = 4;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![TRIANGLE, SPHERE, PAIRED];
 
 shared! {
-    /// A triangle, a sphere or an instance, over which a BVH is built. Instances become nodes; the others are in leaves.
+    /// A triangle, a sphere or an instance, over which a BVH is built. Instances become nodes, and the others are in
+    /// leaves.
     #[repr(align(16))]
     pub struct Primitive {
         /// First vertex, centre or minimum corner, see the kinds. World space, or object space in a mesh; metres.

@@ -175,7 +175,7 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let above = bvh::build_from(&all, effort, STACK_SIZE.checked_sub(deepest?)?)?;
     drop((instances, boxes));
     let (mut nodes, mut primitives) = (above.nodes, above.primitives);
-    let above = nodes.len();
+    let top_count = nodes.len();
     let trees = || grown.iter().map(|grown| &grown.tree);
     nodes.reserve_exact(trees().map(|tree| tree.nodes.len()).sum());
     primitives.reserve_exact(trees().map(|tree| tree.primitives.len()).sum());
@@ -200,7 +200,7 @@ fn build(scene: &Scene, effort: Effort) -> Option<SceneBvhs> {
     let roots: Vec<u32> = grown.iter().map(|grown| grown.root).collect();
     instance_nodes::complete(
         &mut nodes,
-        above,
+        top_count,
         &primitives,
         &scene.instances,
         &roots,
@@ -279,8 +279,8 @@ fn condition(instance: &scene::Instance) -> f64 {
     largest_row(magnitudes(axes) * magnitudes(inverse))
 }
 
-/// Returns by how much the boxes of an instance and of its node's children are enlarged, relative to the scene's extent; 0 where the slack of all rays
-/// suffices.
+/// Returns by how much the boxes of an instance and of its node's children are enlarged, relative to the scene's
+/// extent. It is 0 where the slack of all rays suffices.
 fn pad(instance: &scene::Instance) -> f64 {
     let condition = condition(instance);
     let moderate = f64::from(INSTANCED_SLACK);

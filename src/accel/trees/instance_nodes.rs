@@ -1,5 +1,5 @@
-//! Completes the nodes that stand for instances: gives them the children of their mesh's root, with boxes in the space of
-//! the scene. Imports `bvh`, `primitive`, `scene`, `support`.
+//! Completes the nodes that stand for instances: gives them the children of their mesh's root, with boxes in the space
+//! of the scene. Imports `bvh`, `primitive`, `scene`, `support`.
 
 use std::ops::Range;
 
@@ -15,18 +15,18 @@ use crate::{
     scene,
 };
 
-/// Completes the nodes that stand for instances among the first `above` nodes, which are those of the scene's tree.
+/// Completes the nodes that stand for instances among the first `top_count` nodes, which are those of the scene's tree.
 ///
 /// `roots` are the indices of the meshes' roots, and `extent` is the largest absolute coordinate of the scene.
 pub(super) fn complete(
     nodes: &mut [Node],
-    above: usize,
+    top_count: usize,
     primitives: &[Primitive],
     instances: &[scene::Instance],
     roots: &[u32],
     extent: f32,
 ) {
-    let (above, meshes) = nodes.split_at_mut(above);
+    let (above, meshes) = nodes.split_at_mut(top_count);
     let first = above.len();
     let roots: Vec<MeshRoot> = roots
         .par_iter()
@@ -51,8 +51,8 @@ struct MeshRoot<'a> {
 }
 
 impl MeshRoot<'_> {
-    /// Finds the triangles below the children of the node at `root` among the nodes of meshes, of which the first has the
-    /// index `first` in the scene's list of nodes.
+    /// Finds the triangles below the children of the node at `root` among the nodes of meshes, of which the first has
+    /// the index `first` in the scene's list of nodes.
     fn new<'a>(
         nodes: &[Node],
         root: usize,

@@ -24,9 +24,9 @@ impl Node {
         Vec3::new(x, y, z)
     }
 
-    /// Sets the box of the child in a slot to the smallest one on the grid around `low` to `high`, which lies inside the
-    /// grid. Rounding may shift it a little, which the margins of [`hit_children`](crate::accel::bvh::hit_children) cover.
-    /// `grid` is [`Node::grid`].
+    /// Sets the box of the child in a slot to the smallest one on the grid around `low` to `high`, which lies inside
+    /// the grid. Rounding may shift it a little, which the margins of
+    /// [`hit_children`](crate::accel::bvh::hit_children) cover. `grid` is [`Node::grid`].
     #[inline(always)]
     pub(crate) fn set_box(&mut self, grid: Vec3, slot: usize, low: Vec3, high: Vec3) {
         let low = (low - self.corner) / grid;

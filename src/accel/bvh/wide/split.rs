@@ -152,7 +152,7 @@ pub(super) struct Nodes<'a> {
     pub(super) nodes: &'a [Node],
     /// Index of the first one in the scene's list of nodes, to which the indices of children refer.
     pub(super) root: u32,
-    /// Index among the primitives of each instance in this tree, by the index of the instance.
+    /// Index of each instance's primitive, by the index of the instance. Empty in the tree of a mesh.
     pub(super) instances: &'a [u32],
 }
 
