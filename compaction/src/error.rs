@@ -76,11 +76,11 @@ pub enum Error {
     /// A workspace has too little memory for the call: it was created for fewer items, or for another strategy.
     #[error("{what}: a workspace for {got} is used for {needed}; make one for as many")]
     WorkspaceTooSmall {
-        /// Description of the units that are counted: `the items of scan by raking`.
+        /// Description of the units in which `needed` and `got` count: `the items of scan by raking`.
         what: String,
-        /// The number of units that the call needs room for.
+        /// The capacity that the call needs, in the units of `what`.
         needed: usize,
-        /// The number of units that the workspace has room for with the strategy of the call.
+        /// The capacity that the workspace has for the strategy of the call, in the units of `what`.
         got: usize,
     },
     /// A count in device memory was larger than the buffer. The call clamped the count and processed the whole buffer.

@@ -46,7 +46,7 @@ struct Call {
 }
 
 impl CallRegister {
-    /// Runs `call` and registers it as in progress until it returns.
+    /// Runs `call` and registers it as in progress until it returns. A call that panics stays registered.
     ///
     /// `doing` names the call in errors. A [`HangDetector`] allows the call at least `min_time`, even if the detector's
     /// own time limit is shorter.

@@ -117,7 +117,8 @@ pub(super) fn key(text: &str, target: Target) -> u128 {
     hash(&[&target.to_string(), &OPTIONS.join(" "), text])
 }
 
-/// Returns the archive key of a source: a hash of its expanded text and the compiler options, without a target.
+/// Returns the archive key of a source: a hash of `text`, which is the source with its includes expanded, and of the
+/// compiler options. It does not depend on a target.
 pub(super) fn source_key(text: &str) -> u128 {
     hash(&[&OPTIONS.join(" "), text])
 }

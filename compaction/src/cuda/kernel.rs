@@ -537,7 +537,7 @@ unsafe fn enqueue(mut args: LaunchArgs<'_>, launch: Launch, name: &str) -> Resul
         .map_err(|error| Error::driver(launch.doing(name))(error))
 }
 
-/// Checks that a kernel of this name and context may be launched on `stream`.
+/// Returns [`Error::ForeignContext`] unless `stream` belongs to `context`, the context of the kernel `name`.
 fn check_context(name: &str, context: &Arc<CudaContext>, stream: &CudaStream) -> Result<()> {
     if context != stream.context() {
         return Err(Error::ForeignContext {

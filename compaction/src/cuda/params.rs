@@ -76,7 +76,8 @@ pub trait Param: sealed::Sealed + 'static {
     ) -> Self::Raw;
 }
 
-/// A field of a struct of kernel parameters, for the code that [`shared!`](crate::shared) generates.
+/// Name, CUDA type and offset of a field of a struct of kernel parameters, for the code that
+/// [`shared!`](crate::shared) generates.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {

@@ -139,7 +139,8 @@ impl<T: Shared> PeerCopy<T> {
         Ok(())
     }
 
-    /// Enqueues the copies of all views on the stream `from`, to consecutive places of the buffer.
+    /// Enqueues the copies of all views to consecutive places of the buffer on the destination GPU. They run on `from`,
+    /// a stream of the source GPU.
     fn copy(
         &self,
         from: &Arc<CudaStream>,

@@ -10,8 +10,8 @@ use std::{
 
 use super::{device, nvrtc::Nvrtc};
 
-/// Names of the NVRTC library that the system's loader is asked for, newest version first. All later 11.x releases keep
-/// the name of 11.2.
+/// Names of the NVRTC library that the system's loader is asked for: the name without a version, then the newest
+/// version first. All later 11.x releases keep the name of 11.2.
 const NAMES: [&str; 4] = [
     "libnvrtc.so",
     "libnvrtc.so.13",
@@ -123,8 +123,8 @@ fn in_python_packages() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Returns the paths of the NVRTC libraries in a Python package folder: in `nvidia/cuda_nvrtc` up to CUDA 12, and in
-/// `nvidia/cu13` since.
+/// Returns the paths of the NVRTC libraries that exist in a Python package folder: in `nvidia/cuda_nvrtc` up to CUDA
+/// 12, and in `nvidia/cu13` since.
 fn wheels(packages: &Path) -> Vec<PathBuf> {
     children(&packages.join("nvidia"), |name| name.starts_with("cu"))
         .into_iter()

@@ -57,7 +57,8 @@ pub(super) struct PartitionCall<'a> {
     pub(super) selected: CudaViewMut<'a, u32>,
     /// The look-back states of the workspace.
     pub(super) words: CudaViewMut<'a, u64>,
-    /// The counts per portion, which the first of two launches writes.
+    /// The counts that the first of two launches writes: for each block, its number of selected items, or of keys of
+    /// each class.
     pub(super) counts: CudaViewMut<'a, u32>,
 }
 
@@ -128,7 +129,7 @@ impl IndexKernels {
         self.move_indices[usize::from(wide)].launch(stream, two, args)
     }
 
-    /// Enqueues the first of two launches, which counts the selected items, or those of each class.
+    /// Enqueues the first of two launches, in which each block counts its selected items, or its keys of each class.
     pub(super) fn count(
         &self,
         stream: &Arc<CudaStream>,

@@ -16,7 +16,8 @@ const THREADS: u32 = 256;
 const TILE_ITEMS: u32 = 16 * THREADS;
 /// The largest number of blocks of both kernels per multiprocessor.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// The largest number of items per launch, because the kernels count in 32 bits. The items of one launch are a portion.
+/// The largest number of items per launch of `radix_sort_split`, which counts in 32 bits. The items of one launch are a
+/// portion.
 const PORTION_ITEMS: u32 = 1 << 31;
 /// Number of bits for which zeros are counted: those of the widest key, and one more that is zero in every key.
 pub(super) const BITS: usize = 65;

@@ -557,7 +557,8 @@ fn scan_scatter<W: CountWord>(
     scatter.launch(call.stream, extent.blocks(BLOCK_THREADS), args)
 }
 
-/// Enqueues the second launch of `hole-filling` over a range of items.
+/// Enqueues the second launch of `hole-filling`, which writes the survivors among a range of items to `out`. If k items
+/// survive in all, those among the first k keep their indices, and the others fill the holes between them.
 fn fill_holes<W: CountWord>(
     kernel: &Kernel<FillHoles<W>>,
     call: &mut SelectCall<'_, W>,
