@@ -68,7 +68,8 @@ impl SavedPicture {
         Ok(png)
     }
 
-    /// Returns the picture with the statistics in `units`, if there are any, or the debug image with its legend too.
+    /// Returns the picture or, if there is one, the debug image with its legend. Statistics are drawn over it unless
+    /// `units` is `None`.
     fn annotated(&self, units: Option<Units>) -> output::DisplayImage {
         let DisplayFrame { stats, recent, .. } = &self.frame;
         let mut image = match self.debug_image.as_deref() {

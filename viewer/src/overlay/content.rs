@@ -233,7 +233,7 @@ fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
         .collect()
 }
 
-/// Returns the row of a strategy; `fastest` is the speed of a full bar.
+/// Returns the row of a strategy. A full bar stands for `fastest`, in rays per second.
 fn strategy_row(strategy_row: &StrategyComparison, fastest: f64) -> Row<'_> {
     let (colour, against) = match &strategy_row.comparison {
         Comparison::Current => (BRIGHT, "current".to_owned()),

@@ -30,7 +30,7 @@ impl Overlay {
     }
 
     /// Draws the noise over the number of samples, both on logarithmic scales, below a heading with the last values.
-    /// Lines mark powers of ten. There must be at least one point.
+    /// Lines mark powers of ten. Draws nothing without points.
     fn noise_graph(&mut self, canvas: &mut Canvas<'_>, area: Area, noise: &[NoisePoint]) {
         let (Some(first), Some(last)) = (noise.first(), noise.last()) else {
             return;

@@ -62,9 +62,9 @@ pub(crate) struct Property {
 enum Aspect {
     /// The whole field.
     Whole,
-    /// The largest channel of a light.
+    /// The largest channel of a light, in the unit of the field.
     Strength,
-    /// A light divided by its strength.
+    /// The colour of a light: the light divided by its strength.
     Hue,
     /// A number per colour channel: 0 for red, 1 for green, 2 for blue.
     Channel(usize),

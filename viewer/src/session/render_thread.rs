@@ -404,7 +404,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         Ok(counts.transpose()?)
     }
 
-    /// Returns the film as a picture.
+    /// Returns the film as a picture. While a region is rendered, the pixels outside it come from the picture before.
     fn picture(&mut self) -> Result<Arc<Picture>, Error> {
         let mut picture = self.pictures.take();
         self.renderer.picture_into(Arc::make_mut(&mut picture))?;

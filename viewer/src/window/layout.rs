@@ -63,7 +63,7 @@ const STRIP_SHARE: i32 = 4;
 /// Minimum number of lines below the picture with which all figures are displayed there instead of the short form.
 const FULL_LINES: i32 = 16;
 
-/// The space that figures take, in pixels.
+/// The sizes, in physical pixels, of the two possible areas for figures: beside the picture or below it.
 #[derive(Clone, Copy)]
 struct Room {
     /// Width of the panel beside the picture.

@@ -115,7 +115,7 @@ const TOOLS: [(&str, Action); 5] = [
 /// Labels of the sliders of a colour.
 const CHANNELS: [&str; 3] = ["  hue", "  saturation", "  value"];
 
-/// Unit and range of the sliders of a colour.
+/// Units and ranges of the sliders of a colour: hue, saturation and value.
 const CHANNEL_KINDS: [NumberKind; 3] = [
     channel_kind("°", 360.0),
     channel_kind("", 1.0),

@@ -136,7 +136,7 @@ impl Screen {
         self.interval
     }
 
-    /// Fills the screen with the window, or ends that.
+    /// Switches the window between full screen and its former size.
     pub(super) fn switch_full_screen(&self) {
         let is_full = self.is_full_screen();
         self.window

@@ -122,7 +122,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         }
     }
 
-    /// Continues the film of the whole picture if a region has been rendered. The region remains wanted.
+    /// Continues the film of the whole picture if a region has been rendered. The field `wanted` is unchanged, so that
+    /// the region is rendered again unless the caller replaces it.
     ///
     /// # Errors
     /// If the render fails. If all GPUs have failed, the renderer's safe film is then that of the whole picture.
