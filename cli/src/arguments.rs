@@ -483,8 +483,8 @@ impl Arguments {
         Ok(renderer)
     }
 
-    /// Checks that the memory suffices for a headless render of the scene with these options, on the CPU, and for its
-    /// files.
+    /// Checks that the available host memory suffices for a headless render of the scene with these options, including
+    /// its files. A render on GPUs is assumed to need as much as one on the CPU.
     ///
     /// # Errors
     /// [`Error::Setting`] that names the size, and the options without which the render needs less memory.

@@ -102,7 +102,8 @@ fn measure(arguments: &Bench, old: Option<(&Path, &Results)>) -> (Results, Resul
 ///
 /// # Errors
 /// If a scene cannot be loaded, which is tested for all scenes before the first is measured, or cannot be rendered. If
-/// [`compare::baseline_scene`] refuses a scene, the error comes before the first frame of that scene.
+/// [`compare::baseline_scene`] refuses a scene, the error comes before the first frame of that scene. Also if there is
+/// no scene, if a table cannot be printed, or if the signal handler cannot be installed.
 fn measure_into(
     results: &mut Results,
     arguments: &Bench,

@@ -71,8 +71,7 @@ pub(crate) enum Error {
         /// The reason for the failure and, where there is one, the remedy.
         problem: String,
     },
-    /// The handler for Ctrl-C and other signals could not be installed. The text is the message of the operating
-    /// system.
+    /// The handler for Ctrl-C and other signals could not be installed. The text is the reason.
     #[error("the handler for Ctrl-C could not be installed: {0}")]
     Signals(String),
     /// A frame of a sequence could not be rendered.

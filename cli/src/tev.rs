@@ -102,7 +102,7 @@ impl TevImage {
         ["R", "G", "B"].iter().chain(layers).copied().collect()
     }
 
-    /// Returns whether the image should be updated now.
+    /// Returns whether there is a connection to tev and the minimum time since the last update is over.
     pub(crate) fn is_due(&self) -> bool {
         self.tev.is_some() && Instant::now() >= self.next
     }

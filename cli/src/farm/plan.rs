@@ -263,8 +263,8 @@ impl Plan {
     }
 
     /// Returns the state of part `part`, counted from 0, whose file is at `file`. Compares the render and the samples
-    /// that the file's header lists with those of the part. Reads only the header, so that damage elsewhere is not
-    /// found.
+    /// that the file's header lists with those of the part. A file that is missing or has a damaged header counts as
+    /// one without samples. Damage after the header is not found.
     pub(super) fn part_state(&self, part: u32, file: &Path) -> PartState {
         let invalid =
             |problem: String| PartState::Invalid(format!("{}: {problem}", file.display()));

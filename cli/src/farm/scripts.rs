@@ -249,8 +249,8 @@ pub(super) fn for_slurm(plan: &Plan, folder: &Folder) -> Result<Vec<Script>, Err
     Ok(scripts)
 }
 
-/// Returns the script that renders a part. The script queues its own job again shortly before the time limit if the
-/// part has a file, and after a failure that a repetition may avoid.
+/// Returns the script of the job arrays that render the parts. Each task renders one part. It queues itself again
+/// shortly before the time limit if the part has a file, and after a failure that a repetition may avoid.
 fn part_script(plan: &Plan, folder: &Folder) -> Result<Script, Error> {
     let Plan {
         parts,
