@@ -23,7 +23,7 @@ shared! {
         pub width: u32,
         /// Height of the environment map in texels.
         pub height: u32,
-        /// Rotation about +y in full turns, 0..1.
+        /// Rotation about +y in full turns, 0 to below 1, counter-clockwise seen from above.
         pub turns: f32,
         /// Probability that a light sample chooses the environment map.
         pub chance: f32,
