@@ -10,14 +10,14 @@ pub const PI: f32 = std::f32::consts::PI;
 /// 1/π, rounded to `f32`.
 pub const INV_PI: f32 = std::f32::consts::FRAC_1_PI;
 
-/// Returns the smaller of two numbers, or `b` if they do not compare. (`f32::min` leaves the sign of zero open, and
-/// CUDA has a `min` of its own.)
+/// Returns `a` if it is less than `b`, otherwise `b`, also if one of them is NaN. (`f32::min` leaves the sign of zero
+/// open, and CUDA has a `min` of its own.)
 #[inline(always)]
 pub fn min_f32(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// Returns the larger of two numbers, or `b` if they do not compare.
+/// Returns `a` if it is greater than `b`, otherwise `b`, also if one of them is NaN.
 #[inline(always)]
 pub fn max_f32(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }

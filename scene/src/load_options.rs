@@ -67,8 +67,8 @@ pub struct EnvironmentFile {
     pub path: PathBuf,
     /// Rotation about +y in degrees, counter-clockwise seen from above, like the scene format's `rotate_y`.
     pub rotate_degrees: f64,
-    /// Factor from the values of the file to radiance, 0 or more. For a model it is divided by the gain of the
-    /// exposure, which follows from the lights of its file.
+    /// Factor from the values of the file to radiance in W·sr⁻¹·m⁻², 0 or more. For a model, whose exposure follows
+    /// from the lights of its file, the factor is divided by the gain of that exposure, 2 to the power of its stops.
     pub scale: f32,
 }
 

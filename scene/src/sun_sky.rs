@@ -155,8 +155,8 @@ impl SkyChannel {
         }
     }
 
-    /// Returns the radiance in a direction above the horizon. `zenith` and `sun` are the cosines of its angles to the
-    /// zenith and to the sun.
+    /// Returns the radiance of the channel in a direction above the horizon, W·sr⁻¹·m⁻² weighted by the eye; it may be
+    /// below 0. `zenith` and `sun` are the cosines of its angles to the zenith and to the sun.
     fn radiance(&self, zenith: f64, sun: f64) -> f64 {
         let [a, b, c, d, e, f, g, h, i] = self.shape;
         let gamma = libm::acos(sun);

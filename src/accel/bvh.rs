@@ -434,7 +434,8 @@ pub(crate) fn visit_instanced(
     }
 }
 
-/// Returns the ray's nearest hit in a scene with instances. `from` is the instance that the ray leaves.
+/// Returns the ray's nearest hit in a scene with instances; its primitive is `NO_PRIMITIVE` if there is none. `from` is
+/// the index of the instance that the ray leaves, or `NO_INSTANCE`.
 #[inline(never)]
 pub fn nearest_instanced(scene: &InstancedScene, ray: &Ray, from: u32) -> InstanceHit {
     let mut best = InstanceHit::none_within(f32::MAX);
@@ -451,8 +452,8 @@ pub fn nearest_instanced(scene: &InstancedScene, ray: &Ray, from: u32) -> Instan
     best
 }
 
-/// Returns whether anything blocks a shadow ray in a scene with instances. `from` and `to` are the instances that the
-/// ray leaves and goes to.
+/// Returns whether anything blocks a shadow ray in a scene with instances. `from` and `to` are the indices of the
+/// instances that the ray leaves and goes to, or `NO_INSTANCE`.
 #[inline(never)]
 pub fn occluded_instanced(scene: &InstancedScene, ray: &ShadowRay, from: u32, to: u32) -> bool {
     let mut blocked = false;

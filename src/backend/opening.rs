@@ -77,10 +77,10 @@ impl Opening<'_> {
         for (place, gpu) in gpus.iter().enumerate() {
             let watch = CallRegister::default();
             watchers.push(HangDetector::new(&watch));
-            let wave = self.wave(gpu.ordinal, turn.clone(), watch);
+            let open = self.opener(gpu.ordinal, turn.clone(), watch);
             let sender = sender.clone();
             thread::spawn(move || {
-                let wave = catch_unwind(AssertUnwindSafe(wave));
+                let wave = catch_unwind(AssertUnwindSafe(open));
                 // The receiver is gone if another GPU hangs.
                 let _ = sender.send((place, wave));
             });
@@ -108,8 +108,11 @@ impl Opening<'_> {
         Ok(waves.into_iter().flatten().collect())
     }
 
-    /// Returns a closure that opens the GPU with this number, one GPU at a time, and makes a wave on it.
-    fn wave(
+    /// Returns a closure that opens the GPU with this number and makes a wave on it.
+    ///
+    /// The closure holds the lock `turn` while it opens the GPU, so that only one opens at a time. It registers its
+    /// driver calls with `watch`, so that another thread can detect a hang.
+    fn opener(
         &self,
         ordinal: usize,
         turn: Arc<Mutex<()>>,

@@ -30,7 +30,7 @@ shared! {
         /// Vector from the film's centre to the middle of its right edge: at distance 1 in a perspective camera, in
         /// metres in an orthographic one.
         pub right: Vec3,
-        /// Number of corners of the aperture; 0 for a round one.
+        /// Number of corners of the aperture, 3..=16; 0 for a round one.
         pub blades: u32,
         /// Vector from the film's centre to the middle of its upper edge, in the units of `right`.
         pub up: Vec3,

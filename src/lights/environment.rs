@@ -23,7 +23,7 @@ shared! {
         pub width: u32,
         /// Height of the environment map in texels.
         pub height: u32,
-        /// Rotation about +y in full turns, 0..1.
+        /// Rotation about +y in full turns, 0 to below 1, counter-clockwise seen from above.
         pub turns: f32,
         /// Probability that a light sample chooses the environment map.
         pub chance: f32,
@@ -36,7 +36,7 @@ shared! {
     pub struct EnvironmentRow {
         /// Cumulative luminance of this row and those above it, in units in which all rows sum to at most 2³² − 1.
         pub cumulative: u32,
-        /// Pdf per steradian of a texel of this row, per unit of the texel's share of the row.
+        /// Probability density, per steradian, of directions in a texel of this row, divided by the texel's share.
         pub density: f32,
         /// Cosine of the angle between +y and the row's upper edge.
         pub top: f32,

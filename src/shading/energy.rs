@@ -116,7 +116,7 @@ pub(crate) fn cell_corners(tables: &[f32], cell: &TableCell, function: u32) -> [
     [tables[at], tables[at + 1], tables[below], tables[below + 1]]
 }
 
-/// Interpolates values at the corners of a cell, in the order of [`cell_corners`].
+/// Interpolates values at the corners of a cell bilinearly. They have the order of [`cell_corners`].
 #[inline(always)]
 pub(crate) fn interpolated(corners: [f32; 4], cell: &TableCell) -> f32 {
     let upper = corners[0] + (corners[1] - corners[0]) * cell.right;

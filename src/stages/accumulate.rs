@@ -38,7 +38,7 @@ pub(super) fn add_to_film(wave: &CpuWave) {
     wave.film.add_samples(samples.take(path_count));
 }
 
-/// Parameters of the kernel: the paths, the film, and the start time to store.
+/// Parameters of the kernel: the paths, the film, and the start time to store, in nanoseconds.
 pub(super) type Arguments = (PathBuffers<'static>, DeviceFilm<'static>, InOut<u64>);
 
 /// Returns the source of the CUDA kernel `accumulate`, which adds the samples of a wave to the film.

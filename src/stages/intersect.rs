@@ -122,8 +122,8 @@ struct EscapedPaths {
 }
 
 impl EscapedPaths {
-    /// Adds the light from the sky to the radiances of the paths, with the bits of [`escaped_light`], and removes the
-    /// paths.
+    /// Adds the light from infinity to the radiances of the paths in the list, with the same bits as [`escaped_light`],
+    /// and empties the list.
     fn add_light(&mut self, wave: &mut CpuWave, lights: &Lights, bounce: u32) {
         if self.count == 0 {
             return;
@@ -202,7 +202,7 @@ fn live_paths(queue: &[u32]) -> impl Iterator<Item = usize> {
 }
 
 /// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time to
-/// store.
+/// store, in nanoseconds.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,

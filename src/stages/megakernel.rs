@@ -109,7 +109,7 @@ fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
 }
 
 /// Parameters of the kernel: the scene, the camera, the span and its list of pixels, the maximum number of bounces, the
-/// film, the counts and their length, and the start time to store.
+/// film, the counts and their length, and the start time to store, in nanoseconds.
 type Arguments = (
     DeviceScene<'static>,
     Camera,

@@ -201,7 +201,7 @@ pub(crate) fn ended_by_roulette(wave: &CpuWave, bounce: u32, path: usize) -> boo
 }
 
 /// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, 1 if paths may scatter else
-/// 0, the count of shadow rays, and the start time to store.
+/// 0, the count of shadow rays, and the start time to store, in nanoseconds.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,

@@ -151,7 +151,7 @@ fn each_instanced(
 }
 
 /// Parameters of the kernel: the scene, the paths, the bounce, the number of queue entries, and the start time to
-/// store.
+/// store, in nanoseconds.
 pub(super) type Arguments = (
     DeviceScene<'static>,
     PathBuffers<'static>,

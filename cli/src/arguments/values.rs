@@ -40,8 +40,8 @@ pub(super) fn has_extension(path: &Path, extension: &str) -> bool {
         .is_some_and(|found| found.eq_ignore_ascii_case(extension))
 }
 
-/// Returns a parser of the paths of scenes and models, which checks the extension: .ron, .xml, .pbrt, .glb, .gltf,
-/// .obj or .ply. The error for a model in another format says how to convert it.
+/// Returns a parser of the paths of scenes and models, which checks that the extension is that of a supported format.
+/// The error for a model in another format says how to convert it.
 pub(super) fn scene_path() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| Scene::check_name(&path).map(|()| path))
 }

@@ -49,16 +49,17 @@ impl LeftOut {
     }
 }
 
-/// The triangles, spheres, meshes and instances of the objects that were read so far, in world space.
+/// The geometry of the objects that were read so far: triangles and spheres in world space, and meshes with the
+/// instances that place them there.
 #[derive(Default)]
 pub(crate) struct Geometry {
     /// Triangles that are not part of a mesh.
     pub(crate) triangles: Vec<Triangle>,
     /// Spheres, in the order of the file.
     pub(crate) spheres: Vec<Sphere>,
-    /// Meshes that instances refer to by index.
+    /// Meshes in their own coordinates, which instances refer to by index.
     pub(crate) meshes: Vec<Mesh>,
-    /// Placements of the meshes.
+    /// Placements of the meshes in world space.
     pub(crate) instances: Vec<Instance>,
 }
 

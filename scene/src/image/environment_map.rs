@@ -42,8 +42,8 @@ pub(crate) fn chosen_environment(
     }
 }
 
-/// Reads an environment map, whose radiance is the values of the image times `scale`, rotated by `degrees` about +y.
-/// Returns it with the number of values below 0, which become 0.
+/// Reads an environment map, whose radiance in W·sr⁻¹·m⁻² is the values of the image times `scale`. It is rotated by
+/// `degrees` about +y, counter-clockwise seen from above. Returns it with the number of values below 0, which become 0.
 ///
 /// # Errors
 /// One line without the path, if the image cannot be read, is not in floating point, is too large, or is too bright for

@@ -10,7 +10,7 @@ use crate::{
     model::ModelMesh,
 };
 
-/// The number of triangles that approximate a curve.
+/// The precision with which triangles approximate a curve.
 #[derive(Clone, Copy)]
 pub(crate) struct Fineness {
     /// Number of sides of a tube.
@@ -332,8 +332,8 @@ fn frame(tangent: DVec3) -> (DVec3, DVec3) {
     (up.cross(tangent), up)
 }
 
-/// Returns the direction to corner `column` of a polygon with this number of sides. `frame` are the directions to the
-/// first corner and by a quarter turn from it.
+/// Returns the direction to corner `column` of a polygon with this number of sides. `side` is the direction to the
+/// first corner, and `up` that by a quarter turn from it.
 fn around((side, up): (DVec3, DVec3), column: u32, sides: u32) -> DVec3 {
     let (sin, cos) = libm::sincos(TAU * f64::from(column) / f64::from(sides));
     side * cos + up * sin

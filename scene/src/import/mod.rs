@@ -203,8 +203,8 @@ impl Imported {
         self.model.needs_uvs(&self.model.materials[material])
     }
 
-    /// Adds a mesh, with the normals that its material needs, and returns its index. Fails if it does not fit into
-    /// memory.
+    /// Adds a mesh and returns its index. A mesh without normals gets those of its triangles if the material needs
+    /// tangents, as for a normal map. Fails if memory does not suffice.
     pub(crate) fn push_mesh(
         &mut self,
         mut mesh: ModelMesh,

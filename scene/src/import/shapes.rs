@@ -148,12 +148,13 @@ pub(crate) fn cylinder(low: f64, high: f64, phi_max: f64) -> ModelMesh {
     })
 }
 
-/// Texture coordinates of a disk.
+/// The meaning of u and v on a disk.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum DiskCoordinates {
-    /// u is the radius, and v the angle, as in Mitsuba.
+    /// u is the radius, 1 at the edge, and v the angle as a fraction of the disk's largest angle, as in Mitsuba.
     RadiusAngle,
-    /// u is the angle, and v is 1 at the centre and 0 at the edge, as in pbrt.
+    /// u is the angle as a fraction of the disk's largest angle, and v is 0 at the outer edge and 1 at the centre or at
+    /// the edge of the hole, as in pbrt.
     AngleRadius,
 }
 

@@ -162,7 +162,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Returns the BSDFs inside another one.
+    /// Returns the BSDFs that are children of another one, written inside it or referred to, in their order.
     fn inner<'o>(&'o self, object: &'o Object) -> impl Iterator<Item = &'o Rc<Object>> {
         let children = self.document.children(object);
         children

@@ -165,7 +165,8 @@ pub(super) fn numbers(text: &str) -> Option<Vec<f64>> {
         .collect()
 }
 
-/// Parses a colour: one or three numbers, or `#rrggbb` in sRGB.
+/// Parses a colour, and returns it in linear sRGB: one number (grey) or three, which are linear, or `#rrggbb`, which is
+/// encoded in sRGB. Returns `None` for any other text.
 fn color(text: &str) -> Option<Vec3> {
     if let Some(digits) = text.trim().strip_prefix('#') {
         let number = u32::from_str_radix(digits, 16).ok()?;

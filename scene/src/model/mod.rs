@@ -172,7 +172,8 @@ pub(crate) enum ModelView {
     Orthographic { half_height: f64 },
 }
 
-/// A light without a size, at the origin of its own coordinates, which shines along -z.
+/// A light without a size, at the origin of its own coordinates. A spot or directional light shines along -z, and a
+/// point light in all directions.
 #[derive(Clone, Copy)]
 pub(crate) struct ModelLight {
     /// Transform from light to model coordinates.

@@ -75,8 +75,8 @@ fn clip_ears(flat: &[DVec2], into: &mut Vec<[usize; 3]>) {
         ears.remove(place);
         // The removal changes only its two neighbours.
         let count = count - 1;
-        for relative_paths in [(place + count - 1) % count, place % count] {
-            ears[relative_paths] = is_ear(flat, &left, around(&left, relative_paths));
+        for neighbour in [(place + count - 1) % count, place % count] {
+            ears[neighbour] = is_ear(flat, &left, around(&left, neighbour));
         }
         at = place;
     }

@@ -317,8 +317,10 @@ fn color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     Ok(blocks.image())
 }
 
-/// Makes an image of the vertex colours of a mesh like [`color_image`], with a block for each colour instead of each
-/// triangle. Fails if there is too little memory.
+/// Does the work of [`color_image`] for a mesh of which no triangle has corners of different colours. The image has a
+/// block for each colour instead of each triangle, and the triangles keep their common vertices.
+///
+/// Fails if there are too many colours or too little memory.
 fn flat_color_image(mesh: &mut ModelMesh) -> Result<Image, String> {
     let colors = mesh.colors.as_deref().unwrap_or_default();
     let mut distinct: Vec<Vec4> = Vec::new();

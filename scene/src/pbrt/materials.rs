@@ -535,7 +535,7 @@ fn colored(color: Color, surface: impl FnOnce(Vec3) -> Surface) -> Converted {
     converted
 }
 
-/// Returns the material of a shape that has none: diffuse grey.
+/// Returns the material of shapes whose own is missing or not supported: diffuse, with an albedo of 0.5.
 fn grey() -> Converted {
     Surface::Diffuse {
         albedo: Vec3::splat(0.5),

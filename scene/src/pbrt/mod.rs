@@ -118,7 +118,7 @@ struct Converter {
     described: usize,
     /// Number of directives `AreaLightSource` so far, from which each gets [`Emission::number`].
     emissions: usize,
-    /// Materials by their number.
+    /// Converted materials by [`Described::number`].
     converted: HashMap<usize, Converted>,
     /// Index in the model of each material, by what it depends on.
     materials: HashMap<materials::Key, usize>,

@@ -342,8 +342,8 @@ fn turn_to_normals(mesh: &mut ModelMesh) {
     }
 }
 
-/// Reads the mesh of a `trianglemesh`, whose texture coordinates keep pbrt's v upwards. Fails if its lists do not fit
-/// together.
+/// Reads the mesh of a `trianglemesh`, whose texture coordinates keep pbrt's v upwards. The front of each triangle is
+/// the side of its vertex normals, if there are any. Fails if a list is invalid or does not fit the others.
 fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
     let mut mesh = vertices(parameters)?;
     mesh.triangles = triangles(parameters, mesh.positions.len())?;

@@ -88,7 +88,8 @@ pub enum Surface {
         /// Whether the back emits the same radiance as the front.
         both_sides: bool,
     },
-    /// A light source that emits from its front and also reflects like `Diffuse`.
+    /// A light source that also reflects like `Diffuse`. It emits from its front, and with `both_sides` also from its
+    /// back.
     Emissive {
         /// Emitted radiance, W·sr⁻¹·m⁻² per channel, 0 or more, the same in all directions.
         #[serde(with = "numbers")]
@@ -151,8 +152,8 @@ pub struct Principled {
     /// Strength of anisotropy, 0..=1. It raises the GGX alpha along the anisotropy direction towards 1. Transmission
     /// and the clear coat ignore it.
     pub anisotropy: f32,
-    /// Angle from the tangent, where texture coordinates grow to the right, to the anisotropy direction, in degrees
-    /// counter-clockwise.
+    /// Angle in degrees, -1e6..=1e6, counter-clockwise from the tangent, along which texture coordinates grow to the
+    /// right, to the anisotropy direction.
     pub anisotropy_rotation: f32,
     /// Strength of a thin film on the surface, whose interference colours reflections, 0..=1.
     pub iridescence: f32,

@@ -14,17 +14,17 @@ use crate::{
 pub enum SimdScene {}
 
 impl SimdScene {
-    /// Returns `None`.
+    /// Returns `None`, because this architecture has no SIMD traversal.
     pub fn new(_: SimdLevel, _: &[Node], _: &[Primitive], _: f32) -> Option<SimdScene> {
         None
     }
 
-    /// Returns `None`.
+    /// Returns `None`, because this architecture has no SIMD traversal.
     pub fn list(_: SimdLevel, _: &[Primitive]) -> Option<SimdScene> {
         None
     }
 
-    /// Returns `None`.
+    /// Returns `None`, because this architecture has no SIMD traversal.
     pub fn tree(_: SimdLevel, _: &[Node], _: &[Primitive], _: f32) -> Option<SimdScene> {
         None
     }
@@ -69,7 +69,7 @@ pub struct InstancedRay<R> {
 pub enum SimdInstancedScene {}
 
 impl SimdInstancedScene {
-    /// Returns `None`.
+    /// Returns `None`, because this architecture has no SIMD traversal.
     pub fn new(_: SimdLevel, _: &InstancedScene<'_>) -> Option<SimdInstancedScene> {
         None
     }

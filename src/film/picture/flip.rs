@@ -13,7 +13,7 @@ const PIXELS_PER_DEGREE: f32 = 67.020_64;
 const COLOR_EXPONENT: f32 = 0.7;
 /// Share of the largest colour difference that maps to [`COLOR_KNEE_ERROR`].
 const COLOR_KNEE: f32 = 0.4;
-/// Error at the knee, above which colour differences are compressed.
+/// Error for a colour difference at the knee. Greater differences are compressed into the errors from here to 1.
 const COLOR_KNEE_ERROR: f32 = 0.95;
 /// Width of the edges and points that are detected, in degrees.
 const FEATURE_WIDTH: f32 = 0.082;

@@ -271,7 +271,7 @@ impl Renderer {
         Ok(false)
     }
 
-    /// Returns the noise statistics during adaptive sampling, otherwise `None`.
+    /// Returns the noise statistics; `None` unless adaptive sampling has an error target.
     pub(super) fn noise_stats(&self) -> Option<NoiseStats> {
         let rounds = self.rounds.as_ref()?;
         let goal = rounds.goal?;

@@ -64,7 +64,7 @@ pub(super) struct Block {
     b: Vec3Array,
     /// Third vertex of the triangle; unused for a sphere.
     c: Vec3Array,
-    /// Paths that hit a sphere: the bit with the number of the entry, counted from the lowest.
+    /// Bit mask of the entries whose path hit a sphere; the lowest bit is that of entry 0.
     spheres: u32,
     /// Origin of the ray that hit, for a sphere.
     hit_origins: Vec3Array,

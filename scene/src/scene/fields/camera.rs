@@ -114,8 +114,8 @@ impl Camera {
         camera
     }
 
-    /// Returns the focal length in metres with which a film 36 mm wide sees the angle of view; `None` for an
-    /// orthographic camera.
+    /// Returns the focal length in metres at which a film 36 mm wide has the camera's horizontal angle of view; `None`
+    /// for an orthographic camera.
     pub(crate) fn focal_length(&self) -> Option<f64> {
         match self.projection {
             Projection::Perspective { fov_degrees } => {

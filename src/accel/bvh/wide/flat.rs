@@ -117,7 +117,7 @@ impl Flat {
             rays,
             ray_indices,
             #[inline(always)]
-            |block| Q::in_list(self, block, &mut corners, &mut report),
+            |block| Q::search_list(self, block, &mut corners, &mut report),
         );
     }
 

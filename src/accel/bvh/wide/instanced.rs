@@ -224,7 +224,7 @@ struct Stacks {
 struct LocalRay<S: Lanes> {
     /// The ray in all lanes.
     wide: WideRay<S>,
-    /// Origin in that space.
+    /// Origin of the ray in the space of `instance`.
     origin: Vec3,
     /// Index of the instance, or `NO_INSTANCE` in world space.
     instance: u32,

@@ -252,7 +252,8 @@ impl<S: Lanes> WideRay<S> {
 
 /// Replaces `best` by the nearest hit with a primitive of a packet, by the rules of `nearer_hit`.
 ///
-/// `hit` has one bit per primitive that the ray hits within `best.distance`; `found` are distances and weights.
+/// `hit` has one bit per lane, set if the ray hits the lane's primitive within `best.distance`. The arrays hold, per
+/// lane, the distance and the `u` and `v` of the hit.
 #[inline(always)]
 fn take_nearest<S: Lanes>(
     packet: &Packet<S>,

@@ -33,9 +33,9 @@ pub(super) trait Search {
         found: &mut Self::Output,
     ) -> f32;
 
-    /// Answers the query for a block of coherent rays that traverse the tree together. `report` receives ray index and
-    /// answer.
-    fn of_beam<S: Lanes>(
+    /// Answers the query for a beam, a block of coherent rays that traverse the tree together. For each ray, `report`
+    /// receives its index from `block.ray_indices` and the answer.
+    fn search_beam<S: Lanes>(
         tree: &WideTree<S>,
         block: &RayBlock<S>,
         stack: &mut [u64],
@@ -43,8 +43,9 @@ pub(super) trait Search {
         report: &mut impl FnMut(usize, Self::Output),
     );
 
-    /// Answers the query for a block of rays in a scene without a tree. `report` receives ray index and answer.
-    fn in_list<S: Lanes>(
+    /// Answers the query for a block of rays in a small scene without a tree, by testing all primitives. For each ray,
+    /// `report` receives its index from `block.ray_indices` and the answer. `corners` is scratch memory.
+    fn search_list<S: Lanes>(
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
@@ -89,7 +90,7 @@ impl Search for Nearest {
     }
 
     #[inline(always)]
-    fn of_beam<S: Lanes>(
+    fn search_beam<S: Lanes>(
         tree: &WideTree<S>,
         block: &RayBlock<S>,
         stack: &mut [u64],
@@ -100,7 +101,7 @@ impl Search for Nearest {
     }
 
     #[inline(always)]
-    fn in_list<S: Lanes>(
+    fn search_list<S: Lanes>(
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],
@@ -141,7 +142,7 @@ impl Search for Occluded {
     }
 
     #[inline(always)]
-    fn of_beam<S: Lanes>(
+    fn search_beam<S: Lanes>(
         tree: &WideTree<S>,
         block: &RayBlock<S>,
         stack: &mut [u64],
@@ -152,7 +153,7 @@ impl Search for Occluded {
     }
 
     #[inline(always)]
-    fn in_list<S: Lanes>(
+    fn search_list<S: Lanes>(
         flat: &Flat,
         block: &RayBlock<S>,
         corners: &mut [Corner<S>],

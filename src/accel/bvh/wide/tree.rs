@@ -160,7 +160,7 @@ impl<S: Lanes> WideTree<S> {
                 if end - first == S::F32_LANES && is_beam(&taken[first..end], way, self.extent) {
                     let axis = shear(way(taken[first]).direction).axis;
                     let block = RayBlock::new(simd, axis as usize, rays, &taken[first..end]);
-                    Q::of_beam(self, &block, &mut stack, primitives, &mut report);
+                    Q::search_beam(self, &block, &mut stack, primitives, &mut report);
                 } else {
                     for at in first..end {
                         let place = taken[at];

@@ -118,7 +118,8 @@ pub(super) fn hit_pair<S: Lanes>(
 }
 
 /// Returns a mask of the lanes with a hit in front of the origin, among those `inside` the triangle, and the distances
-/// and the weights of the second and the third vertex. `heights` are the `z` of the vertices in sheared ray space.
+/// and the weights of the second and the third vertex. `az`, `bz` and `cz` are the z coordinates of the vertices in
+/// sheared ray space.
 #[inline(always)]
 fn hits<S: Lanes>(
     [u, v, w]: [SimdF32<S>; 3],
