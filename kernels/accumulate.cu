@@ -6,7 +6,9 @@
 extern "C" __global__ void accumulate(PathBuffers paths, DeviceFilm film, u64 *began) {
     stamp(began);
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
-    if (path >= paths.span->path_count) return;
+    u32 path_count = paths.span->path_count;
+    bool exists = path < path_count;
+    if (!exists) path = path_count - 1;
     u32 pixel = pixel_and_sample(*paths.span, paths.list, path).pixel;
-    add_sample(film, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
+    add_samples(film, exists, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
 }

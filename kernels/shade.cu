@@ -26,7 +26,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
             // Most surfaces emit nothing. Each read of the radiance would wait for memory.
             if (any_nonzero(vertex.emitted)) paths.radiances[path].rgb = paths.radiances[path].rgb + vertex.emitted;
             casts = vertex.shadow_ray.distance > 0.0f;
-            if (casts) paths.shadow_rays[entry] = vertex.shadow_ray;
+            if (casts) store_shadow_ray(paths, entry, vertex.shadow_ray, goes_on, vertex.ray);
             if (INSTANCED && casts) paths.light_instances[entry] = vertex.light_instance;
             if (goes_on) {
                 paths.rays[path] = vertex.ray;
@@ -34,7 +34,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
                 if (vertex.ray.pdf != 0.0f && !scattered_before) paths.radiances[path].scattered = 1;
             }
         }
-        if (!casts) paths.shadow_rays[entry].distance = 0.0f;
+        if (!casts) paths.shadow_rays[entry].signed_distance = 0.0f;
         paths.flags[entry] = goes_on ? 1 : 0;
         cast += casts;
     }

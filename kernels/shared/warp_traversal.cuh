@@ -158,15 +158,16 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     u32 path = paths.queue[entry];
     f32 distance = MAX_F32;
     if (SHADOW) {
-        const ShadowRay &fetched = paths.shadow_rays[entry];
-        distance = fetched.distance;
+        const PackedShadowRay fetched = paths.shadow_rays[entry];
+        distance = fabsf(fetched.signed_distance);
         if (count - entry > WARP_LANES) prefetch(&paths.shadow_rays[entry + WARP_LANES]);
         if (distance == 0.0f) return;
         // Needed if nothing blocks the ray.
         prefetch(&paths.radiances[path]);
-        ray.origin = fetched.origin;
+        ShadowOrigin start = shadow_origin(paths, entry, fetched);
+        ray.origin = start.origin;
         ray.direction = fetched.direction;
-        ray.from_primitive = fetched.from_primitive;
+        ray.from_primitive = start.from_primitive;
         ray.to_primitive = fetched.to_primitive;
         if (INSTANCED) ray.to = paths.light_instances[entry];
     } else {

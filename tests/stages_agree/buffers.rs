@@ -12,7 +12,7 @@ use raysieve::{
     wavefront::Step,
 };
 
-use crate::common::Random;
+use crate::{common::Random, packed::PackedShadowRays};
 
 /// Returns the name of the stage that a step runs.
 pub(crate) fn stage_name(step: Step) -> &'static str {
@@ -46,6 +46,8 @@ pub(crate) struct Buffers {
     /// Empty for a scene without instances.
     pub(crate) instances: Vec<u32>,
     pub(crate) shadow_rays: Vec<ShadowRay>,
+    /// `shadow_rays` in the form that kernels read and write. Empty while no kernel runs.
+    pub(crate) packed: PackedShadowRays,
     /// Empty for a scene without instances.
     pub(crate) light_instances: Vec<u32>,
     pub(crate) queue: Vec<u32>,
@@ -69,6 +71,7 @@ impl Buffers {
             instances: vec![NO_INSTANCE; instance_count],
             light_instances: vec![NO_INSTANCE; instance_count],
             shadow_rays: vec![ShadowRay::default(); paths],
+            packed: PackedShadowRays::default(),
             queue: vec![0; paths],
             flags: vec![0; paths],
             counts: vec![0; counts::len(max_bounces)],
@@ -111,7 +114,8 @@ impl Buffers {
         for path in (0..self.rays.len()).step_by(8) {
             let (ray, shadow_ray) = (&mut copy.rays[path], &mut copy.shadow_rays[path]);
             let (throughput, hit) = (&mut copy.throughputs[path], &mut copy.hits[path]);
-            // A ray that was not cast may get a distance, and primitive 0 need not be a light.
+            // A ray that was not cast may get a distance, and primitive 0 need not be a light. Kernels use the sign of
+            // a distance otherwise.
             if shadow_ray.distance == 0.0 {
                 shadow_ray.to_primitive = NO_PRIMITIVE;
             }
@@ -131,6 +135,7 @@ impl Buffers {
             let chosen = random.word() as usize % numbers.len();
             let number = NUMBERS[random.word() as usize % NUMBERS.len()];
             *numbers.into_iter().nth(chosen).unwrap() = number;
+            shadow_ray.distance = shadow_ray.distance.abs();
             // The kernel relies on two facts: only scattering gives a ray a pdf, and sums that start with 0 never
             // become -0.
             let radiance = &mut copy.radiances[path];

@@ -31,6 +31,7 @@ pub(crate) use self::{
 use crate::{
     buffers::Buffers,
     host::{HostCompiler, stage_sources},
+    packed::PackedShadowRays,
 };
 
 /// A scene with a camera and a compaction strategy.
@@ -200,6 +201,7 @@ impl Machine for Host {
 
     fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
         let mut after = before.clone();
+        after.packed = PackedShadowRays::pack(&before.shadow_rays, &before.queue, &before.rays);
         match step {
             Step::Generate => self.generate(&mut after),
             Step::Intersect(bounce) => self.intersect(&mut after, bounce),
@@ -213,6 +215,8 @@ impl Machine for Host {
             Step::Shadow(bounce) => self.shadow(&mut after, bounce),
             Step::Accumulate => self.accumulate(&mut after),
         }
+        after.shadow_rays = after.packed.unpack(step, before, &after.rays);
+        after.packed = PackedShadowRays::default();
         after
     }
 

@@ -10,6 +10,7 @@ mod host;
 
 mod buffers;
 mod machines;
+mod packed;
 mod previews;
 mod rounds;
 

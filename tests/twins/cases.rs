@@ -47,6 +47,16 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "adds atomically: stages_agree calls it by accumulate",
     ),
     (
+        "device_film",
+        "add_sums",
+        "adds atomically: stages_agree calls it by accumulate",
+    ),
+    (
+        "device_film",
+        "add_samples",
+        "belongs to a warp: stages_agree calls it by accumulate",
+    ),
+    (
         "device_scene",
         "instanced_scene",
         "only selects pointers: stages_agree calls it by intersect",
@@ -160,6 +170,21 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "path_buffers",
         "path_sampler",
         "takes the paths of a wave: the stages call it",
+    ),
+    (
+        "path_buffers",
+        "is_same",
+        "compares bits: stages_agree calls it by shade",
+    ),
+    (
+        "path_buffers",
+        "store_shadow_ray",
+        "takes the paths of a wave: stages_agree calls it by shade",
+    ),
+    (
+        "path_buffers",
+        "shadow_origin",
+        "takes the paths of a wave: stages_agree calls it by shadow",
     ),
     (
         "adaptive_window",
@@ -292,6 +317,16 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "words",
         "sum_over_warp",
         "belongs to a warp: count_in_warp calls it",
+    ),
+    (
+        "words",
+        "sum_over_group",
+        "belongs to a warp: accumulate calls it",
+    ),
+    (
+        "words",
+        "is_same_in_group",
+        "belongs to a warp: accumulate calls it",
     ),
     (
         "words",

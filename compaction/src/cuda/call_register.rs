@@ -46,7 +46,7 @@ struct Call {
 }
 
 impl CallRegister {
-    /// Runs `call` and registers it as in progress until it returns. A call that panics stays registered.
+    /// Runs `call` and registers it as in progress until it returns or panics.
     ///
     /// `doing` names the call in errors. A [`HangDetector`] allows the call at least `min_time`, even if the detector's
     /// own time limit is shorter.
@@ -54,10 +54,14 @@ impl CallRegister {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use compaction::cuda::CallRegister;
+    /// use compaction::cuda::{CallRegister, HangDetector};
     ///
     /// let watch = CallRegister::default();
     /// assert_eq!(watch.over("add", Duration::ZERO, || 1 + 2), 3);
+    ///
+    /// let panic = std::panic::AssertUnwindSafe(|| watch.over("panic", Duration::ZERO, || panic!()));
+    /// assert!(std::panic::catch_unwind(panic).is_err());
+    /// assert!(HangDetector::new(&watch).look(Duration::ZERO).is_ok());
     /// ```
     pub fn over<T>(&self, doing: &'static str, min_time: Duration, call: impl FnOnce() -> T) -> T {
         let mut calls = self.calls();
@@ -69,15 +73,28 @@ impl CallRegister {
             min_time,
         });
         drop(calls);
-        let returned = call();
-        self.calls()
-            .in_progress
-            .retain(|call| call.number != number);
-        returned
+        let _registration = Registration {
+            register: self,
+            number,
+        };
+        call()
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Removes a call from a register when it is dropped, which a panic of the call does too.
+struct Registration<'a> {
+    register: &'a CallRegister,
+    number: u64,
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.register.calls();
+        calls.in_progress.retain(|call| call.number != self.number);
     }
 }
 

@@ -127,7 +127,8 @@ pub(super) fn paths_argument(buffers: &mut Buffers) -> Argument<'_> {
         ("radiances", list_mut(&mut buffers.radiances)),
         ("hits", list_mut(&mut buffers.hits)),
         ("instances", list_mut(&mut buffers.instances)),
-        ("shadow_rays", list_mut(&mut buffers.shadow_rays)),
+        ("shadow_rays", list_mut(&mut buffers.packed.rays)),
+        ("shadow_origins", list_mut(&mut buffers.packed.origins)),
         ("light_instances", list_mut(&mut buffers.light_instances)),
     ])
 }

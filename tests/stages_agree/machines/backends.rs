@@ -16,7 +16,10 @@ use raysieve::{
 };
 
 use super::{Machine, Setting, film_sums, listed};
-use crate::buffers::{Buffers, run};
+use crate::{
+    buffers::{Buffers, run},
+    packed::PackedShadowRays,
+};
 
 /// The CPU backend.
 pub(crate) struct Cpu(pub(crate) Wave);
@@ -83,6 +86,7 @@ impl Machine for Cpu {
             instances: wave.instances.clone(),
             light_instances: wave.light_instances.clone(),
             shadow_rays: wave.shadow_rays.clone(),
+            packed: PackedShadowRays::default(),
             queue: wave.queue.clone(),
             flags: wave.flags.clone(),
             counts: wave.counts.clone(),
@@ -186,7 +190,9 @@ impl Cuda {
         wave.paths.hits = upload(&stream, &from.hits).unwrap();
         wave.paths.instances = upload(&stream, &from.instances).unwrap();
         wave.paths.light_instances = upload(&stream, &from.light_instances).unwrap();
-        wave.paths.shadow_rays = upload(&stream, &from.shadow_rays).unwrap();
+        let packed = PackedShadowRays::pack(&from.shadow_rays, &from.queue, &from.rays);
+        wave.paths.shadow_rays = upload(&stream, &packed.rays).unwrap();
+        wave.paths.shadow_origins = upload(&stream, &packed.origins).unwrap();
         wave.paths.queue = upload(&stream, &from.queue).unwrap();
         wave.paths.flags = upload(&stream, &from.flags).unwrap();
         wave.counts = upload(&stream, &from.counts).unwrap();
@@ -208,15 +214,21 @@ impl Machine for Cuda {
         run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
         let stream = &wave.stream;
+        let packed = PackedShadowRays {
+            rays: get(stream, &wave.paths.shadow_rays),
+            origins: get(stream, &wave.paths.shadow_origins),
+        };
+        let rays = get(stream, &wave.paths.rays);
         Buffers {
             span: wave.span,
-            rays: get(stream, &wave.paths.rays),
+            shadow_rays: packed.unpack(step, before, &rays),
+            packed: PackedShadowRays::default(),
+            rays,
             throughputs: get(stream, &wave.paths.throughputs),
             radiances: get(stream, &wave.paths.radiances),
             hits: get(stream, &wave.paths.hits),
             instances: get(stream, &wave.paths.instances),
             light_instances: get(stream, &wave.paths.light_instances),
-            shadow_rays: get(stream, &wave.paths.shadow_rays),
             queue: get(stream, &wave.paths.queue),
             flags: get(stream, &wave.paths.flags),
             counts: get(stream, &wave.counts),
