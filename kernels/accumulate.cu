@@ -10,5 +10,7 @@ extern "C" __global__ void accumulate(PathBuffers paths, DeviceFilm film, u64 *b
     bool exists = path < path_count;
     if (!exists) path = path_count - 1;
     u32 pixel = pixel_and_sample(*paths.span, paths.list, path).pixel;
-    add_samples(film, exists, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
+    u32 samples_together = 1u << paths.span->log2_samples_together;
+    u32 lanes = samples_together < WARP_LANES ? samples_together : WARP_LANES;
+    add_samples(film, lanes, exists, pixel, paths.radiances[path].rgb, paths.span->listed != 0);
 }

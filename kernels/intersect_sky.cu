@@ -10,9 +10,10 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
     for (u32 entry = first_entry(); entry < count; entry += entry_stride()) {
         u32 path = paths.queue[entry];
         if (path == NO_PATH || paths.flags[entry] == 1) continue;
-        PathRadiance radiance = paths.radiances[path];
-        bool scattered = radiance.scattered == 1;
-        Vec3 light = escaped_light(lights, paths.rays[path], paths.throughputs[path].rgb, scattered, bounce);
-        paths.radiances[path].rgb = radiance.rgb + light;
+        // Camera rays have a throughput of 1, and their paths have gathered nothing yet.
+        Vec3 throughput = bounce == 0 ? Vec3{1.0f, 1.0f, 1.0f} : paths.throughputs[path].rgb;
+        PathRadiance radiance = bounce == 0 ? PathRadiance{{0.0f, 0.0f, 0.0f}, 0} : paths.radiances[path];
+        radiance.rgb = radiance.rgb + escaped_light(lights, paths.rays[path], throughput, radiance.scattered == 1, bounce);
+        paths.radiances[path] = radiance;
     }
 }

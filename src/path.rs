@@ -152,22 +152,24 @@ pub fn rendered_pixel(span: &Span, list: &[u32], number: u32) -> u32 {
 /// Returns the index within `span` of the (pixel, sample) pair that is scheduled on a path.
 ///
 /// Adjacent paths get several samples of one pixel, then the pixels of a tile, then the tiles of a band of rows,
-/// because such rays are coherent. Groups of samples that the span does not fill are assigned sample by sample, and
-/// incomplete bands row by row. Pixels of a list keep its order.
+/// because such rays are coherent. The samples after the last whole group are assigned in groups of half the size, and
+/// so on; incomplete bands are assigned row by row. Pixels of a list keep its order.
 #[inline]
 pub fn scheduled_pair(span: &Span, path: u32) -> u32 {
     if span.tiled == 0 {
         return path;
     }
     let mut log2_samples_together = span.log2_samples_together;
-    let mut pixels = span.pixel_count;
-    let group = pixels << log2_samples_together;
-    let mut first = path / group * group;
-    if span.path_count - first < group {
-        first += (path - first) / pixels * pixels;
-        pixels = pixels.min(span.path_count - first);
-        log2_samples_together = 0;
+    let mut first = 0;
+    loop {
+        let group = span.pixel_count << log2_samples_together;
+        first += (path - first) / group * group;
+        if log2_samples_together == 0 || span.path_count - first >= group {
+            break;
+        }
+        log2_samples_together -= 1;
     }
+    let pixels = span.pixel_count.min(span.path_count - first);
     let mut pixel = (path - first) >> log2_samples_together;
     let sample = (path - first) - (pixel << log2_samples_together);
     let band = TILE * span.width;

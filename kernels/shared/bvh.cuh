@@ -151,7 +151,7 @@ inline Hit nearest(const Node *nodes, const Primitive *primitives, f32 extent, c
     visit(nodes, boxes, best.distance, [&](u32 first, u32 &waiting) {
         u32 offset = take_lowest(waiting);
         bool next_waits = (waiting & (2u << offset)) != 0;
-        if (nearer_hits(primitives, first + offset, next_waits, ray, sheared, best)) take_lowest(waiting);
+        if (nearer_hit_of_pair(primitives, first + offset, next_waits, ray, sheared, best)) take_lowest(waiting);
         return best.distance;
     });
     return best;
@@ -175,7 +175,7 @@ struct InstancedScene {
     f32 extent;
 };
 
-inline u32 reorder(u32 bits, u32 change) {
+inline u32 change_octant(u32 bits, u32 change) {
     u32 nodes = bits >> 24;
     if ((change & 1) != 0) nodes = (nodes & 0x55) << 1 | ((nodes >> 1) & 0x55);
     if ((change & 2) != 0) nodes = (nodes & 0x33) << 2 | ((nodes >> 2) & 0x33);
@@ -213,7 +213,7 @@ inline void visit_instanced(const InstancedScene &scene, Vec3 origin, Vec3 direc
             Vec3 inward = to_object(mesh_instance, direction);
             boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
             sheared = shear(inward);
-            group.bits = reorder(group.bits, boxes_above.octant ^ boxes.octant);
+            group.bits = change_octant(group.bits, boxes_above.octant ^ boxes.octant);
             if (waiting != 0) first = scene.nodes[mesh_instance.root].primitive_base;
         }
         while (waiting != 0) {

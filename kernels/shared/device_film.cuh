@@ -27,25 +27,23 @@ inline void add_sample(const DeviceFilm &film, u32 pixel, Vec3 sample, bool coun
 }
 
 // Adds a sample per lane, as add_sample does. All lanes of the warp call it; those without a sample pass `exists` false.
-// A group of lanes whose samples belong to one pixel adds their sum, so that atomic operations do not wait for each other.
-inline void add_samples(const DeviceFilm &film, bool exists, u32 pixel, Vec3 sample, bool counted) {
+// If the samples of each group of `lanes` lanes belong to one pixel, one lane of a group adds their sum. Otherwise atomic
+// operations on the same pixel would wait for each other.
+inline void add_samples(const DeviceFilm &film, u32 lanes, bool exists, u32 pixel, Vec3 sample, bool counted) {
     bool valid = exists && is_valid_sample(sample);
-    bool together = is_same_in_group(pixel);
-    bool leads = together ? threadIdx.x % GROUP_LANES == 0 : exists;
-    u64 count = exists, x = 0, y = 0, z = 0;
     if (exists && !valid) atomicAdd(film.rejected, 1ull);
-    if (valid) {
-        x = fixed_point(sample.x);
-        y = fixed_point(sample.y);
-        z = fixed_point(sample.z);
+    u64 x = valid ? fixed_point(sample.x) : 0, y = valid ? fixed_point(sample.y) : 0, z = valid ? fixed_point(sample.z) : 0;
+    u64 count = exists ? 1 : 0;
+    // An invalid sample adds zeros.
+    bool adds = exists;
+    if (are_groups_uniform(pixel, lanes)) {
+        x = sum_over_group(x, lanes);
+        y = sum_over_group(y, lanes);
+        z = sum_over_group(z, lanes);
+        if (counted) count = sum_over_group(count, lanes);
+        adds = threadIdx.x % lanes == 0;
     }
-    u64 all_x = sum_over_group(x), all_y = sum_over_group(y), all_z = sum_over_group(z);
-    u64 all = counted ? sum_over_group(count) : 0;
-    if (!leads) return;
-    if (counted) atomicAdd(film.sample_counts + pixel, (u32)(together ? all : count));
-    if (together) {
-        add_sums(film, pixel, all_x, all_y, all_z);
-    } else if (valid) {
-        add_sums(film, pixel, x, y, z);
-    }
+    if (!adds) return;
+    if (counted) atomicAdd(film.sample_counts + pixel, (u32)count);
+    add_sums(film, pixel, x, y, z);
 }

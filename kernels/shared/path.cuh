@@ -65,14 +65,14 @@ inline u32 rendered_pixel(const Span &span, const u32 *list, u32 number) {
 inline u32 scheduled_pair(const Span &span, u32 path) {
     if (span.tiled == 0) return path;
     u32 log2_samples_together = span.log2_samples_together;
-    u32 pixels = span.pixel_count;
-    u32 group = pixels << log2_samples_together;
-    u32 first = path / group * group;
-    if (span.path_count - first < group) {
-        first += (path - first) / pixels * pixels;
-        pixels = span.path_count - first < pixels ? span.path_count - first : pixels;
-        log2_samples_together = 0;
+    u32 first = 0;
+    for (;;) {
+        u32 group = span.pixel_count << log2_samples_together;
+        first += (path - first) / group * group;
+        if (log2_samples_together == 0 || span.path_count - first >= group) break;
+        log2_samples_together--;
     }
+    u32 pixels = span.path_count - first < span.pixel_count ? span.path_count - first : span.pixel_count;
     u32 pixel = (path - first) >> log2_samples_together;
     u32 sample = (path - first) - (pixel << log2_samples_together);
     u32 band = TILE * span.width;

@@ -14,11 +14,12 @@ inline bool is_sphere(const Primitive &primitive) { return primitive.kind_bits =
 
 inline bool is_triangle(const Primitive &primitive) { return (primitive.kind_bits & ~PAIRED) == TRIANGLE; }
 
-// The last 16 bytes of a primitive.
+// The third vertex of a triangle and its number: the last 16 bytes of a primitive, read at once.
 struct alignas(16) ThirdVertex {
     Vec3 c;
     u32 number;
 };
+static_assert(sizeof(Primitive) == 3 * sizeof(ThirdVertex), "third_vertex returns the last third of a primitive");
 
 inline const ThirdVertex &third_vertex(const Primitive &triangle) {
     return reinterpret_cast<const ThirdVertex *>(&triangle)[2];
@@ -93,11 +94,11 @@ inline PairHit hit_pair(const Primitive &first, bool paired, Vec3 fourth, Vec3 o
         // Both triangles have the edge a c, in opposite directions.
         f32 second_u = dx * cy - dy * cx;
         f32 second_v = ax * dy - ay * dx;
-        bool of_first = v > 0.0f ? u > 0.0f && w > 0.0f : u < 0.0f && w < 0.0f;
-        bool of_second = v < 0.0f ? second_u > 0.0f && second_v > 0.0f : second_u < 0.0f && second_v < 0.0f;
-        if (second_u != 0.0f && second_v != 0.0f && !(of_first && of_second)) {
-            tested = of_second ? BOTH_FOR_SECOND : BOTH_FOR_FIRST;
-            if (of_second) {
+        bool in_first = v > 0.0f ? u > 0.0f && w > 0.0f : u < 0.0f && w < 0.0f;
+        bool in_second = v < 0.0f ? second_u > 0.0f && second_v > 0.0f : second_u < 0.0f && second_v < 0.0f;
+        if (second_u != 0.0f && second_v != 0.0f && !(in_first && in_second)) {
+            tested = in_second ? BOTH_FOR_SECOND : BOTH_FOR_FIRST;
+            if (in_second) {
                 u = second_u;
                 w = -v;
                 v = second_v;
@@ -150,8 +151,8 @@ struct PrimitiveHit {
 
 // Intersects a ray with the primitive at `position`, and if `next_waits` also with the next one, if both are triangles of
 // a quadrilateral. `from` is the primitive that the ray leaves, or NO_PRIMITIVE.
-inline PrimitiveHit hit_at(const Primitive *primitives, u32 position, bool next_waits, Vec3 origin, Vec3 direction,
-                           const Shear &shear, u32 from) {
+inline PrimitiveHit intersect_at(const Primitive *primitives, u32 position, bool next_waits, Vec3 origin, Vec3 direction,
+                                 const Shear &shear, u32 from) {
     const Primitive primitive = read_at_once(primitives[position]);
     if (is_sphere(primitive)) {
         f32 distance = hit_sphere(primitive, origin, direction, position == from);
@@ -161,8 +162,8 @@ inline PrimitiveHit hit_at(const Primitive *primitives, u32 position, bool next_
     ThirdVertex fourth = {primitive.c, primitive.number};
     if (paired) fourth = read_at_once(third_vertex(primitives[position + 1]));
     PairHit pair = hit_pair(primitive, paired, fourth.c, origin, shear);
-    bool of_second = pair.tested == BOTH_FOR_SECOND;
-    PrimitiveHit found = {pair.hit, of_second ? position + 1 : position, of_second ? fourth.number : primitive.number,
+    bool in_second = pair.tested == BOTH_FOR_SECOND;
+    PrimitiveHit found = {pair.hit, in_second ? position + 1 : position, in_second ? fourth.number : primitive.number,
                           pair.tested != FIRST_ALONE};
     if (found.position == from) found.hit.distance = -1.0f;
     return found;
@@ -170,9 +171,10 @@ inline PrimitiveHit hit_at(const Primitive *primitives, u32 position, bool next_
 
 // Does what nearer_hit does, and if `next_waits` also tests the next primitive if both form a quadrilateral. Returns
 // whether it has.
-inline bool nearer_hits(const Primitive *primitives, u32 position, bool next_waits, const Ray &ray, const Shear &shear,
-                        Hit &best) {
-    PrimitiveHit found = hit_at(primitives, position, next_waits, ray.origin, ray.direction, shear, ray.from_primitive);
+inline bool nearer_hit_of_pair(const Primitive *primitives, u32 position, bool next_waits, const Ray &ray,
+                               const Shear &shear, Hit &best) {
+    PrimitiveHit found = intersect_at(primitives, position, next_waits, ray.origin, ray.direction, shear,
+                                      ray.from_primitive);
     bool ahead = found.hit.distance > 0.0f && found.hit.distance <= best.distance;
     bool tie = found.hit.distance == best.distance && best.primitive != NO_PRIMITIVE;
     if (ahead && !(tie && found.number > primitives[best.primitive].number)) {
@@ -182,7 +184,7 @@ inline bool nearer_hits(const Primitive *primitives, u32 position, bool next_wai
 }
 
 inline void nearer_hit(const Primitive *primitives, u32 position, const Ray &ray, const Shear &shear, Hit &best) {
-    nearer_hits(primitives, position, false, ray, shear, best);
+    nearer_hit_of_pair(primitives, position, false, ray, shear, best);
 }
 
 inline bool blocks(const Primitive *primitives, u32 position, const ShadowRay &ray, const Shear &shear) {

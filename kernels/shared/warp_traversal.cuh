@@ -2,9 +2,10 @@
 // are those of nearest_hit and is_blocked in rays.cuh.
 //
 // Rays that take different ways through the scene leave most lanes of a warp idle: until the longest ray ends, and
-// while other lanes test primitives or enter an instance. With instances, each lane does at most one step of each kind
-// per iteration; without, it may test several primitives. Opacity tests wait until several lanes need one. Camera rays,
-// which take similar ways, are faster without this: docs/experiments/045-refilled-warps.md.
+// while other lanes test primitives or enter an instance. In each iteration a lane visits at most one node, and one that
+// stands for an instance makes it enter. It tests a primitive or both triangles of a quadrilateral, and more while enough
+// lanes have some. Opacity tests wait until several lanes need one. Camera rays, which take similar ways, are faster
+// without this: docs/experiments/045-refilled-warps.md.
 #include "path_buffers.cuh"
 #include "queue.cuh"
 #include "rays.cuh"
@@ -13,7 +14,7 @@
 // cost more than an early fetch.
 constexpr u32 MIN_IDLE_LANES = INSTANCED ? 8 : 12;
 // Whether a warp tests more primitives before the next node if enough lanes have some.
-constexpr bool TESTS_AGAIN = !INSTANCED || ALPHA_TESTED;
+constexpr bool TESTS_SEVERAL = !INSTANCED || ALPHA_TESTED;
 // Minimum number of lanes with primitives to test for which it does so.
 constexpr u32 MIN_TESTING_LANES = 8;
 // Minimum number of lanes that wait for an opacity test, if other lanes have something else to do.
@@ -148,7 +149,7 @@ inline void store_result(const DeviceScene &scene, const PathBuffers &paths, u32
 }
 
 // Makes a shadow ray visit those children first that are nearest to the light. Any hit ends it, and most are there.
-inline void visit_from_light(BoxRay &ray) { ray.octant ^= 7; }
+inline void reverse_order(BoxRay &ray) { ray.octant ^= 7; }
 
 // Starts with the ray of a queue entry, if it has one, and requests what later shadow rays of the warp will wait for.
 // `in_scene` receives the ray in the space of the scene. The queue has `count` entries.
@@ -185,7 +186,7 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     if (INSTANCED) ray.from = paths.instances[path];
     f32 padding = slack(ray.origin, tree.extent) * (INSTANCED ? INSTANCED_SLACK : 1.0f);
     ray.local = {box_ray(ray.origin, ray.direction, padding), shear(ray.direction)};
-    if (SHADOW) visit_from_light(ray.local.boxes);
+    if (SHADOW) reverse_order(ray.local.boxes);
     if (INSTANCED) save_ray(in_scene, ray.local);
     ray.instance = NO_INSTANCE;
     ray.best = {{distance, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
@@ -236,7 +237,7 @@ inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     u32 offset = take_lowest(ray.waiting);
     bool next_waits = (ray.waiting & (2u << offset)) != 0;
     u32 from_primitive = ray.instance == ray.from ? ray.from_primitive : NO_PRIMITIVE;
-    PrimitiveHit met = hit_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin, ray.direction,
+    PrimitiveHit met = intersect_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin, ray.direction,
                               ray.local.sheared, from_primitive);
     if (met.tested_next) take_lowest(ray.waiting);
     const TriangleHit &hit = met.hit;
@@ -308,8 +309,8 @@ inline void enter_instance(const InstancedScene &tree, u32 instance, LaneRay &ra
     Vec3 inward = to_object(mesh_instance, ray.direction);
     u32 octant_above = ray.local.boxes.octant;
     ray.local = {box_ray(origin, inward, slack(origin, mesh_instance.extent)), shear(inward)};
-    if (SHADOW) visit_from_light(ray.local.boxes);
-    ray.group.bits = reorder(ray.group.bits, octant_above ^ ray.local.boxes.octant);
+    if (SHADOW) reverse_order(ray.local.boxes);
+    ray.group.bits = change_octant(ray.group.bits, octant_above ^ ray.local.boxes.octant);
     if (ray.waiting != 0) ray.first = tree.nodes[mesh_instance.root].primitive_base;
 }
 
@@ -356,7 +357,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
         u32 testing = 0;
         do {
             if (ray.waiting != 0 && ray.test == NO_TEST) test_primitive<SHADOW>(scene, ray);
-            if (TESTS_AGAIN) testing = __ballot_sync(EVERY_LANE, ray.waiting != 0 && ray.test == NO_TEST);
+            if (TESTS_SEVERAL) testing = __ballot_sync(EVERY_LANE, ray.waiting != 0 && ray.test == NO_TEST);
         } while (count_ones(testing) >= MIN_TESTING_LANES);
 
         u32 tests = ALPHA_TESTED ? __ballot_sync(EVERY_LANE, ray.test != NO_TEST) : 0;

@@ -15,21 +15,16 @@ inline u32 sum_over_warp(u32 value) {
     for (u32 apart = WARP_LANES / 2; apart != 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
     return sum;
 }
-// Number of adjacent lanes of a group.
-constexpr u32 GROUP_LANES = 4;
-// Returns the sum of a value over this lane's group. All lanes of the warp call it.
-inline u64 sum_over_group(u64 value) {
+// Returns the sum of a value over a group of `lanes` adjacent lanes, a power of two. All lanes of the warp call it.
+inline u64 sum_over_group(u64 value, u32 lanes) {
     u64 sum = value;
-#pragma unroll
-    for (u32 apart = 1; apart < GROUP_LANES; apart *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    for (u32 apart = 1; apart < lanes; apart *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
     return sum;
 }
-// Returns whether all lanes of this lane's group pass the same value. All lanes of the warp call it.
-inline bool is_same_in_group(u32 value) {
-    u32 first_lane = threadIdx.x % WARP_LANES / GROUP_LANES * GROUP_LANES;
-    u32 equal = __ballot_sync(0xffffffffu, value == __shfl_sync(0xffffffffu, value, first_lane));
-    u32 group = ((1u << GROUP_LANES) - 1) << first_lane;
-    return (equal & group) == group;
+// Returns whether each group of `lanes` adjacent lanes, a power of two, passes one value. All lanes of the warp call it.
+inline bool are_groups_uniform(u32 value, u32 lanes) {
+    u32 first_lane = threadIdx.x % WARP_LANES / lanes * lanes;
+    return __all_sync(0xffffffffu, value == __shfl_sync(0xffffffffu, value, first_lane));
 }
 // Requests memory that will be read soon, without waiting for it.
 inline void prefetch(const void *at) { asm volatile("prefetch.global.L2 [%0];" ::"l"(at)); }
@@ -62,9 +57,8 @@ inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word)
 inline u32 trailing_zeros(u32 word) { return __builtin_ctz(word); }
 inline u32 count_ones(u32 word) { return __builtin_popcount(word); }
 inline u32 sum_over_warp(u32 value) { return value; }
-constexpr u32 GROUP_LANES = 1;
-inline u64 sum_over_group(u64 value) { return value; }
-inline bool is_same_in_group(u32 value) { return true; }
+inline u64 sum_over_group(u64 value, u32 lanes) { return value; }
+inline bool are_groups_uniform(u32 value, u32 lanes) { return true; }
 inline void prefetch(const void *at) {}
 template <class T>
 inline T read_at_once(const T &from) { return from; }

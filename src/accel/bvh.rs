@@ -345,7 +345,7 @@ pub(crate) const NUMBERS: &[(&str, f32)] = named![INSTANCED_SLACK];
 /// Returns the bits of a group of nodes after the octant of the ray has changed, by exclusive-or with `change`. Each
 /// child node moves to the bit of its new priority.
 #[inline]
-pub fn reorder(bits: u32, change: u32) -> u32 {
+pub fn change_octant(bits: u32, change: u32) -> u32 {
     let mut nodes = bits >> 24;
     if change & 1 != 0 {
         nodes = (nodes & 0x55) << 1 | (nodes >> 1) & 0x55;
@@ -409,7 +409,7 @@ pub(crate) fn visit_instanced(
             let inward = to_object(mesh_instance, direction);
             boxes = box_ray(local, inward, slack(local, mesh_instance.extent));
             sheared = shear(inward);
-            group.bits = reorder(group.bits, boxes_above.octant ^ boxes.octant);
+            group.bits = change_octant(group.bits, boxes_above.octant ^ boxes.octant);
             first = scene.nodes[mesh_instance.root as usize].primitive_base;
         }
         while waiting != 0 {

@@ -256,7 +256,7 @@ pub(crate) fn every_pixel_sample_is_assigned_once() {
     let span = Span {
         width: 40,
         pixel_count: 40 * 19,
-        path_count: 4 * 40 * 19,
+        path_count: 6 * 40 * 19,
         tiled: 1,
         log2_samples_together: 2,
         ..Span::default()
@@ -266,6 +266,14 @@ pub(crate) fn every_pixel_sample_is_assigned_once() {
         let (pixel, sample) = pixel_and_sample(&span, &[], path);
         let tile = (pixel % 40 / 8, pixel / 40 / 8);
         assert_eq!((tile, sample), ((path / 256, 0), path % 4), "path {path}");
+        // The two samples that are left form groups of two.
+        let (pixel, sample) = pixel_and_sample(&span, &[], 4 * span.pixel_count + path / 2);
+        let tile = (pixel % 40 / 8, pixel / 40 / 8);
+        assert_eq!(
+            (tile, sample),
+            ((path / 256, 0), 4 + path / 2 % 2),
+            "path {path}"
+        );
     }
 }
 

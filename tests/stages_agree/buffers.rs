@@ -94,8 +94,8 @@ impl Buffers {
         }
     }
 
-    /// Returns a copy with a special number, such as NaN or infinity, in every eighth path.
-    pub(crate) fn with_special_values(&self, random: &mut Random) -> Buffers {
+    /// Returns a copy with a special number, such as NaN or infinity, in every eighth path, for tests of a step.
+    pub(crate) fn with_special_values(&self, step: Step, random: &mut Random) -> Buffers {
         const NUMBERS: [f32; 12] = [
             0.0,
             -0.0,
@@ -145,6 +145,11 @@ impl Buffers {
             if radiance.rgb.x == 0.0 {
                 radiance.rgb.x = 0.0;
             }
+        }
+        if step == Step::Intersect(0) {
+            // The kernels rely on what is true of every camera ray.
+            copy.throughputs.clone_from(&self.throughputs);
+            copy.radiances.clone_from(&self.radiances);
         }
         copy
     }

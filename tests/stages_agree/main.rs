@@ -237,7 +237,7 @@ fn agree_in(setting: &Setting, stage: &str, span: Span, other: &mut dyn Machine)
     let mut turns = 0;
     for step in steps(setting.max_bounces) {
         if stage_name(step) == stage {
-            let with_special_values = buffers.with_special_values(&mut random);
+            let with_special_values = buffers.with_special_values(step, &mut random);
             for before in [&buffers, &with_special_values] {
                 turns += 1;
                 compare(setting, step, &mut cpu, other, before);

@@ -74,16 +74,16 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     (
         "primitive",
         "third_vertex",
-        "returns a reference: hit_at calls it",
+        "returns a reference: intersect_at calls it",
     ),
     (
         "primitive",
-        "hit_at",
+        "intersect_at",
         "nearer_hit calls it for single primitives, and nearest for two",
     ),
     (
         "primitive",
-        "nearer_hits",
+        "nearer_hit_of_pair",
         "nearer_hit calls it for single primitives, and nearest for two",
     ),
     (
@@ -275,7 +275,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "warp_traversal",
-        "visit_from_light",
+        "reverse_order",
         "belongs to a warp: stages_agree calls it by shadow",
     ),
     (
@@ -325,7 +325,7 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "words",
-        "is_same_in_group",
+        "are_groups_uniform",
         "belongs to a warp: accumulate calls it",
     ),
     (

@@ -3,9 +3,9 @@
 use glam::Vec3;
 use raysieve::{
     accel::bvh::{
-        BoxRay, Bytes8, InstancedScene, Node, box_ray, first_plane, hit_children, inverse, margin,
-        nearest, nearest_instanced, occluded, occluded_instanced, plane, reorder, shift, slack,
-        spacing,
+        BoxRay, Bytes8, InstancedScene, Node, box_ray, change_octant, first_plane, hit_children,
+        inverse, margin, nearest, nearest_instanced, occluded, occluded_instanced, plane, shift,
+        slack, spacing,
     },
     path::{NO_PRIMITIVE, Ray, ShadowRay},
 };
@@ -95,7 +95,7 @@ pub(super) fn cases() -> Vec<Case> {
             |inputs| (inputs.draw::<u32>() | 1 << inputs.below(32),),
             |waiting: u32| [waiting.trailing_zeros(), waiting & (waiting - 1)]
         ),
-        twin!("bvh", "reorder", |bits: u32, change: u32| reorder(
+        twin!("bvh", "change_octant", |bits: u32, change: u32| change_octant(
             bits, change
         )),
         twin!(
