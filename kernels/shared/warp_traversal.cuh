@@ -148,9 +148,6 @@ inline void store_result(const DeviceScene &scene, const PathBuffers &paths, u32
     paths.flags[ray.entry] = missed ? 0 : 1;
 }
 
-// Makes a shadow ray visit those children first that are nearest to the light. Any hit ends it, and most are there.
-inline void reverse_order(BoxRay &ray) { ray.octant ^= 7; }
-
 // Starts with the ray of a queue entry, if it has one, and requests what later shadow rays of the warp will wait for.
 // `in_scene` receives the ray in the space of the scene. The queue has `count` entries.
 template <bool SHADOW>
@@ -186,7 +183,6 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     if (INSTANCED) ray.from = paths.instances[path];
     f32 padding = slack(ray.origin, tree.extent) * (INSTANCED ? INSTANCED_SLACK : 1.0f);
     ray.local = {box_ray(ray.origin, ray.direction, padding), shear(ray.direction)};
-    if (SHADOW) reverse_order(ray.local.boxes);
     if (INSTANCED) save_ray(in_scene, ray.local);
     ray.instance = NO_INSTANCE;
     ray.best = {{distance, NO_PRIMITIVE, 0.0f, 0.0f}, NO_INSTANCE};
@@ -309,7 +305,6 @@ inline void enter_instance(const InstancedScene &tree, u32 instance, LaneRay &ra
     Vec3 inward = to_object(mesh_instance, ray.direction);
     u32 octant_above = ray.local.boxes.octant;
     ray.local = {box_ray(origin, inward, slack(origin, mesh_instance.extent)), shear(inward)};
-    if (SHADOW) reverse_order(ray.local.boxes);
     ray.group.bits = change_octant(ray.group.bits, octant_above ^ ray.local.boxes.octant);
     if (ray.waiting != 0) ray.first = tree.nodes[mesh_instance.root].primitive_base;
 }

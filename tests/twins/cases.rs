@@ -275,11 +275,6 @@ const EXCUSED: &[(&str, &str, &str)] = &[
     ),
     (
         "warp_traversal",
-        "reverse_order",
-        "belongs to a warp: stages_agree calls it by shadow",
-    ),
-    (
-        "warp_traversal",
         "visit_node",
         "belongs to a warp: stages_agree calls it by intersect and shadow",
     ),
