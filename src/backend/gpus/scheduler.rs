@@ -48,16 +48,12 @@ impl Scheduler<'_> {
         let (share, count) = (self.shares[worker], u64::from(plan.pixels.count));
         let part = |pairs: u64| (pairs as f64 * share).ceil() as u64;
         self.spans.assign(|left| {
-            let pairs = left.end - left.start;
             if plan.first_sample == 0 && left.start < count {
                 // All GPUs share the first sample of a view, so that it is shown early.
                 max.min(part(count))
-            } else if self.shares.len() == 1 {
-                // Waves of equal size, because a small last one would leave most of the GPU idle.
-                pairs.div_ceil(pairs.div_ceil(max).max(1))
             } else {
                 // Waves get smaller towards the end, so that all GPUs finish at the same time.
-                max.min(MIN_PATHS.max(part(pairs) / 2))
+                max.min(MIN_PATHS.max(part(left.end - left.start) / 2))
             }
         })
     }

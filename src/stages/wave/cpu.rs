@@ -6,7 +6,7 @@ use compaction::select::Strategy;
 
 use super::{
     Report, Stage, counts,
-    wave_size::{Pace, WaveSize},
+    wave_size::{Pace, STEADY_CPU_WAVE, WaveSize},
 };
 use crate::{
     accel::instance::NO_INSTANCE,
@@ -142,12 +142,8 @@ impl CpuWave {
     /// Adapts the size of waves to the time that they take, up to the capacity of the buffers; see [`Pace`].
     pub(crate) fn with_adaptive_size(mut self) -> CpuWave {
         let max = self.capacity();
-        self.size = Some(WaveSize {
-            first: max,
-            min: CpuWave::MIN_PATHS.min(max),
-            max,
-            next: max,
-        });
+        let sizes = CpuWave::MIN_PATHS.min(max)..=max;
+        self.size = Some(WaveSize::new(max, sizes, STEADY_CPU_WAVE));
         self
     }
 

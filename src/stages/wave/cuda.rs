@@ -19,7 +19,7 @@ use super::{
     rounds::CudaAdaptiveState,
     sort_tuner::{SortHits, SortTuner, Timed},
     timeout::WaveTimeout,
-    wave_size::{Pace, WaveSize},
+    wave_size::{Pace, STEADY_CUDA_WAVE, WaveSize},
 };
 use crate::{
     Error,
@@ -226,12 +226,7 @@ impl CudaWave {
     /// Larger waves spend less of their time on late bounces, whose few rays leave most of the GPU idle.
     pub fn with_adaptive_size(mut self, max: u32) -> CudaWave {
         let first = self.schedule.capacity;
-        self.schedule.size = Some(WaveSize {
-            first,
-            min: MIN_PATHS,
-            max,
-            next: first,
-        });
+        self.schedule.size = Some(WaveSize::new(first, MIN_PATHS..=max, STEADY_CUDA_WAVE));
         self
     }
 

@@ -1,6 +1,6 @@
 //! The number of paths per wave, which adapts so that a wave takes a desired time and fits into memory.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 /// The pace of waves: optimised for throughput or for latency. The film does not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,21 +14,21 @@ pub enum Pace {
     Watched(Duration),
 }
 
-/// Desired duration of a wave at [`Pace::Steady`].
-const STEADY_WAVE: Duration = Duration::from_millis(32);
+/// Desired duration of a wave of a CPU thread at [`Pace::Steady`].
+pub(super) const STEADY_CPU_WAVE: Duration = Duration::from_millis(32);
+
+/// Desired duration of a wave on a GPU at [`Pace::Steady`]. At the end of each stage, a few long paths keep the GPU
+/// waiting, which long waves do less often.
+pub(super) const STEADY_CUDA_WAVE: Duration = Duration::from_millis(256);
+
+/// Maximum factor by which waves grow at a time. A wave in flight then takes about as long as the host needs to allocate
+/// the buffers of the next size, so that the GPU does not wait for them.
+const MAX_GROWTH: u32 = 4;
 
 /// Maximum number of waves in flight on a GPU.
 pub(super) const MAX_IN_FLIGHT: usize = 2;
 
 impl Pace {
-    /// Returns the desired duration of a wave.
-    fn wave_duration(self) -> Duration {
-        match self {
-            Pace::Steady => STEADY_WAVE,
-            Pace::Watched(wave) => wave,
-        }
-    }
-
     /// Returns the number of waves that may be in flight on a GPU at a time.
     pub(super) fn in_flight(self) -> usize {
         match self {
@@ -48,9 +48,23 @@ pub(super) struct WaveSize {
     pub(super) max: u32,
     /// Size of the next wave.
     pub(super) next: u32,
+    /// Desired duration of a wave at [`Pace::Steady`].
+    pub(super) steady: Duration,
 }
 
 impl WaveSize {
+    /// Returns sizes in the range `sizes`, which begin with `first`. `steady` is the desired duration of a wave at
+    /// [`Pace::Steady`].
+    pub(super) fn new(first: u32, sizes: RangeInclusive<u32>, steady: Duration) -> WaveSize {
+        WaveSize {
+            first,
+            min: *sizes.start(),
+            max: *sizes.end(),
+            next: first,
+            steady,
+        }
+    }
+
     /// Limits the size of the next wave, which is the first one of a film with this number of pixels. At
     /// [`Pace::Watched`], that wave has at most one sample per pixel, or the minimum size if that is larger.
     pub(super) fn begin_film(&mut self, pixel_count: u32, pace: Pace) {
@@ -61,16 +75,20 @@ impl WaveSize {
     }
 
     /// Adapts the size to a completed wave of `paths` paths: doubles or halves it until the expected duration fits the
-    /// pace.
+    /// pace. It grows to at most [`MAX_GROWTH`] times its value.
     pub(super) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
         // Only waves of about the current size are representative; some are much smaller, such as a render's last one.
         if paths > self.next || paths <= self.next / 2 {
             return;
         }
-        let fitting_size =
-            f64::from(paths) * pace.wave_duration().as_secs_f64() * 1e3 / milliseconds.max(1e-3);
-        while self.next < self.max && 2.0 * f64::from(self.next) <= fitting_size {
-            self.next = self.next.saturating_mul(2).min(self.max);
+        let desired = match pace {
+            Pace::Steady => self.steady,
+            Pace::Watched(wave) => wave,
+        };
+        let fitting_size = f64::from(paths) * desired.as_secs_f64() * 1e3 / milliseconds.max(1e-3);
+        let max = self.next.saturating_mul(MAX_GROWTH).min(self.max);
+        while self.next < max && 2.0 * f64::from(self.next) <= fitting_size {
+            self.next = self.next.saturating_mul(2).min(max);
         }
         while self.next > self.min && f64::from(self.next) > 2.0 * fitting_size {
             self.next = (self.next / 2).max(self.min);
