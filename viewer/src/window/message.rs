@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Messages {
     problem: Option<Message>,
     note: Option<Message>,
+    /// Question about what the user is about to do. It stays until the user answers it or does something else.
+    question: Option<Question>,
     /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
     expired: Option<Instant>,
 }
@@ -20,6 +22,13 @@ struct Message {
     is_of_path: bool,
     /// Time at which the message disappears by itself.
     until: Instant,
+}
+
+/// A question that the user answers by a second request.
+struct Question {
+    text: String,
+    /// Whether the question has been drawn.
+    is_drawn: bool,
 }
 
 /// The kind of a message.
@@ -58,10 +67,39 @@ impl Messages {
         });
     }
 
-    /// Returns the displayed texts from top to bottom, each with whether it is marked as an error.
+    /// Displays a question until [`withdraw`](Self::withdraw) or Escape removes it.
+    pub(super) fn ask(&mut self, text: String) {
+        self.question = Some(Question {
+            text,
+            is_drawn: false,
+        });
+    }
+
+    /// Returns whether a question is displayed and has been drawn, so that the user can answer it.
+    pub(super) fn is_asking(&self) -> bool {
+        self.question
+            .as_ref()
+            .is_some_and(|question| question.is_drawn)
+    }
+
+    /// Removes the question, because the user did something else.
+    pub(super) fn withdraw(&mut self) {
+        self.question = None;
+    }
+
+    /// Records that the displayed texts have been drawn.
+    pub(super) fn mark_drawn(&mut self) {
+        if let Some(question) = &mut self.question {
+            question.is_drawn = true;
+        }
+    }
+
+    /// Returns the displayed texts from top to bottom, each with whether it is marked as an error, like a question.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         let problem = self.problem.iter().map(|problem| (&*problem.text, true));
-        problem.chain(self.note.iter().map(|note| (&*note.text, false)))
+        let note = self.note.iter().map(|note| (&*note.text, false));
+        let question = self.question.iter();
+        (problem.chain(note)).chain(question.map(|question| (&*question.text, true)))
     }
 
     /// Returns the time at which the next message disappears by itself; `None` if there is no message.
@@ -82,12 +120,13 @@ impl Messages {
         has_expired
     }
 
-    /// Handles Escape at `now`: removes all messages. Returns `false` if there is none, unless the last one disappeared
-    /// by itself within the last second and no other input has followed. Escape was then meant for that one.
+    /// Handles Escape at `now`: removes the question or, without one, all messages. Returns `false` if there is none,
+    /// unless the last one disappeared by itself within the last second and no other input has followed. Escape was
+    /// then meant for that one.
     pub(super) fn escape(&mut self, now: Instant) -> bool {
         let expired = self.expired.take();
         let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < ESCAPE_GRACE);
-        self.close() || is_late
+        self.question.take().is_some() || self.close() || is_late
     }
 
     /// Removes all messages. Returns whether there was one.

@@ -350,6 +350,21 @@ impl View {
         self.messages.show(text, kind, Instant::now());
     }
 
+    /// Displays a question until the user answers it, presses Escape or does something else.
+    pub(super) fn ask(&mut self, question: String) {
+        self.messages.ask(question);
+    }
+
+    /// Returns whether a question is displayed and has been drawn, so that the user can answer it.
+    pub(super) fn is_asking(&self) -> bool {
+        self.messages.is_asking()
+    }
+
+    /// Removes the question, because the user did something else.
+    pub(super) fn withdraw_question(&mut self) {
+        self.messages.withdraw();
+    }
+
     /// Returns the time at which the next message disappears; `None` if there is no message.
     pub(super) fn messages_until(&self) -> Option<Instant> {
         self.messages.until()
@@ -382,6 +397,7 @@ impl View {
             .collect();
         self.overlay
             .draw_messages(rgba, size, regions.picture, &messages, &taken);
+        self.messages.mark_drawn();
     }
 
     /// Draws the picture and the figures. Returns the regions for other panels.

@@ -76,9 +76,6 @@ pub(super) struct Viewer {
     selects_region: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
-    /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
-    /// quit is executed.
-    warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
     /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
@@ -160,7 +157,6 @@ impl Viewer {
             asked: None,
             selects_region: false,
             title_time: None,
-            warned: false,
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
@@ -181,7 +177,7 @@ impl Viewer {
         if quits {
             return !self.may_quit();
         }
-        self.warned = false;
+        self.view.withdraw_question();
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
@@ -234,18 +230,24 @@ impl Viewer {
         true
     }
 
-    /// Returns whether the window may close now. At the first request with unsaved changes, displays a message and
-    /// returns `false`. The next request is granted, unless the user does something else in between.
+    /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
+    /// that question already.
     pub(super) fn may_quit(&mut self) -> bool {
-        let unsaved = self.session.unsaved_changes().filter(|_| !self.warned);
-        let Some(what) = unsaved else {
+        let Some(what) = self.session.unsaved_changes() else {
             return true;
         };
-        if self.saved_state.as_ref() == Some(&self.session.edit_state()) {
+        let is_visible = self.screen.is_visible();
+        if (is_visible && self.view.is_asking())
+            || self.saved_state.as_ref() == Some(&self.session.edit_state())
+        {
             return true;
         }
-        self.warned = true;
-        self.say(format!("{what}, q again quits without saving"));
+        self.view
+            .ask(format!("{what}, q again quits without saving"));
+        if !is_visible {
+            self.screen.uncover();
+        }
+        self.screen.refresh();
         false
     }
 
@@ -329,6 +331,11 @@ impl Viewer {
     /// Handles a new size of the window: resizes the surface, unless the size is empty. The picture is scaled.
     pub(super) fn resize(&mut self, size: PhysicalSize<u32>) {
         self.screen.resize(size);
+    }
+
+    /// Handles that other windows cover the window completely, or no longer.
+    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
+        self.screen.set_occluded(is_occluded);
     }
 
     /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's
@@ -486,7 +493,7 @@ impl Viewer {
     }
 
     fn move_camera(&mut self, motion: Motion) {
-        self.warned = false;
+        self.view.withdraw_question();
         self.title_time = None;
         self.view.hide_hints();
         self.session.move_camera(motion);

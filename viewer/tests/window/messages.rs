@@ -1,6 +1,9 @@
 //! Tests of the messages over the picture, and of how Escape removes them.
 
-use std::time::{Duration, Instant};
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use image::RgbImage;
 use libtest_mimic::Trial;
@@ -16,6 +19,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         trials, if possible.clone() =>
         a_problem_stays_beside_later_messages,
         escape_after_a_message_has_vanished_does_not_quit,
+        only_a_visible_question_is_answered,
+        closing_a_minimised_window_shows_the_question,
     );
 }
 
@@ -50,6 +55,53 @@ fn a_problem_stays_beside_later_messages() {
     assert!(shows_problem(&desktop.shot()), "the problem stays");
     desktop.press(&["Escape"]);
     desktop.until_same(&bare, "the picture alone");
+}
+
+/// Opens a window whose camera has been moved. Returns it with a test of screenshots, which tells whether the window
+/// asks about the change.
+fn moved() -> (Desktop, impl Fn(&RgbImage) -> bool) {
+    let desktop = Desktop::bare();
+    desktop.press(&["Right"]);
+    thread::sleep(Duration::from_secs(1));
+    desktop.until_title("scene.ron – 4 samples");
+    let before = problem_pixels(&desktop.still());
+    (desktop, move |shot| problem_pixels(shot) > before + 200)
+}
+
+fn only_a_visible_question_is_answered() {
+    let (mut desktop, asks) = moved();
+    desktop.press(&["q"]);
+    desktop.until_shown("a question", &asks);
+    // A message of the program joins the question, and disappears after some seconds.
+    let asking = desktop.still();
+    desktop.write_scene(&SCENE.replace("spp: 4", "spp: 5"));
+    desktop.until_title("scene.ron – 5 samples");
+    let notes = note_pixels(&asking);
+    desktop.until_shown("a message", |shot| note_pixels(shot) > notes + 50);
+    desktop.until_shown("no message", |shot| note_pixels(shot) <= notes);
+    thread::sleep(Duration::from_secs(4));
+    assert!(asks(&desktop.shot()), "the question stays");
+    // After anything else, it is asked again.
+    for other in ["t", "Escape"] {
+        desktop.press(&[other]);
+        desktop.until_shown("no question", |shot| !asks(shot));
+        desktop.press(&["q"]);
+        desktop.until_shown("another question", &asks);
+        assert!(desktop.ended().is_none());
+    }
+    desktop.close();
+    assert_eq!(desktop.until_ended().code(), Some(0));
+}
+
+fn closing_a_minimised_window_shows_the_question() {
+    let (mut desktop, asks) = moved();
+    desktop.iconify();
+    desktop.close();
+    desktop.find_window();
+    desktop.until_shown("the question", &asks);
+    assert!(desktop.ended().is_none());
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
 }
 
 /// Time after a message has vanished during which Escape is meant for the message.
