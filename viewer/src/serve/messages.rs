@@ -143,9 +143,9 @@ pub(super) struct Status<'a> {
     /// Number of messages since the server started, without problems, and the text of the last one; 0 and an empty text
     /// before the first.
     pub(super) message: (u64, &'a str),
-    /// Number of problems since the server started, and the text of the last one; 0 and an empty text before the first.
-    /// The text is also empty if viewers received it long ago.
-    pub(super) problem: (u64, &'a str),
+    /// The last problems, the newest last, each with its number since the server started. Those that viewers received long
+    /// ago may be missing.
+    pub(super) problems: Vec<(u64, &'a str)>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }

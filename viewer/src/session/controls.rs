@@ -489,13 +489,17 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The first hints, which a window displays until the first input: how to move, what the figures are, and where help
-/// and editor are. They fit into a window of 320 pixels.
-pub(crate) const HINTS: [&str; 3] = [
-    "drag orbits, wheel zooms, Shift+drag pans",
-    "figures: rays per bounce, time per stage",
-    "? lists keys, l edits, h moves figures",
-];
+/// Returns the first hints, which a window displays until the first input: how to move, what the figures are, where help
+/// and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
+pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
+    let hints = [
+        "drag orbits, wheel zooms, Shift+drag pans",
+        "figures: rays per bounce, time per stage",
+        "? lists keys, l edits, h moves figures",
+    ];
+    let animated = has_animations.then_some("P plays and pauses the animation");
+    hints.into_iter().chain(animated)
+}
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.
 pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {

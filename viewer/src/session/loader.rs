@@ -33,7 +33,7 @@ use raysieve::{
     render::renderer::{Renderer, Settings},
 };
 use raysieve_scene::{
-    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of, escaped,
+    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of,
 };
 
 /// A scene that has been loaded or edited, ready to be displayed.
@@ -326,7 +326,6 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let opened = reason == LoadReason::Opened;
         if let Some(problem) = Scene::check_name(path).err().filter(|_| opened) {
             let error = format!("{}: {problem}", path.display());
-            report(&escaped(&error));
             return (self.on_event)(RenderEvent::Problem(error));
         }
         // The choices of the command line belong to its own file.
@@ -372,10 +371,10 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             }
             Err(error) => {
                 let error = error.to_string();
-                report(&error);
                 (self.on_event)(if opened {
                     RenderEvent::Problem(error)
                 } else {
+                    report(&error);
                     RenderEvent::Session(SessionEvent::SceneError(error))
                 });
             }

@@ -27,7 +27,8 @@ use self::{
     saving::{SaveResult, joined},
 };
 use super::{
-    Wake, layout::window_size, screen::Screen, settings::Settings, title::title, view::View,
+    Wake, layout::window_size, message::MessageKind, screen::Screen, settings::Settings,
+    title::title, view::View,
 };
 use crate::{
     Error,
@@ -86,6 +87,9 @@ pub(super) struct Viewer {
 
 /// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Interval between checks whether the window is visible, while messages are displayed.
+const VISIBILITY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Change of the text's size per key press, relative to its default.
 const TEXT_STEP: f32 = 0.25;
@@ -181,11 +185,13 @@ impl Viewer {
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
+                    let mut kind = MessageKind::Note;
                     if change == Change::PrintCamera {
                         // Printed for copying. Standard output may be closed.
                         let _ = writeln!(io::stdout(), "{message}");
+                        kind = MessageKind::PrintedNote;
                     }
-                    self.say(message);
+                    self.view.say(message, kind);
                 }
                 self.title_time = None;
                 self.update_debug_image();
@@ -233,17 +239,22 @@ impl Viewer {
     /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
     /// that question already.
     pub(super) fn may_quit(&mut self) -> bool {
+        self.may_discard("q again quits")
+    }
+
+    /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
+    /// user sees that question already. `answer` tells how to answer it.
+    fn may_discard(&mut self, answer: &str) -> bool {
         let Some(what) = self.session.unsaved_changes() else {
             return true;
         };
         let is_visible = self.screen.is_visible();
-        if (is_visible && self.view.is_asking())
+        let question = format!("{what}, {answer} without saving");
+        if (self.view.ask(question) && is_visible)
             || self.saved_state.as_ref() == Some(&self.session.edit_state())
         {
             return true;
         }
-        self.view
-            .ask(format!("{what}, q again quits without saving"));
         if !is_visible {
             self.screen.uncover();
         }
@@ -396,23 +407,28 @@ impl Viewer {
     }
 
     /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
-    /// until the file is loaded.
+    /// until the file is loaded. If it has unsaved changes, asks to drop the file again.
     pub(super) fn open_file(&mut self, path: PathBuf) {
-        let message = self.session.open_file(path);
-        self.say(message);
+        if !self.may_discard(&format!("dropping {} again opens it", name(&path))) {
+            return;
+        }
+        self.view.withdraw_question();
+        if let Some(message) = self.session.open_file(path) {
+            self.say(message);
+        }
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
     pub(super) fn say(&mut self, message: String) {
-        self.view.say(message, false);
+        self.view.say(message, MessageKind::Note);
         self.screen.refresh();
     }
 
-    /// Displays a problem, marked as an error, in place of the previous problem.
+    /// Prints a problem, and displays it, marked as an error, before earlier problems.
     pub(super) fn say_problem(&mut self, problem: String) {
         // The problem may be the answer about a pixel.
         self.asked = None;
-        self.view.say(problem, true);
+        self.view.say(problem, MessageKind::Problem);
         self.screen.refresh();
     }
 
@@ -421,13 +437,19 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
-        if self.view.update_messages(now) {
-            self.screen.refresh();
+        let mut visibility_due = None;
+        if self.view.has_timed_message() {
+            if self.view.update_messages(self.screen.is_visible(), now) {
+                self.screen.refresh();
+            }
+            // No event tells that the window is minimised.
+            visibility_due = Some(now + VISIBILITY_INTERVAL);
         }
         [
             self.screen.redraw_if_due(now),
             flies_on,
             self.view.messages_until(),
+            visibility_due,
         ]
         .into_iter()
         .flatten()

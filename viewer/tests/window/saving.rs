@@ -145,6 +145,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     desktop.until_title("other.ron – 4 samples");
     desktop.press(&["Left"]);
     stays_open("other.ron");
+    desktop.press(&["0"]);
     // A scene that shows a model has no edits of its materials.
     desktop.drop_file("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     desktop.until_title("model.obj");

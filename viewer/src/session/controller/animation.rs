@@ -8,8 +8,7 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     loader::{FRAME_RATE, PoseRequest, PoseTime},
-    lock,
-    render_thread::{Frame, RenderEvent},
+    render_thread::Frame,
 };
 use raysieve_scene::{FieldEdit, Timeline};
 
@@ -90,7 +89,7 @@ impl Session {
     pub(super) fn play_or_pause(&mut self) -> Option<String> {
         let animation = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         if self.playback.playing.take().is_some() {
             return Some(format!("animation paused: {}", animation.text()));
@@ -107,7 +106,7 @@ impl Session {
     pub(super) fn step_animation(&mut self, frames: f64) -> Option<String> {
         let Animation { time, seconds, .. } = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         self.playback.playing = None;
         // Times of keyframes are rounded.
@@ -129,7 +128,7 @@ impl Session {
     pub(crate) fn seek(&mut self, seconds: f64) -> Option<String> {
         let animation = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         // A number that is not one becomes 0.
         let time = seconds.max(0.0).min(animation.seconds);
@@ -165,13 +164,12 @@ impl Session {
     /// no message.
     pub(super) fn end_playback(&mut self, problem: String) -> Option<String> {
         self.playback = Playback::default();
-        lock(&self.on_event)(RenderEvent::Problem(problem));
-        None
+        self.report_problem(problem)
     }
 
-    /// Returns a message about edits that the animation has replaced, given the edits before the change of the time;
-    /// `None` if all are kept.
-    pub(super) fn lost_edits(&self, before: &[FieldEdit]) -> Option<String> {
+    /// Reports a problem about edits that the animation has replaced, if there are any, given the edits before the change
+    /// of the time. Returns no message.
+    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) -> Option<String> {
         let kept = self.edits();
         let is_lost = |edit: &&FieldEdit| {
             !kept
@@ -182,12 +180,13 @@ impl Session {
             .map(|edit| format!("{} of {}", edit.name, edit.part_name))
             .collect();
         names.dedup();
-        (!names.is_empty()).then(|| {
-            format!(
-                "edit undone, because the animation changes it: {}",
-                names.join(", ")
-            )
-        })
+        if names.is_empty() {
+            return None;
+        }
+        self.report_problem(format!(
+            "edit undone, because the animation changes it: {}",
+            names.join(", ")
+        ))
     }
 
     /// Requests a pose, in place of an earlier one that is not being made yet.
@@ -209,16 +208,16 @@ impl Session {
     /// Returns the animations of the scene.
     ///
     /// # Errors
-    /// A message if it has none, or there is no thread to make poses.
-    fn playable(&self) -> Result<Animation, String> {
+    /// A message if it has none. `None` if there is no thread to make poses, which is reported as a problem.
+    fn playable(&self) -> Result<Animation, Option<String>> {
         let name = self.scene.path.display();
         match (self.animation(), &self.loader) {
-            (None, _) => Err(format!(
+            (None, _) => Err(Some(format!(
                 "{name} has no animation to play; open an animated glTF file"
-            )),
-            (Some(_), None) => Err(format!(
-                "{name}: not animated: the system has no free thread for it; close other programs"
-            )),
+            ))),
+            (Some(_), None) => Err(self.report_problem(format!(
+                "{name}: not animated: the system has no free thread for it; restart the program"
+            ))),
             (Some(animation), Some(_)) => Ok(animation),
         }
     }

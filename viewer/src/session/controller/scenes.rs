@@ -13,16 +13,18 @@ use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::{LoadOptions, Scene, escaped};
 
 impl Session {
-    /// Requests a scene or model file, which is displayed once loaded. If loading fails, a message follows and the
-    /// current scene stays. Returns a message about the request.
-    pub(crate) fn open_file(&self, path: PathBuf) -> String {
+    /// Requests a scene or model file, which is displayed once loaded. If loading fails, a problem is reported and the
+    /// current scene stays. Returns a message about the request; `None` if it is not possible.
+    pub(crate) fn open_file(&self, path: PathBuf) -> Option<String> {
         let name = path.display().to_string();
         match &self.loader {
             Some(loader) => {
                 loader.open(path);
-                format!("loading {name}")
+                Some(format!("loading {name}"))
             }
-            None => format!("{name}: not loaded: the system has no free thread for it"),
+            None => self.report_problem(format!(
+                "{name}: not loaded: the system has no free thread for it; restart the program"
+            )),
         }
     }
 
@@ -145,7 +147,7 @@ impl Session {
         }
         if posed {
             self.playback.receive(self.load.time);
-            return self.lost_edits(&edits);
+            return self.report_lost_edits(&edits);
         }
         let edited = match self.edits().is_empty() {
             true => "",
