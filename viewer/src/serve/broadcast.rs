@@ -127,6 +127,7 @@ impl Broadcaster {
                 session.set_region((left, top), (right, bottom))
             }
             ViewerRequest::Seek(seconds) => session.seek(seconds),
+            ViewerRequest::Animation(animation) => session.choose_animation(animation)?,
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)

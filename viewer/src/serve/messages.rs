@@ -57,6 +57,8 @@ pub(super) enum ViewerRequest {
     Region(u32, u32, u32, u32),
     /// Shows the animations of the scene at this time in seconds, clamped to their length.
     Seek(f64),
+    /// Shows the animation with this index, as the status lists them, at its start; `null` shows all.
+    Animation(Option<usize>),
     /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
@@ -156,14 +158,21 @@ pub(super) struct AnimationStatus {
     #[serde(flatten)]
     animation: Animation,
     text: String,
+    /// Animations among which the user can choose.
+    names: Vec<String>,
+    /// Index in `names` of the animation that is shown or requested; `None` if all are.
+    chosen: Option<usize>,
 }
 
 impl AnimationStatus {
     /// Returns the animations of the session's scene; `None` if it has none.
     pub(super) fn of(session: &Session) -> Option<Self> {
+        let (names, chosen) = session.animations();
         Some(Self {
             text: session.posed_animation()?.text(),
             animation: session.animation()?,
+            names: names.to_vec(),
+            chosen,
         })
     }
 }

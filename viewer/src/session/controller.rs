@@ -73,10 +73,8 @@ pub(crate) struct Session {
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
     scene_error: Option<String>,
-    /// Choices among what the scene's file offers. Their time is that of the displayed pose.
-    load: LoadOptions,
-    /// Time of the choices with which the scene was opened.
-    first_time: Option<f64>,
+    /// Choices among what the scene's file offers with which it was opened.
+    first: LoadOptions,
     playback: Playback,
     orbit: Orbit,
     /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
@@ -221,8 +219,7 @@ impl Session {
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
-            first_time: load.time,
-            load,
+            first: load,
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
@@ -270,6 +267,7 @@ impl Session {
             }
             Change::NextCamera => self.next_camera(),
             Change::PlayAnimation => self.play_or_pause(),
+            Change::NextAnimation => self.next_animation(),
             Change::PreviousAnimationFrame => self.step_animation(-1.0),
             Change::NextAnimationFrame => self.step_animation(1.0),
             Change::Undo => self.undo(),

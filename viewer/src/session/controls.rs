@@ -71,6 +71,8 @@ pub(crate) enum Change {
     NextCamera,
     /// Plays the animations of the scene's file in a loop, or pauses them.
     PlayAnimation,
+    /// Shows the next animation of the scene's file, or after the last one all of them.
+    NextAnimation,
     /// Pauses the animations, and shows them 1/24 s earlier.
     PreviousAnimationFrame,
     /// Pauses the animations, and shows them 1/24 s later.
@@ -258,6 +260,11 @@ pub(crate) static CONTROLS: &[Control] = &[
             (">", Render(Change::NextAnimationFrame)),
             (".", Render(Change::NextAnimationFrame)),
         ],
+    ),
+    control(
+        "j",
+        "next animation of the model's file, or all of them",
+        &[("j", Render(Change::NextAnimation))],
     ),
     control(
         "u, Ctrl z",

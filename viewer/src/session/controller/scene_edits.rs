@@ -9,6 +9,7 @@ use super::{
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
+    loader::shown_options,
     orbit::Orbit,
 };
 use raysieve_scene::{
@@ -181,12 +182,17 @@ impl Session {
         self.scene.edits_since(&self.editing.read)
     }
 
-    /// Returns the camera and the edited parts as scene text (RON), after a comment with the time of the animations. Parts
+    /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. Parts
     /// that cannot be written as scene text are left out, and reported as a problem.
     pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
-        let camera = match self.scene.timeline.and_then(|shown| shown.time) {
-            Some(time) => format!("// --time {time}\n{camera}"),
+        let shown = shown_options(&self.first, &self.scene);
+        let animation = shown
+            .animation
+            .map(|name| format!(" --animation {name:?}"))
+            .unwrap_or_default();
+        let camera = match shown.time {
+            Some(time) => format!("//{animation} --time {time}\n{camera}"),
             None => camera,
         };
         match edits_to_ron(&self.scene, &self.editing.read) {

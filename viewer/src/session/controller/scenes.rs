@@ -116,8 +116,7 @@ impl Session {
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
-            self.load = LoadOptions::default();
-            self.first_time = None;
+            self.first = LoadOptions::default();
             self.playback = Playback::default();
             self.file_camera = file_camera(&scene);
             self.history = History::default();
@@ -126,7 +125,6 @@ impl Session {
             let home = chosen.map_or(scene.camera, |chosen| chosen.framing.camera(scene.size));
             self.orbit.set_home(home, scene.size);
         }
-        self.load.time = scene.timeline.map_or(self.first_time, |shown| shown.time);
         if opened || scene.exposure_stops != before.exposure_stops {
             self.look.exposure_stops = scene.exposure_stops;
         }
@@ -146,7 +144,7 @@ impl Session {
             self.apply_edits(&edits);
         }
         if posed {
-            self.playback.receive(self.load.time);
+            self.playback.receive(scene.timeline.as_ref());
             return self.report_lost_edits(&edits);
         }
         let edited = match self.edits().is_empty() {
