@@ -293,6 +293,8 @@ fn a_saved_scene_file_tells_the_time_that_it_lacks() {
     let scene = SCENE.replace("objects: [", model);
     fs::write(folder.join("scene.ron"), &scene).unwrap();
     viewer.wait_for_status(|status| status["animation"]["seconds"] == 2.0);
+    viewer.send(r#"{"act":"next-animation"}"#);
+    viewer.wait_for_message("the field `animation` of each Model chooses its animation");
     seek(&mut viewer, 1.5, |_| true);
     viewer.send(r#"{"act":"print-camera"}"#);
     viewer.wait_for_message("// --time 1.5\ncamera: (");

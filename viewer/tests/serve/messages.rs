@@ -89,7 +89,7 @@ fn is_above(one: &str, other: &str) -> String {
 
 fn the_page_shows_a_problem_beside_later_messages() {
     let program = Program::start(&["--spp", "4"]);
-    browse(DESK, async |browser| {
+    browse(DESK, async move |browser| {
         browser.open(&program.url).await;
         browser.still().await;
         let problem = "return document.getElementById('problem').textContent";
@@ -123,6 +123,17 @@ fn the_page_shows_a_problem_beside_later_messages() {
             .await;
         let selects = "return document.querySelector('.selects') !== null";
         assert_eq!(browser.run(selects).await, false);
+
+        // A message does not hide that the program has ended.
+        drop(program);
+        let lost = "return document.getElementById('connection').textContent";
+        let says_lost = |text: &serde_json::Value| text.as_str().unwrap().contains("reconnecting");
+        browser.until(lost, says_lost).await;
+        browser.press("h").await;
+        browser
+            .wait_for_text("#message", "figures: over the picture")
+            .await;
+        assert!(says_lost(&browser.run(lost).await));
     });
 }
 

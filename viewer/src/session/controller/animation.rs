@@ -126,11 +126,14 @@ impl Session {
 
     /// Shows the next animation of the file, or after the last one all of them; always returns a message.
     pub(super) fn next_animation(&mut self) -> Option<String> {
+        let path = self.scene.path.display();
         let next = match self.animations() {
-            ([], _) | ([_], _) if self.scene.timeline.is_some() => {
-                let path = self.scene.path.display();
-                return Some(format!("{path} has no other animation to choose"));
+            ([], _) if self.scene.timeline.is_some() => {
+                return Some(format!(
+                    "{path}: the field `animation` of each Model chooses its animation"
+                ));
             }
+            ([_], _) => return Some(format!("{path} has no other animation to choose")),
             (_, None) => Some(0),
             (animations, Some(chosen)) => Some(chosen + 1).filter(|&next| next < animations.len()),
         };
