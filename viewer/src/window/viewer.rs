@@ -245,14 +245,13 @@ impl Viewer {
     /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
     /// user sees that question already. `answer` tells how to answer it.
     fn may_discard(&mut self, answer: &str) -> bool {
-        let Some(what) = self.session.unsaved_changes() else {
+        let is_saved = self.saved_state.as_ref() == Some(&self.session.edit_state());
+        let Some(what) = self.session.unsaved_changes().filter(|_| !is_saved) else {
             return true;
         };
         let is_visible = self.screen.is_visible();
         let question = format!("{what}, {answer} without saving");
-        if (self.view.ask(question) && is_visible)
-            || self.saved_state.as_ref() == Some(&self.session.edit_state())
-        {
+        if self.view.ask(question) && is_visible {
             return true;
         }
         if !is_visible {
