@@ -119,6 +119,18 @@ impl Gltf {
         gltf
     }
 
+    /// Creates the file of [`shrinking`](Self::shrinking) with a second animation, which is called hop and lasts 0.75
+    /// seconds.
+    pub(crate) fn hopping() -> Gltf {
+        let mut gltf = Gltf::shrinking();
+        let mut short = gltf.json["animations"][0].clone();
+        short["name"] = json!("hop");
+        short["samplers"][0]["input"] = json!(gltf.floats("SCALAR", &[[0.0], [0.75]]));
+        let animations = gltf.json["animations"].as_array_mut().unwrap();
+        animations.push(short);
+        gltf
+    }
+
     /// Returns the first primitive of the first mesh.
     pub(crate) fn primitive(&mut self) -> &mut Value {
         &mut self.json["meshes"][0]["primitives"][0]

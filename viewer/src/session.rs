@@ -33,7 +33,7 @@ pub(crate) use controller::{
 };
 pub use controls::list as controls;
 pub(crate) use controls::{
-    Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, HINTS, ScreenAction, action,
+    Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, ScreenAction, action, hints,
 };
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
@@ -209,6 +209,19 @@ impl From<Frame> for DisplayFrame {
             region,
         }
     }
+}
+
+/// Maximum number of problems that are kept for the user to see.
+const MAX_PROBLEMS: usize = 20;
+
+/// Adds a problem to those that the user has not seen, of which the newest is the last. The problem replaces one of equal
+/// text and, if there are 20, the oldest. `text` returns the text of a problem.
+pub(crate) fn add_problem<T>(problems: &mut Vec<T>, problem: T, text: impl Fn(&T) -> &String) {
+    problems.retain(|earlier| text(earlier) != text(&problem));
+    if problems.len() == MAX_PROBLEMS {
+        problems.remove(0);
+    }
+    problems.push(problem);
 }
 
 /// Maximum number of threads of [`tone_mapping_pool`], which converts pictures for display. More threads do not shorten

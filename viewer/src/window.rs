@@ -201,6 +201,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
+            WindowEvent::Occluded(is_occluded) => viewer.set_occluded(is_occluded),
             WindowEvent::CursorLeft { .. } => viewer.leave(),
             WindowEvent::CursorMoved { position, .. } => viewer.move_cursor(position),
             WindowEvent::MouseInput { button, state, .. } => {

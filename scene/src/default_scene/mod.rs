@@ -269,6 +269,8 @@ pub(crate) fn scene(
             seconds,
             // A chosen animation is shown at 0 s.
             time: options.time.or(options.animation.as_ref().map(|_| 0.0)),
+            animations: std::mem::take(&mut model.animations),
+            chosen: model.chosen_animation,
         }),
         notes: std::mem::take(&mut model.notes),
         ..builder::scene(path, camera, geometry, materials)

@@ -70,12 +70,7 @@ impl Pose {
             Some(wanted) => Some(choose("animation", &names, wanted)?),
             None => None,
         };
-        model.animation_seconds = last_keyframe(
-            file,
-            (animations.iter().enumerate())
-                .filter(|(index, _)| chosen.is_none_or(|chosen| chosen == *index))
-                .map(|(_, animation)| animation),
-        );
+        describe(file, &names, chosen, model);
         let time = match (options.time, &options.animation) {
             (Some(time), _) => time,
             (None, Some(_)) => 0.0,
@@ -292,37 +287,81 @@ impl<'f> Evaluation<'f> {
     }
 }
 
-/// Returns the time in seconds of the last keyframe of these animations, at most [`MAX_SECONDS`]; `None` if it is not
-/// above 0. Keyframes that cannot be read do not count, and neither do those beyond [`MAX_TIMES`] in all.
-fn last_keyframe<'f>(file: &File, animations: impl Iterator<Item = &'f Animation>) -> Option<f64> {
-    let inputs = animations.flat_map(|animation| {
-        let nodes = animation.channels.iter();
-        let nodes = nodes.filter(|channel| matches!(channel.target.path, Checked::Valid(_)));
-        nodes.filter_map(|channel| {
-            Some(
-                animation
-                    .samplers
-                    .get(channel.sampler.value())?
-                    .input
-                    .value(),
-            )
-        })
-    });
-    let inputs: BTreeSet<usize> = inputs.collect();
-    let (mut last, mut read) = (0.0f32, 0);
-    for input in inputs {
-        let Some(accessor) = file.root.accessors.get(input) else {
+/// Stores in `model` which animations of these names can play, which of them is chosen (an index in `names`; `None` for
+/// all), and how long those that play last.
+fn describe(file: &File, names: &[String], chosen: Option<usize>, model: &mut Model) {
+    let mut lengths = Lengths {
+        file,
+        last: HashMap::new(),
+        read: 0,
+    };
+    // The chosen one first, because a limited number of times is read.
+    let seconds = chosen.map(|chosen| lengths.seconds(chosen));
+    for index in 0..names.len() {
+        let Some(length) = lengths.seconds(index) else {
             continue;
         };
-        read += accessor.count.0;
-        if read > MAX_TIMES {
-            break;
+        let is_first = names.iter().position(|name| *name == names[index]) == Some(index);
+        let option = match names[index].is_empty() || !is_first {
+            true => (index + 1).to_string(),
+            false => names[index].clone(),
+        };
+        if choose("animation", names, &option) != Ok(index) {
+            continue;
         }
-        let times = file.floats::<1>(input).unwrap_or_default();
-        let times = times.into_iter().flatten();
-        last = times.filter(|time| time.is_finite()).fold(last, f32::max);
+        if chosen == Some(index) {
+            model.chosen_animation = Some(model.animations.len());
+        }
+        model.animations.push(option);
+        let longest = model.animation_seconds.unwrap_or(0.0).max(length);
+        model.animation_seconds = Some(longest);
     }
-    (last > 0.0).then(|| f64::from(last).min(MAX_SECONDS))
+    if let Some(seconds) = seconds {
+        model.animation_seconds = seconds;
+    }
+}
+
+/// The lengths of animations, from the times of their keyframes.
+struct Lengths<'f> {
+    file: &'f File,
+    /// Last time of each accessor that was read, by its index.
+    last: HashMap<usize, f32>,
+    /// Number of times that were read.
+    read: u64,
+}
+
+impl Lengths<'_> {
+    /// Returns the time in seconds of the last keyframe of the animation with this index, at most [`MAX_SECONDS`]; `None`
+    /// if it is not above 0. Keyframes that cannot be read do not count, and neither do those beyond [`MAX_TIMES`] in
+    /// all.
+    fn seconds(&mut self, animation: usize) -> Option<f64> {
+        let animation: &Animation = self.file.root.animations.get(animation)?;
+        let mut last = 0.0f32;
+        for channel in &animation.channels {
+            let sampler = animation.samplers.get(channel.sampler.value());
+            if let (Checked::Valid(_), Some(sampler)) = (&channel.target.path, sampler) {
+                last = last.max(self.last_time(sampler.input.value()));
+            }
+        }
+        (last > 0.0).then(|| f64::from(last).min(MAX_SECONDS))
+    }
+
+    /// Returns the last time of an accessor; 0 if it cannot be read.
+    fn last_time(&mut self, input: usize) -> f32 {
+        if let Some(&last) = self.last.get(&input) {
+            return last;
+        }
+        let accessors = &self.file.root.accessors;
+        self.read += accessors.get(input).map_or(0, |accessor| accessor.count.0);
+        let mut last = 0.0;
+        if self.read <= MAX_TIMES {
+            let times = self.file.floats::<1>(input).unwrap_or_default();
+            let times = times.into_iter().flatten();
+            last = times.filter(|time| time.is_finite()).fold(last, f32::max);
+        }
+        self.last.insert(input, last);
+        last
+    }
 }
 
 /// Returns the name of a property in glTF.

@@ -43,6 +43,10 @@ pub(crate) struct Model {
     pub(crate) lights: Vec<ModelLight>,
     /// Time in seconds of the last keyframe of the animations that play, above 0; `None` if nothing can play.
     pub(crate) animation_seconds: Option<f64>,
+    /// The animations that can play, each as the option that chooses it.
+    pub(crate) animations: Vec<String>,
+    /// Index in `animations` of the animation that plays; `None` if all play.
+    pub(crate) chosen_animation: Option<usize>,
     /// Warnings for the user, one line each, without the file's name.
     pub(crate) notes: Vec<String>,
     /// Warnings with the number of objects that they affect so far; [`Model::finish_notes`] moves them to `notes`.

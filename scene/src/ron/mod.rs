@@ -111,6 +111,8 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
     let timeline = builder.animation_seconds.map(|seconds| Timeline {
         seconds,
         time: options.time,
+        animations: Vec::new(),
+        chosen: None,
     });
     let (geometry, materials, more_lights, mut notes) = builder.finish();
     lights.extend(more_lights);

@@ -2,13 +2,19 @@
 
 /// The animations of a scene that [`LoadOptions::time`](crate::LoadOptions::time) poses, and the time at which it shows
 /// them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
     /// Time in seconds of the last keyframe, above 0 and at most 1e6. With several animations, it is that of the
     /// longest.
     pub seconds: f64,
     /// Time in seconds at which the scene is shown; `None` for the rest pose.
     pub time: Option<f64>,
+    /// The animations of a model file that can play, each as the value of
+    /// [`LoadOptions::animation`](crate::LoadOptions::animation) that chooses it: its name, or its number if it has no
+    /// name of its own. Empty for a scene file, whose models have choices of their own.
+    pub animations: Vec<String>,
+    /// Index in `animations` of the animation that plays; `None` if all play.
+    pub chosen: Option<usize>,
 }
 
 /// Largest value of [`Timeline::seconds`]; later keyframes do not count.

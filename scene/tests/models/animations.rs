@@ -539,23 +539,22 @@ fn a_timeline_tells_the_length_of_the_animations_that_play_and_the_time() {
     let times = model.floats("SCALAR", &[[0.0], [4.0]]);
     second["samplers"][0] = json!({ "input": times, "output": 2 });
     second["name"] = json!("long");
-    model.json["animations"]
-        .as_array_mut()
-        .unwrap()
-        .push(second);
+    let first = model.json["animations"][0].take();
+    model.json["animations"] = json!([first, second]);
     let path = model.write("timeline");
     let shown = |options: &LoadOptions| load_with(&path, options).timeline.unwrap();
     let rest = shown(&LoadOptions::default());
     assert_eq!((rest.seconds, rest.time), (4.0, None));
-    let named = |name: &str, time| LoadOptions {
-        animation: Some(name.to_owned()),
-        time,
-        ..LoadOptions::default()
-    };
-    let short = shown(&named("1", Some(9.0)));
+    let short = shown(&LoadOptions {
+        time: Some(9.0),
+        ..animation("1")
+    });
     assert_eq!((short.seconds, short.time), (2.5, Some(9.0)));
-    let long = shown(&named("long", None));
-    assert_eq!((long.seconds, long.time), (4.0, Some(0.0)));
+    let long = shown(&animation("long"));
+    assert_eq!(
+        (long.seconds, long.time, long.chosen),
+        (4.0, Some(0.0), Some(1))
+    );
     // A single keyframe at 0 s, or keyframes before 0 s, leave nothing to play.
     for times in [&[0.0][..], &[-2.0, -1.0]] {
         let values = vec![[0.0; 3]; times.len()];
@@ -563,6 +562,23 @@ fn a_timeline_tells_the_length_of_the_animations_that_play_and_the_time() {
     }
     let endless = moving("LINEAR", &[0.0, 1e30], &[[0.0; 3]; 2]).load("endless");
     assert_eq!(endless.timeline.unwrap().seconds, 1e6);
+}
+
+#[test]
+fn a_timeline_lists_the_animations_that_can_be_chosen_and_play() {
+    let mut model = moving("LINEAR", &[0.0, 2.0], &[[0.0; 3], [1.0; 3]]);
+    let walk = model.json["animations"][0].take();
+    model.json["animations"] = json!(vec![walk; 5]);
+    for (index, name) in ["walk", "walk", "still", "", "1"].into_iter().enumerate() {
+        model.json["animations"][index]["name"] = json!(name);
+    }
+    model.json["animations"][2]["channels"] = json!([]);
+    let path = model.write("choices");
+    for (option, chosen) in [("walk", 0), ("2", 1), ("4", 2), ("1", 3)] {
+        let shown = load_with(&path, &animation(option)).timeline.unwrap();
+        assert_eq!(shown.animations, ["walk", "2", "4", "1"]);
+        assert_eq!(shown.chosen, Some(chosen));
+    }
 }
 
 #[test]

@@ -82,6 +82,23 @@ impl Overlay {
         Some(panel)
     }
 
+    /// Returns the beginning and the end of a text that takes more than a quarter of the height of a region of a picture of
+    /// this size, with a line about the rest between them. Returns `None` if the text is not too long.
+    pub(crate) fn shortened(&self, size: (u32, u32), region: Area, text: &str) -> Option<String> {
+        let room = self.room(self.margin_in((size.0 as i32, size.1 as i32)), region);
+        let more = wrapped("… more in the terminal …", room);
+        let max_lines = region.height / 4 / self.type_face.line_height;
+        let max_lines = (max_lines.max(0) as usize).max(more.len() + 1);
+        let lines: Vec<_> = text.lines().flat_map(|line| wrapped(line, room)).collect();
+        if lines.len() <= max_lines {
+            return None;
+        }
+        // The remedy of a problem is at its end.
+        let shown = max_lines - more.len();
+        let (begin, end) = (shown.div_ceil(2), lines.len() - shown / 2);
+        Some([&lines[..begin], &more, &lines[end..]].concat().join("\n"))
+    }
+
     /// Returns whether [`draw_messages`](Self::draw_messages) has room for these messages in a region of a picture of
     /// this size, with a margin around them and without overlapping the `taken` areas.
     pub(crate) fn fits_messages(
@@ -130,14 +147,18 @@ impl Overlay {
 
     /// Wraps messages for a panel in a region. Each message has a flag that marks it as an error.
     fn message_lines(&self, margin: i32, region: Area, messages: &[(&str, bool)]) -> Vec<Line> {
-        let room = (region.width - 4 * margin) / self.type_face.cell_width;
-        let room = room.max(1) as usize;
+        let room = self.room(margin, region);
         let lines = messages.iter().flat_map(|(message, is_wrong)| {
             let colour = if *is_wrong { WARNING } else { BRIGHT };
             let lines = message.lines().flat_map(move |line| wrapped(line, room));
             lines.map(move |line| vec![(colour, line)])
         });
         lines.collect()
+    }
+
+    /// Returns the number of characters in a line of a message in a region.
+    fn room(&self, margin: i32, region: Area) -> usize {
+        ((region.width - 4 * margin) / self.type_face.cell_width).max(1) as usize
     }
 
     /// Returns the height in pixels of a panel with this number of lines on a picture of this size.

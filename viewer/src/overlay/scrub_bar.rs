@@ -64,16 +64,16 @@ impl Overlay {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.pixels(MARGIN);
         let cell = self.type_face.cell_width;
-        let text = match animation.time {
-            Some(_) => animation.text(),
-            None => "rest pose".to_owned(),
-        };
         // The line does not move while the time passes.
         let longest = Animation {
             time: Some(animation.seconds),
-            ..*animation
+            ..animation.clone()
         };
-        let cells = longest.text().chars().count().max(text.chars().count()) as i32;
+        let texts = match animation.time {
+            Some(_) => [animation.named_text(), animation.text()],
+            None => ["rest pose".to_owned(), String::new()],
+        };
+        let lengths = [longest.named_text(), longest.text()].map(|text| text.chars().count());
         let mut line = Area {
             x: area.x + margin,
             y: area.y + area.height / 2,
@@ -81,8 +81,9 @@ impl Overlay {
             height: self.pixels(3.0).max(1),
         };
         line.y -= line.height / 2;
-        let taken = cells * cell + margin;
-        if line.width - taken >= MIN_CELLS * cell {
+        let taken = lengths.map(|length| length as i32 * cell + margin);
+        let fits = |(_, taken): &(_, i32)| line.width - taken >= MIN_CELLS * cell;
+        if let Some((text, taken)) = texts.into_iter().zip(taken).find(fits) {
             let y = area.y + (area.height - self.line_height()) / 2;
             canvas.text(&mut self.type_face, line.x, y, BRIGHT, &text);
             line.x += taken;

@@ -25,7 +25,7 @@ use crate::{
     saved_picture::SavedPicture,
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, lock,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
     },
 };
 use raysieve::{
@@ -127,6 +127,7 @@ impl Broadcaster {
                 session.set_region((left, top), (right, bottom))
             }
             ViewerRequest::Seek(seconds) => session.seek(seconds),
+            ViewerRequest::Animation(animation) => session.choose_animation(animation)?,
             ViewerRequest::Strategy(name) => {
                 let strategy = name.parse().map_err(|_| "unknown compaction strategy")?;
                 session.set_strategy(strategy)
@@ -213,10 +214,10 @@ impl Broadcaster {
         self.notifier.notify(|pending| pending.note = Some(message));
     }
 
-    /// Sends a problem to all viewers, marked as an error, in place of an earlier one that is not sent yet.
+    /// Sends a problem to all viewers, marked as an error.
     pub(super) fn say_problem(&self, problem: String) {
         self.notifier
-            .notify(|pending| pending.problem = Some(problem));
+            .notify(|pending| add_problem(&mut pending.problems, problem, |text| text));
     }
 
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
@@ -309,8 +310,8 @@ impl Broadcaster {
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());
             }
-            if note.is_some() || pending.problem.is_some() {
-                lock(&self.messages).add(note, pending.problem, Instant::now());
+            if note.is_some() || !pending.problems.is_empty() {
+                lock(&self.messages).add(note, pending.problems, Instant::now());
                 sent.status_due = Some(Instant::now());
             }
             if let Some(info) = pending.pixel {
@@ -487,7 +488,7 @@ impl Broadcaster {
             can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,
             message: messages.note(),
-            problem: messages.problem(),
+            problems: messages.problems(),
             scene_error: session.scene_error(),
         };
         if let Ok(text) = serde_json::to_string(&status) {

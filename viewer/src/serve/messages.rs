@@ -57,6 +57,8 @@ pub(super) enum ViewerRequest {
     Region(u32, u32, u32, u32),
     /// Shows the animations of the scene at this time in seconds, clamped to their length.
     Seek(f64),
+    /// Shows the animation with this index, as the status lists them, at its start; `null` shows all.
+    Animation(Option<usize>),
     /// Selects the compaction strategy of this name.
     Strategy(String),
     /// Selects the tone curve of this name.
@@ -143,9 +145,9 @@ pub(super) struct Status<'a> {
     /// Number of messages since the server started, without problems, and the text of the last one; 0 and an empty text
     /// before the first.
     pub(super) message: (u64, &'a str),
-    /// Number of problems since the server started, and the text of the last one; 0 and an empty text before the first.
-    /// The text is also empty if viewers received it long ago.
-    pub(super) problem: (u64, &'a str),
+    /// The last problems, the newest last, each with its number since the server started. Those that viewers received long
+    /// ago may be missing.
+    pub(super) problems: Vec<(u64, &'a str)>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }
@@ -156,14 +158,21 @@ pub(super) struct AnimationStatus {
     #[serde(flatten)]
     animation: Animation,
     text: String,
+    /// Animations among which the user can choose.
+    names: Vec<String>,
+    /// Index in `names` of the animation that is shown or requested; `None` if all are.
+    chosen: Option<usize>,
 }
 
 impl AnimationStatus {
     /// Returns the animations of the session's scene; `None` if it has none.
     pub(super) fn of(session: &Session) -> Option<Self> {
+        let (names, chosen) = session.animations();
         Some(Self {
             text: session.posed_animation()?.text(),
             animation: session.animation()?,
+            names: names.to_vec(),
+            chosen,
         })
     }
 }

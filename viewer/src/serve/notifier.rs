@@ -7,7 +7,7 @@ use std::{
     time::Instant,
 };
 
-use crate::session::{InspectedPath, PixelInfo, RenderEvent, SessionEvent, lock};
+use crate::session::{InspectedPath, PixelInfo, RenderEvent, SessionEvent, add_problem, lock};
 
 /// The pending events of the broadcaster's thread, and a condition variable that wakes the thread.
 #[derive(Default)]
@@ -27,8 +27,8 @@ pub(super) struct PendingEvents {
     pub(super) change: bool,
     /// Last message to display that is no problem, in place of earlier ones; `None` if there is none.
     pub(super) note: Option<String>,
-    /// Last problem to display, in place of earlier ones; `None` if there is none. A note does not replace it.
-    pub(super) problem: Option<String>,
+    /// Last problems to display, the newest last.
+    pub(super) problems: Vec<String>,
     /// Last path that was traced for a viewer, in place of earlier ones; `None` if there is none.
     pub(super) inspected: Option<Box<InspectedPath>>,
     /// Last answer about a pixel, in place of earlier ones; `None` if there is none.
@@ -49,7 +49,7 @@ pub(super) fn event_sender(
             RenderEvent::Frame => pending.frame = true,
             RenderEvent::DebugImage => pending.debug_image = true,
             RenderEvent::Message(text) => pending.note = Some(text),
-            RenderEvent::Problem(text) => pending.problem = Some(text),
+            RenderEvent::Problem(text) => add_problem(&mut pending.problems, text, |text| text),
             RenderEvent::Pixel(info) => pending.pixel = Some(info),
             RenderEvent::Path(inspected) => pending.inspected = Some(inspected),
             RenderEvent::Session(event) => pending.session_events.push(event),
@@ -69,7 +69,7 @@ impl Notifier {
     /// events; none are set if `until` has passed without an event.
     pub(super) fn wait(&self, until: Option<Instant>) -> PendingEvents {
         let silent = |pending: &mut PendingEvents| {
-            let has_messages = pending.note.is_some() || pending.problem.is_some();
+            let has_messages = pending.note.is_some() || !pending.problems.is_empty();
             let has_answers = pending.inspected.is_some() || pending.pixel.is_some();
             !(pending.frame
                 || pending.debug_image
@@ -102,14 +102,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_is_kept_beside_the_messages_that_follow_it() {
+    fn problems_are_kept_beside_the_messages_that_follow_them() {
         let notifier = Arc::<Notifier>::default();
         let send = event_sender(&notifier);
         send(RenderEvent::Message("loading".to_owned()));
         send(RenderEvent::Problem("not saved".to_owned()));
+        send(RenderEvent::Problem("no image".to_owned()));
         send(RenderEvent::Message("reloaded".to_owned()));
         let pending = notifier.wait(None);
-        assert_eq!(pending.problem.as_deref(), Some("not saved"));
+        assert_eq!(pending.problems, ["not saved", "no image"]);
         assert_eq!(pending.note.as_deref(), Some("reloaded"));
     }
 }

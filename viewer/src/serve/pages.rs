@@ -26,7 +26,7 @@ const SVG: &str = "image/svg+xml";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The static files of the page, which are part of the program: URL path, content type and text of each.
-const FILES: [(&str, &str, &str); 15] = [
+const FILES: [(&str, &str, &str); 16] = [
     ("/", HTML, include_str!("page/index.html")),
     ("/style.css", CSS, include_str!("page/style.css")),
     ("/panel.css", CSS, include_str!("page/panel.css")),
@@ -36,6 +36,7 @@ const FILES: [(&str, &str, &str); 15] = [
     ("/input.js", SCRIPT, include_str!("page/input.js")),
     ("/statistics.js", SCRIPT, include_str!("page/statistics.js")),
     ("/properties.js", SCRIPT, include_str!("page/properties.js")),
+    ("/messages.js", SCRIPT, include_str!("page/messages.js")),
     ("/animation.js", SCRIPT, include_str!("page/animation.js")),
     ("/compare.js", SCRIPT, include_str!("page/compare.js")),
     ("/region.js", SCRIPT, include_str!("page/region.js")),

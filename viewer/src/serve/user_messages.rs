@@ -2,40 +2,58 @@
 
 use std::time::{Duration, Instant};
 
-/// The last note and the last problem, each with its number since the start; 0 and an empty text before the first.
-/// Both are displayed, so that no note replaces a problem that nobody has seen.
+use crate::session::add_problem;
+
+/// The last note and the last problems. All are displayed, so that no message replaces a problem that nobody has seen.
 #[derive(Default)]
 pub(super) struct UserMessages {
+    /// Number of notes since the start, and the last one; an empty text before the first.
     note: (u64, String),
-    problem: (u64, String),
-    /// Time at which the problem was first sent to a viewer; `None` before.
-    problem_sent: Option<Instant>,
+    /// Number of problems since the start.
+    count: u64,
+    /// The last problems, the newest last.
+    problems: Vec<Problem>,
 }
 
-/// Time after which a note removes a problem that was sent, so that viewers who join later do not receive it. The page
+/// A problem that the page displays.
+struct Problem {
+    /// Number of the problem since the start, from 1.
+    number: u64,
+    text: String,
+    /// Time at which the problem was first sent to a viewer; `None` before.
+    sent: Option<Instant>,
+}
+
+/// Time after which a message removes a problem that was sent, so that viewers who join later do not receive it. The page
 /// displays a problem at least as long.
 const PROBLEM_TIME: Duration = Duration::from_secs(10);
 
 impl UserMessages {
-    /// Replaces the note and the problem by those that are given. A note also removes a problem that viewers have had
-    /// for ten seconds at `now`.
-    pub(super) fn add(&mut self, note: Option<String>, problem: Option<String>, now: Instant) {
+    /// Replaces the note if there is one, and adds problems. Removes problems that viewers have had for ten seconds at
+    /// `now`.
+    pub(super) fn add(&mut self, note: Option<String>, problems: Vec<String>, now: Instant) {
+        let is_old = |sent: Instant| now.saturating_duration_since(sent) >= PROBLEM_TIME;
+        self.problems
+            .retain(|problem| !problem.sent.is_some_and(is_old));
         if let Some(note) = note {
             self.note = (self.note.0 + 1, note);
-            let is_old = |sent: Instant| now.saturating_duration_since(sent) >= PROBLEM_TIME;
-            if self.problem_sent.is_some_and(is_old) {
-                self.problem.1.clear();
-            }
         }
-        if let Some(problem) = problem {
-            self.problem = (self.problem.0 + 1, problem);
-            self.problem_sent = None;
+        for text in problems {
+            self.count += 1;
+            let problem = Problem {
+                number: self.count,
+                text,
+                sent: None,
+            };
+            add_problem(&mut self.problems, problem, |problem| &problem.text);
         }
     }
 
-    /// Records that both messages are sent to a viewer at `now`.
+    /// Records that all messages are sent to a viewer at `now`.
     pub(super) fn mark_sent(&mut self, now: Instant) {
-        self.problem_sent.get_or_insert(now);
+        for problem in &mut self.problems {
+            problem.sent.get_or_insert(now);
+        }
     }
 
     /// Returns the number of notes and the last one.
@@ -43,9 +61,12 @@ impl UserMessages {
         (self.note.0, &self.note.1)
     }
 
-    /// Returns the number of problems and the last one. The text is empty if a note has removed it.
-    pub(super) fn problem(&self) -> (u64, &str) {
-        (self.problem.0, &self.problem.1)
+    /// Returns the last problems, the newest last, each with its number.
+    pub(super) fn problems(&self) -> Vec<(u64, &str)> {
+        let problems = self.problems.iter();
+        problems
+            .map(|problem| (problem.number, &*problem.text))
+            .collect()
     }
 }
 
@@ -54,28 +75,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_removes_only_a_problem_that_was_displayed() {
+    fn only_problems_that_were_displayed_are_removed() {
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut messages = UserMessages::default();
         messages.mark_sent(at(0));
         let (note, problem) = ("saved".to_owned(), "not saved".to_owned());
-        messages.add(Some(note.clone()), Some(problem.clone()), at(20));
-        messages.add(Some(note.clone()), None, at(100));
-        assert_eq!(messages.problem(), (1, "not saved"), "nobody has seen it");
-
-        messages.mark_sent(at(100));
-        messages.mark_sent(at(109));
-        messages.add(Some(note.clone()), None, at(109));
-        assert_eq!(messages.problem(), (1, "not saved"), "it is displayed");
-        messages.add(Some(note.clone()), None, at(110));
+        messages.add(Some(note.clone()), vec![problem.clone()], at(20));
+        messages.add(Some(note.clone()), Vec::new(), at(100));
         assert_eq!(
-            (messages.note(), messages.problem()),
-            ((4, "saved"), (1, ""))
+            messages.problems(),
+            [(1, "not saved")],
+            "nobody has seen it"
         );
 
-        messages.add(None, Some(problem), at(111));
-        messages.add(Some(note), None, at(130));
-        assert_eq!(messages.problem(), (2, "not saved"), "it is another one");
+        messages.mark_sent(at(100));
+        messages.add(None, vec!["no image".to_owned()], at(105));
+        messages.mark_sent(at(109));
+        messages.add(Some(note.clone()), Vec::new(), at(109));
+        let both = [(1, "not saved"), (2, "no image")];
+        assert_eq!(messages.problems(), both, "they are displayed");
+        messages.add(Some(note.clone()), Vec::new(), at(110));
+        assert_eq!(messages.note(), (4, "saved"));
+        assert_eq!(messages.problems(), [(2, "no image")]);
+
+        let problems = vec![problem, "no image".to_owned()];
+        messages.add(None, problems, at(111));
+        let both = [(3, "not saved"), (4, "no image")];
+        assert_eq!(messages.problems(), both, "an equal one is new");
     }
 }

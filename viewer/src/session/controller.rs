@@ -36,6 +36,7 @@ use super::{
     inspection::{Inspection, PathQuery, QueryKind, Viewpoint},
     inspection_scene::InspectionScene,
     loader::{Loaded, Loader},
+    lock,
     orbit::Orbit,
     render_thread::{Ended, Frame, RenderEvent, RenderThread},
     transparency::AlphaThread,
@@ -72,10 +73,8 @@ pub(crate) struct Session {
     /// Reason why the scene's changed files cannot be loaded; `None` if they can. Meanwhile the last valid scene stays
     /// displayed.
     scene_error: Option<String>,
-    /// Choices among what the scene's file offers. Their time is that of the displayed pose.
-    load: LoadOptions,
-    /// Time of the choices with which the scene was opened.
-    first_time: Option<f64>,
+    /// Choices among what the scene's file offers with which it was opened.
+    first: LoadOptions,
     playback: Playback,
     orbit: Orbit,
     /// Index of the last selected camera of the scene's file; `None` while no camera of the file is selected.
@@ -194,7 +193,6 @@ impl Session {
             interval,
             on_event.clone(),
         )?;
-        // Without a loader thread, the scene is displayed as loaded.
         let loader = Loader::start(
             scene.clone(),
             trees,
@@ -202,12 +200,16 @@ impl Session {
             settings,
             watches,
             on_event.clone(),
-        )
-        .ok();
+        );
+        if let Err(error) = &loader {
+            on_event(RenderEvent::Problem(format!(
+                "scenes can be neither edited nor reloaded nor opened: {error}; restart the program"
+            )));
+        }
         let mut session = Self {
             render,
             inspection: Inspection::new(inspection_scene.clone(), on_event.clone()),
-            loader,
+            loader: loader.ok(),
             inspection_scene,
             debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
@@ -217,8 +219,7 @@ impl Session {
             on_event: Arc::new(Mutex::new(on_event)),
             scene: scene.clone(),
             scene_error: None,
-            first_time: load.time,
-            load,
+            first: load,
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
@@ -266,6 +267,7 @@ impl Session {
             }
             Change::NextCamera => self.next_camera(),
             Change::PlayAnimation => self.play_or_pause(),
+            Change::NextAnimation => self.next_animation(),
             Change::PreviousAnimationFrame => self.step_animation(-1.0),
             Change::NextAnimationFrame => self.step_animation(1.0),
             Change::Undo => self.undo(),
@@ -389,15 +391,17 @@ impl Session {
         })
     }
 
-    /// Starts a thread that executes a request. Returns a message if it cannot be executed now, and `None` otherwise.
-    /// Requests for the description of a pixel are then dropped without a message.
+    /// Starts a thread that executes a request. Returns a message if an earlier request is still being executed, unless
+    /// they are for the description of a pixel. Reports a problem if the thread cannot be started.
     fn start_query(&self, query: PathQuery) -> Option<String> {
         let wanted = query.wanted;
         match self.inspection.start(query) {
             Ok(true) => None,
             Ok(false) if wanted == QueryKind::Pixel => None,
             Ok(false) => Some("still tracing the previous path".to_owned()),
-            Err(error) => Some(format!("cannot trace the path: {error}")),
+            Err(error) => self.report_problem(format!(
+                "the path cannot be traced: {error}; close other programs"
+            )),
         }
     }
 
@@ -489,7 +493,8 @@ impl Session {
         self.request_debug_view();
     }
 
-    /// Doubles the number of samples per pixel, unless the film could overflow; always returns a message.
+    /// Doubles the number of samples per pixel. Returns a message; `None` if the film could overflow, which is reported as
+    /// a problem.
     fn more_samples(&mut self) -> Option<String> {
         let samples = self.samples.saturating_mul(2);
         let mut scene = (*self.scene).clone();
@@ -498,11 +503,17 @@ impl Session {
             ..SettingOverrides::default()
         };
         if let Err(error) = scene.apply_overrides(&changes) {
-            return Some(format!("no more samples: {error}"));
+            return self.report_problem(format!("no more samples: {error}"));
         }
         self.samples = samples;
         self.render.send(Command::Samples(samples));
         Some(format!("{samples} samples per pixel"))
+    }
+
+    /// Reports a problem, which is displayed. Returns no message.
+    fn report_problem(&self, problem: String) -> Option<String> {
+        lock(&self.on_event)(RenderEvent::Problem(problem));
+        None
     }
 
     /// Changes the exposure by this many stops, within `MAX_STOPS`; always returns a message.

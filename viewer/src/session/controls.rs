@@ -71,6 +71,8 @@ pub(crate) enum Change {
     NextCamera,
     /// Plays the animations of the scene's file in a loop, or pauses them.
     PlayAnimation,
+    /// Shows the next animation of the scene's file, or after the last one all of them.
+    NextAnimation,
     /// Pauses the animations, and shows them 1/24 s earlier.
     PreviousAnimationFrame,
     /// Pauses the animations, and shows them 1/24 s later.
@@ -258,6 +260,11 @@ pub(crate) static CONTROLS: &[Control] = &[
             (">", Render(Change::NextAnimationFrame)),
             (".", Render(Change::NextAnimationFrame)),
         ],
+    ),
+    control(
+        "j",
+        "next animation of the model's file, or all of them",
+        &[("j", Render(Change::NextAnimation))],
     ),
     control(
         "u, Ctrl z",
@@ -489,13 +496,17 @@ pub(crate) const GESTURES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The first hints, which a window displays until the first input: how to move, what the figures are, and where help
-/// and editor are. They fit into a window of 320 pixels.
-pub(crate) const HINTS: [&str; 3] = [
-    "drag orbits, wheel zooms, Shift+drag pans",
-    "figures: rays per bounce, time per stage",
-    "? lists keys, l edits, h moves figures",
-];
+/// Returns the first hints, which a window displays until the first input: how to move, what the figures are, where help
+/// and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
+pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
+    let hints = [
+        "drag orbits, wheel zooms, Shift+drag pans",
+        "figures: rays per bounce, time per stage",
+        "? lists keys, l edits, h moves figures",
+    ];
+    let animated = has_animations.then_some("P plays and pauses the animation");
+    hints.into_iter().chain(animated)
+}
 
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.
 pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {

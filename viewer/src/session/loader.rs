@@ -33,7 +33,7 @@ use raysieve::{
     render::renderer::{Renderer, Settings},
 };
 use raysieve_scene::{
-    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of, escaped,
+    LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of,
 };
 
 /// A scene that has been loaded or edited, ready to be displayed.
@@ -120,8 +120,7 @@ impl Loader {
             trees: trees.map(|trees| (scene.clone(), trees)),
             scene,
             changes,
-            first_time: load.time,
-            load,
+            first: load,
             noise,
             settings,
             pose: None,
@@ -184,12 +183,9 @@ struct LoaderState<T: Fn(RenderEvent)> {
     unopened: Option<(PathBuf, Vec<SceneFile>)>,
     /// Command-line overrides, which are applied to each loaded scene.
     changes: SettingOverrides,
-    /// Choices among what the file of the displayed scene offers, which apply to its reloads. Their time is that of the
-    /// last pose.
-    load: LoadOptions,
-    /// Time of the choices with which the displayed scene was opened. It determines the camera, the exposure and the
-    /// default lighting of a model at all times.
-    first_time: Option<f64>,
+    /// Choices among what its file offers with which the displayed scene was opened. They determine the camera, the
+    /// exposure and the default lighting of a model also for other animations and times.
+    first: LoadOptions,
     /// Newest request for a pose that is not executed yet.
     pose: Option<PoseRequest>,
     /// Time at which the last pose was begun; `None` before the first.
@@ -326,17 +322,16 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         let opened = reason == LoadReason::Opened;
         if let Some(problem) = Scene::check_name(path).err().filter(|_| opened) {
             let error = format!("{}: {problem}", path.display());
-            report(&escaped(&error));
             return (self.on_event)(RenderEvent::Problem(error));
         }
         // The choices of the command line belong to its own file.
         let options = if opened {
             LoadOptions::default()
         } else {
-            self.load.clone()
+            shown_options(&self.first, &self.read)
         };
-        let first_time = if opened { None } else { self.first_time };
-        let (scene, files) = read_file(path, &options, first_time);
+        let first = if opened { &options } else { &self.first };
+        let (scene, files) = read_file(path, &options, first);
         if opened {
             self.unopened = Some((path.to_owned(), files));
         } else {
@@ -353,18 +348,13 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 if let Some((_, files)) = self.unopened.take_if(|(of, _)| of == path)
                     && opened
                 {
-                    self.first_time = options.time;
-                    self.load = options;
+                    self.first = options;
                     self.files = files;
                     self.pose = None;
                     self.watch();
                 }
                 // It has the earlier contents of the file, or another file.
                 self.poses = None;
-                self.load.time = loaded
-                    .read
-                    .timeline
-                    .map_or(self.first_time, |shown| shown.time);
                 self.scene = loaded.scene.clone();
                 self.edited = loaded.scene.clone();
                 self.read = loaded.read.clone();
@@ -372,10 +362,10 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             }
             Err(error) => {
                 let error = error.to_string();
-                report(&error);
                 (self.on_event)(if opened {
                     RenderEvent::Problem(error)
                 } else {
+                    report(&error);
                     RenderEvent::Session(SessionEvent::SceneError(error))
                 });
             }
@@ -454,6 +444,19 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             }
         }
         self.watched = watched;
+    }
+}
+
+/// Returns the choices among what its file offers that show this scene. It was opened with the choices `first`.
+pub(super) fn shown_options(first: &LoadOptions, scene: &Scene) -> LoadOptions {
+    let Some(shown) = &scene.timeline else {
+        return first.clone();
+    };
+    let chosen = shown.chosen.and_then(|chosen| shown.animations.get(chosen));
+    LoadOptions {
+        animation: chosen.cloned(),
+        time: shown.time,
+        ..first.clone()
     }
 }
 

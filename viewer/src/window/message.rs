@@ -2,13 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-/// The displayed messages, and when the last one disappeared by itself.
+use crate::{error::report, session::add_problem};
+use raysieve_scene::escaped;
+
+/// The displayed messages, and when the last one disappeared by itself. Their time passes only while the window is
+/// visible.
 ///
-/// A problem has a place of its own, so that no note replaces a problem that the user has not seen.
+/// Problems are kept until the user has seen them: no note replaces a problem, and an earlier problem is displayed again
+/// after a later one.
 #[derive(Default)]
 pub(super) struct Messages {
-    problem: Option<Message>,
+    /// Problems, the newest last. Only the newest is displayed, and only its time passes.
+    problems: Vec<Message>,
     note: Option<Message>,
+    /// Question about what the user is about to do. It stays until the user answers it or does something else.
+    question: Option<Question>,
+    /// Time since which the window is hidden; `None` while it is visible.
+    hidden: Option<Instant>,
     /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
     expired: Option<Instant>,
 }
@@ -16,10 +26,18 @@ pub(super) struct Messages {
 /// A message to the user.
 struct Message {
     text: String,
-    /// Whether the message is about the inspected path.
-    is_of_path: bool,
-    /// Time at which the message disappears by itself.
+    kind: MessageKind,
+    /// Whether the text has been printed.
+    is_printed: bool,
+    /// Time at which the message disappears by itself, unless the window is hidden before.
     until: Instant,
+}
+
+/// A question that the user answers by a second request.
+struct Question {
+    text: String,
+    /// Whether the question has been drawn.
+    is_drawn: bool,
 }
 
 /// The kind of a message.
@@ -27,7 +45,10 @@ struct Message {
 pub(super) enum MessageKind {
     /// A note, such as the effect of a key.
     Note,
-    /// A problem, which is marked as an error, displayed longer, and not replaced by notes.
+    /// A note that has also been printed to standard output.
+    PrintedNote,
+    /// A problem, which is marked as an error, displayed longer, and not replaced by other messages. It is also printed
+    /// to standard error.
     Problem,
     /// A note about the inspected path, which is removed when the user hides the path.
     PathNote,
@@ -42,63 +63,164 @@ const CHARACTER_TIME: Duration = Duration::from_millis(60);
 /// Time after a message has disappeared by itself during which Escape counts as dismissing it.
 const ESCAPE_GRACE: Duration = Duration::from_secs(1);
 
+impl Message {
+    /// Displays the message from `now` on.
+    fn begin(&mut self, now: Instant) {
+        let length = self.text.chars().count().try_into().unwrap_or(u32::MAX);
+        let shortest = match self.kind {
+            MessageKind::Problem => PROBLEM_TIME,
+            _ => MESSAGE_TIME,
+        };
+        self.until = now + shortest.max(CHARACTER_TIME * length);
+    }
+
+    /// Prints the text to standard error, unless it has been printed.
+    fn print(&mut self) {
+        if !std::mem::replace(&mut self.is_printed, true) {
+            let lines: Vec<_> = self.text.lines().map(escaped).collect();
+            report(&lines.join("\n"));
+        }
+    }
+
+    /// Returns the text to display: shortened by `shorten` if it is too long, and then printed as a whole.
+    fn draw(&mut self, shorten: &impl Fn(&str) -> Option<String>) -> String {
+        match shorten(&self.text) {
+            Some(short) => {
+                self.print();
+                short
+            }
+            None => self.text.clone(),
+        }
+    }
+}
+
 impl Messages {
     /// Displays a message from `now` on, for 60 ms per character, but at least three seconds. A problem stays at least
-    /// ten seconds. A problem replaces the previous problem, and a note the previous note.
+    /// ten seconds. A problem is displayed before earlier problems, and in place of an equal one. A note replaces the
+    /// previous note.
     pub(super) fn show(&mut self, text: String, kind: MessageKind, now: Instant) {
-        let reading = CHARACTER_TIME * text.chars().count().try_into().unwrap_or(u32::MAX);
-        let (place, shortest) = match kind {
-            MessageKind::Problem => (&mut self.problem, PROBLEM_TIME),
-            MessageKind::Note | MessageKind::PathNote => (&mut self.note, MESSAGE_TIME),
-        };
-        *place = Some(Message {
+        let mut message = Message {
             text,
-            is_of_path: kind == MessageKind::PathNote,
-            until: now + shortest.max(reading),
+            kind,
+            is_printed: kind == MessageKind::PrintedNote,
+            until: now,
+        };
+        message.begin(self.hidden.unwrap_or(now));
+        match kind {
+            MessageKind::Problem => {
+                message.print();
+                add_problem(&mut self.problems, message, |problem| &problem.text);
+            }
+            _ => self.note = Some(message),
+        }
+    }
+
+    /// Displays a question until [`withdraw`](Self::withdraw) or Escape removes it. Returns whether it has been drawn
+    /// already, so that the user has answered it.
+    pub(super) fn ask(&mut self, text: String) -> bool {
+        let mut last = self.question.take();
+        let question = last.take_if(|last| last.text == text);
+        let question = question.unwrap_or(Question {
+            text,
+            is_drawn: false,
         });
+        self.question.insert(question).is_drawn
     }
 
-    /// Returns the displayed texts from top to bottom, each with whether it is marked as an error.
-    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
-        let problem = self.problem.iter().map(|problem| (&*problem.text, true));
-        problem.chain(self.note.iter().map(|note| (&*note.text, false)))
+    /// Removes the question, because the user did something else.
+    pub(super) fn withdraw(&mut self) {
+        self.question = None;
     }
 
-    /// Returns the time at which the next message disappears by itself; `None` if there is no message.
+    /// Returns the texts to draw from top to bottom, each with whether it is marked as an error. `shorten` returns what
+    /// is displayed of a text that is too long, which is then printed as a whole. The question, which is the last, is
+    /// never shortened, and counts as drawn.
+    pub(super) fn draw(&mut self, shorten: impl Fn(&str) -> Option<String>) -> Vec<(String, bool)> {
+        let mut texts = Vec::new();
+        let earlier = self.problems.len().saturating_sub(1);
+        if let Some(problem) = self.problems.last_mut() {
+            texts.push((problem.draw(&shorten), true));
+        }
+        if earlier > 0 {
+            let s = if earlier == 1 { "" } else { "s" };
+            texts.push((format!("Escape: {earlier} earlier problem{s}"), true));
+        }
+        if let Some(note) = &mut self.note {
+            texts.push((note.draw(&shorten), false));
+        }
+        if let Some(question) = &mut self.question {
+            question.is_drawn = true;
+            texts.push((question.text.clone(), true));
+        }
+        texts
+    }
+
+    /// Returns whether a message is displayed that disappears by itself.
+    pub(super) fn has_timed(&self) -> bool {
+        self.note.is_some() || !self.problems.is_empty()
+    }
+
+    /// Stops the time of the messages while the window is not visible.
+    pub(super) fn set_visible(&mut self, is_visible: bool, now: Instant) {
+        if !is_visible {
+            self.hidden.get_or_insert(now);
+        } else if let Some(since) = self.hidden.take() {
+            for message in self.problems.last_mut().into_iter().chain(&mut self.note) {
+                message.until += now - since;
+            }
+        }
+    }
+
+    /// Returns the time at which the next message disappears by itself; `None` if there is no message, or the window is
+    /// hidden.
     pub(super) fn until(&self) -> Option<Instant> {
-        let messages = self.problem.iter().chain(&self.note);
-        messages.map(|message| message.until).min()
+        let messages = self.problems.last().into_iter().chain(&self.note);
+        let until = messages.map(|message| message.until).min();
+        until.filter(|_| self.hidden.is_none())
     }
 
     /// Removes the messages whose display time is over at `now`. Returns whether one was removed.
     pub(super) fn expire(&mut self, now: Instant) -> bool {
-        let mut has_expired = false;
-        for place in [&mut self.problem, &mut self.note] {
-            has_expired |= place.take_if(|message| message.until <= now).is_some();
-        }
+        let has_expired = self.until().is_some_and(|until| until <= now);
         if has_expired {
+            let is_over = |message: &mut Message| message.until <= now;
+            self.note.take_if(is_over);
+            if self.problems.last_mut().is_some_and(is_over) {
+                self.close_problem(now);
+            }
             self.expired = Some(now);
         }
         has_expired
     }
 
-    /// Handles Escape at `now`: removes all messages. Returns `false` if there is none, unless the last one disappeared
-    /// by itself within the last second and no other input has followed. Escape was then meant for that one.
+    /// Handles Escape at `now`: removes the question or, without one, messages as [`close`](Self::close) does. Returns
+    /// `false` if there is none. In the second after a message has disappeared by itself, Escape was meant for that one,
+    /// unless other input has followed. It then removes nothing.
     pub(super) fn escape(&mut self, now: Instant) -> bool {
         let expired = self.expired.take();
         let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < ESCAPE_GRACE);
-        self.close() || is_late
+        self.question.take().is_some() || is_late || self.close(now)
     }
 
-    /// Removes all messages. Returns whether there was one.
-    pub(super) fn close(&mut self) -> bool {
-        let messages = [self.problem.take(), self.note.take()];
-        messages.iter().any(Option::is_some)
+    /// Removes the note and the displayed problem; `now` begins the time of an earlier problem. Returns whether there was
+    /// one.
+    pub(super) fn close(&mut self, now: Instant) -> bool {
+        let had_note = self.note.take().is_some();
+        self.close_problem(now) || had_note
+    }
+
+    /// Displays the next earlier problem instead of the newest one. Returns whether there was one.
+    fn close_problem(&mut self, now: Instant) -> bool {
+        let closed = self.problems.pop();
+        if let Some(next) = self.problems.last_mut() {
+            next.begin(self.hidden.unwrap_or(now));
+        }
+        closed.is_some()
     }
 
     /// Removes the note if it is about the inspected path.
     pub(super) fn close_path_note(&mut self) {
-        self.note.take_if(|note| note.is_of_path);
+        self.note.take_if(|note| note.kind == MessageKind::PathNote);
     }
 
     /// Handles input: an Escape after it is no longer attributed to a message that has disappeared. Call it after
@@ -137,6 +259,11 @@ mod tests {
         assert!(!closed.escape(at(10)), "which was not late");
     }
 
+    /// Returns the displayed texts, and whether each is marked as an error.
+    fn drawn(messages: &mut Messages) -> Vec<(String, bool)> {
+        messages.draw(|_| None)
+    }
+
     #[test]
     fn a_problem_is_displayed_beside_later_notes() {
         let begin = Instant::now();
@@ -146,27 +273,68 @@ mod tests {
         messages.show("orbit mode".to_owned(), MessageKind::Note, begin);
         let selected = "floor: l edits it";
         messages.show(selected.to_owned(), MessageKind::PathNote, at(1));
-        let texts = |messages: &Messages| -> Vec<(String, bool)> {
-            let texts = messages.texts();
-            texts
-                .map(|(text, is_problem)| (text.to_owned(), is_problem))
-                .collect()
-        };
         let problem = ("not saved".to_owned(), true);
         assert_eq!(
-            texts(&messages),
+            drawn(&mut messages),
             [problem.clone(), (selected.to_owned(), false)]
         );
         messages.close_path_note();
-        assert_eq!(texts(&messages), [problem], "the note goes with the path");
+        assert_eq!(
+            drawn(&mut messages),
+            [problem],
+            "the note goes with the path"
+        );
 
         messages.show("fly mode".to_owned(), MessageKind::Note, at(2));
         assert_eq!(messages.until(), Some(at(5)), "the note goes first");
         assert!(messages.expire(at(5)));
         assert_eq!(messages.until(), Some(at(10)));
         messages.show("orbit mode".to_owned(), MessageKind::Note, at(6));
+        messages.forget_expired();
         assert!(messages.escape(at(7)), "it removes both");
-        assert_eq!(texts(&messages), []);
+        assert_eq!(drawn(&mut messages), []);
         assert!(!messages.escape(at(7)), "neither disappeared by itself");
+    }
+
+    #[test]
+    fn earlier_problems_are_displayed_one_after_the_other() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut messages = Messages::default();
+        for problem in ["first", "second", "first", "third"] {
+            messages.show(problem.to_owned(), MessageKind::Problem, begin);
+        }
+        let texts = |messages: &mut Messages| {
+            let texts = drawn(messages).into_iter();
+            texts.map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts(&mut messages),
+            ["third", "Escape: 2 earlier problems"]
+        );
+        assert!(messages.expire(at(10)));
+        assert_eq!(texts(&mut messages), ["first", "Escape: 1 earlier problem"]);
+        assert!(messages.escape(at(10)), "it was meant for the third");
+        assert_eq!(texts(&mut messages), ["first", "Escape: 1 earlier problem"]);
+        assert!(messages.escape(at(15)));
+        assert_eq!(texts(&mut messages), ["second"]);
+        assert_eq!(messages.until(), Some(at(25)), "its time begins again");
+    }
+
+    #[test]
+    fn time_counts_only_while_the_window_is_visible() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut messages = Messages::default();
+        messages.show("orbit mode".to_owned(), MessageKind::Note, begin);
+        messages.set_visible(false, at(2));
+        messages.show("not saved".to_owned(), MessageKind::Problem, at(50));
+        assert_eq!(messages.until(), None);
+        assert!(!messages.expire(at(99)));
+        messages.set_visible(false, at(99));
+        messages.set_visible(true, at(100));
+        assert!(!messages.expire(at(100)));
+        assert!(messages.expire(at(101)));
+        assert_eq!(messages.until(), Some(at(110)));
     }
 }

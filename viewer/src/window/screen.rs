@@ -10,7 +10,7 @@ use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
     dpi::{LogicalSize, PhysicalPosition, PhysicalSize},
     event_loop::ActiveEventLoop,
-    window::{Fullscreen, Window, WindowAttributes},
+    window::{Fullscreen, UserAttentionType, Window, WindowAttributes},
 };
 
 use raysieve_scene::catch_panics::catch_panics;
@@ -23,6 +23,8 @@ pub(super) struct Screen {
     rgba: Vec<u8>,
     /// Width and height of the window's content in physical pixels; never 0.
     size: (u32, u32),
+    /// Whether other windows cover the window completely.
+    is_occluded: bool,
     /// Minimum interval between redraws.
     interval: Duration,
     /// Time of the next redraw; `None` if no redraw is requested.
@@ -87,6 +89,7 @@ impl Screen {
             size: (0, 0),
             window,
             surface,
+            is_occluded: false,
             rgba: Vec::new(),
             interval: if renders_on_cpu {
                 CPU_INTERVAL
@@ -141,6 +144,24 @@ impl Screen {
         let is_full = self.is_full_screen();
         self.window
             .set_fullscreen((!is_full).then_some(Fullscreen::Borderless(None)));
+    }
+
+    /// Records whether other windows cover the window completely.
+    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
+        self.is_occluded = is_occluded;
+    }
+
+    /// Returns whether the window is visible, as far as the desktop tells: neither minimised nor covered.
+    pub(super) fn is_visible(&self) -> bool {
+        !self.is_occluded && self.window.is_minimized() != Some(true)
+    }
+
+    /// Makes a minimised or covered window visible or, where the desktop does not allow it, asks for attention.
+    pub(super) fn uncover(&self) {
+        self.window.set_minimized(false);
+        self.window.focus_window();
+        self.window
+            .request_user_attention(Some(UserAttentionType::Informational));
     }
 
     /// Returns whether the window fills the screen.

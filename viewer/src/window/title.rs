@@ -8,7 +8,7 @@ use crate::{
 /// Returns the title of the window, with the time of an animation, and the samples, speed and state of a frame. `scene`
 /// is the name of the scene's file.
 pub(super) fn title(scene: &str, animation: Option<Animation>, frame: &DisplayFrame) -> String {
-    let time = animation.map(|animation| format!(" – {}", animation.text()));
+    let time = animation.map(|animation| format!(" – {}", animation.named_text()));
     let time = time.unwrap_or_default();
     let DisplayFrame {
         stats,

@@ -159,8 +159,7 @@ impl View {
         self.path = Some(path);
         self.messages.close_path_note();
         if let Some(message) = message {
-            self.messages
-                .show(message, MessageKind::PathNote, Instant::now());
+            self.say(message, MessageKind::PathNote);
         }
     }
 
@@ -196,7 +195,7 @@ impl View {
 
     /// Removes the inspected path or, without one, the messages. Returns whether there was one.
     pub(super) fn close_path_or_messages(&mut self) -> bool {
-        self.hide_path() || self.messages.close()
+        self.hide_path() || self.messages.close(Instant::now())
     }
 
     /// Removes the first hints. Returns whether they were displayed.
@@ -210,10 +209,16 @@ impl View {
         self.messages.forget_expired();
     }
 
-    /// Removes the messages whose display time is over at `now`. Returns whether a message was removed, so that a redraw
-    /// is required.
-    pub(super) fn update_messages(&mut self, now: Instant) -> bool {
+    /// Removes the messages whose display time is over at `now`. Their time stands still if the window is not visible.
+    /// Returns whether a message was removed, so that a redraw is required.
+    pub(super) fn update_messages(&mut self, is_visible: bool, now: Instant) -> bool {
+        self.messages.set_visible(is_visible, now);
         self.messages.expire(now)
+    }
+
+    /// Returns whether a message is displayed that disappears by itself.
+    pub(super) fn has_timed_message(&self) -> bool {
+        self.messages.has_timed()
     }
 
     pub(super) fn frame(&self) -> Option<&DisplayFrame> {
@@ -228,7 +233,7 @@ impl View {
     /// Displays the figures in the next place, and displays a message about it.
     pub(super) fn switch_placement(&mut self) {
         self.placement = self.placement.next();
-        self.say(self.placement.message().to_owned(), false);
+        self.say(self.placement.message().to_owned(), MessageKind::Note);
     }
 
     /// Returns the units of the table of bounces.
@@ -239,7 +244,10 @@ impl View {
     /// Displays the table of bounces in the next units, and displays a message about it.
     pub(super) fn switch_units(&mut self) {
         self.units = self.units.next();
-        self.say(format!("figures: {}", self.units.label()), false);
+        self.say(
+            format!("figures: {}", self.units.label()),
+            MessageKind::Note,
+        );
     }
 
     /// Returns the factor of the text's size that the user has chosen, in [`TEXT_SCALES`]; 1 is the default. It does
@@ -251,7 +259,8 @@ impl View {
     /// Sets the factor of the text's size, clamped to its range, and displays a message about it.
     pub(super) fn set_text_scale(&mut self, factor: f32) {
         self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
-        self.say(format!("text size {:.0} %", 100.0 * self.text_scale), false);
+        let text = format!("text size {:.0} %", 100.0 * self.text_scale);
+        self.say(text, MessageKind::Note);
     }
 
     /// Magnifies the picture by `factor` about a position in window pixels. A factor below 1 shrinks it, at most to its
@@ -341,13 +350,20 @@ impl View {
         self.keys = (next < self.key_pages || self.keys.is_none()).then_some(next);
     }
 
-    /// Displays a message for some seconds, beside the one of the other kind; see [`Messages::show`].
-    pub(super) fn say(&mut self, text: String, is_problem: bool) {
-        let kind = match is_problem {
-            true => MessageKind::Problem,
-            false => MessageKind::Note,
-        };
+    /// Displays a message for some seconds; see [`Messages::show`].
+    pub(super) fn say(&mut self, text: String, kind: MessageKind) {
         self.messages.show(text, kind, Instant::now());
+    }
+
+    /// Displays a question until the user answers it, presses Escape or does something else. Returns whether it was
+    /// displayed already.
+    pub(super) fn ask(&mut self, question: String) -> bool {
+        self.messages.ask(question)
+    }
+
+    /// Removes the question, because the user did something else.
+    pub(super) fn withdraw_question(&mut self) {
+        self.messages.withdraw();
     }
 
     /// Returns the time at which the next message disappears; `None` if there is no message.
@@ -375,13 +391,17 @@ impl View {
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
         let taken = self.draw_panels(rgba, size, regions, session);
-        let scene_error = session.scene_error().map(|scene_error| (scene_error, true));
-        let messages: Vec<_> = scene_error
-            .into_iter()
-            .chain(self.messages.texts())
+        let region = regions.picture;
+        let shorten = |text: &str| self.overlay.shortened(size, region, text);
+        let error = session.scene_error();
+        // The loader has printed it.
+        let error = error.map(|error| (shorten(error).unwrap_or(error.to_owned()), true));
+        let texts = self.messages.draw(shorten);
+        let messages: Vec<_> = (error.iter().chain(&texts))
+            .map(|(text, is_problem)| (&**text, *is_problem))
             .collect();
         self.overlay
-            .draw_messages(rgba, size, regions.picture, &messages, &taken);
+            .draw_messages(rgba, size, region, &messages, &taken);
     }
 
     /// Draws the picture and the figures. Returns the regions for other panels.
@@ -413,7 +433,9 @@ impl View {
             denoises: look.denoise && self.debug_image.is_none(),
         };
         let animation = animation.filter(|_| self.placement != Placement::Off);
-        let bar = animation.map_or(0, |_| self.overlay.scrub_bar_height(size));
+        let bar = animation
+            .as_ref()
+            .map_or(0, |_| self.overlay.scrub_bar_height(size));
         let above = (size.0, size.1 - bar);
         let layout = Layout::new(&self.overlay, above, frame.size, self.placement, &figures);
         let fitted = Fitted::new(frame.size, layout.picture, self.zoom);
@@ -523,7 +545,8 @@ impl View {
             );
         }
         if self.has_hints {
-            let hints = session::HINTS.map(|hint| (hint, false));
+            let hints = session::hints(session.animation().is_some());
+            let hints: Vec<_> = hints.map(|hint| (hint, false)).collect();
             let free = regions.without_figures();
             let fits = |region: &Area| self.overlay.fits_messages(size, *region, &hints, &taken);
             if let Some(region) = free.into_iter().find(fits) {

@@ -27,7 +27,8 @@ use self::{
     saving::{SaveResult, joined},
 };
 use super::{
-    Wake, layout::window_size, screen::Screen, settings::Settings, title::title, view::View,
+    Wake, layout::window_size, message::MessageKind, screen::Screen, settings::Settings,
+    title::title, view::View,
 };
 use crate::{
     Error,
@@ -76,9 +77,6 @@ pub(super) struct Viewer {
     selects_region: bool,
     /// Time of the last update of the title; `None` if the next frame must update it.
     title_time: Option<Instant>,
-    /// Whether the user was told about unsaved changes and has done nothing else since, so that the next request to
-    /// quit is executed.
-    warned: bool,
     /// Threads that are saving pictures, or have finished but are not joined yet.
     saves: Vec<JoinHandle<SaveResult>>,
     /// Camera and edits that were last saved under a chosen name; `None` before the first such save.
@@ -89,6 +87,9 @@ pub(super) struct Viewer {
 
 /// Minimum interval between updates of the title while samples are added.
 const TITLE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Interval between checks whether the window is visible, while messages are displayed.
+const VISIBILITY_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Change of the text's size per key press, relative to its default.
 const TEXT_STEP: f32 = 0.25;
@@ -160,7 +161,6 @@ impl Viewer {
             asked: None,
             selects_region: false,
             title_time: None,
-            warned: false,
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
@@ -181,15 +181,17 @@ impl Viewer {
         if quits {
             return !self.may_quit();
         }
-        self.warned = false;
+        self.view.withdraw_question();
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
+                    let mut kind = MessageKind::Note;
                     if change == Change::PrintCamera {
                         // Printed for copying. Standard output may be closed.
                         let _ = writeln!(io::stdout(), "{message}");
+                        kind = MessageKind::PrintedNote;
                     }
-                    self.say(message);
+                    self.view.say(message, kind);
                 }
                 self.title_time = None;
                 self.update_debug_image();
@@ -234,18 +236,28 @@ impl Viewer {
         true
     }
 
-    /// Returns whether the window may close now. At the first request with unsaved changes, displays a message and
-    /// returns `false`. The next request is granted, unless the user does something else in between.
+    /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
+    /// that question already.
     pub(super) fn may_quit(&mut self) -> bool {
-        let unsaved = self.session.unsaved_changes().filter(|_| !self.warned);
-        let Some(what) = unsaved else {
+        self.may_discard("q again quits")
+    }
+
+    /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
+    /// user sees that question already. `answer` tells how to answer it.
+    fn may_discard(&mut self, answer: &str) -> bool {
+        let is_saved = self.saved_state.as_ref() == Some(&self.session.edit_state());
+        let Some(what) = self.session.unsaved_changes().filter(|_| !is_saved) else {
             return true;
         };
-        if self.saved_state.as_ref() == Some(&self.session.edit_state()) {
+        let is_visible = self.screen.is_visible();
+        let question = format!("{what}, {answer} without saving");
+        if self.view.ask(question) && is_visible {
             return true;
         }
-        self.warned = true;
-        self.say(format!("{what}, q again quits without saving"));
+        if !is_visible {
+            self.screen.uncover();
+        }
+        self.screen.refresh();
         false
     }
 
@@ -331,6 +343,11 @@ impl Viewer {
         self.screen.resize(size);
     }
 
+    /// Handles that other windows cover the window completely, or no longer.
+    pub(super) fn set_occluded(&mut self, is_occluded: bool) {
+        self.screen.set_occluded(is_occluded);
+    }
+
     /// Renders the picture in the size of its region of the window or, if it has that size already, in the scene's
     /// size.
     fn fit_window(&mut self) {
@@ -389,23 +406,28 @@ impl Viewer {
     }
 
     /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
-    /// until the file is loaded.
+    /// until the file is loaded. If it has unsaved changes, asks to drop the file again.
     pub(super) fn open_file(&mut self, path: PathBuf) {
-        let message = self.session.open_file(path);
-        self.say(message);
+        if !self.may_discard(&format!("dropping {} again opens it", name(&path))) {
+            return;
+        }
+        self.view.withdraw_question();
+        if let Some(message) = self.session.open_file(path) {
+            self.say(message);
+        }
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
     pub(super) fn say(&mut self, message: String) {
-        self.view.say(message, false);
+        self.view.say(message, MessageKind::Note);
         self.screen.refresh();
     }
 
-    /// Displays a problem, marked as an error, in place of the previous problem.
+    /// Prints a problem, and displays it, marked as an error, before earlier problems.
     pub(super) fn say_problem(&mut self, problem: String) {
         // The problem may be the answer about a pixel.
         self.asked = None;
-        self.view.say(problem, true);
+        self.view.say(problem, MessageKind::Problem);
         self.screen.refresh();
     }
 
@@ -414,13 +436,19 @@ impl Viewer {
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
-        if self.view.update_messages(now) {
-            self.screen.refresh();
+        let mut visibility_due = None;
+        if self.view.has_timed_message() {
+            if self.view.update_messages(self.screen.is_visible(), now) {
+                self.screen.refresh();
+            }
+            // No event tells that the window is minimised.
+            visibility_due = Some(now + VISIBILITY_INTERVAL);
         }
         [
             self.screen.redraw_if_due(now),
             flies_on,
             self.view.messages_until(),
+            visibility_due,
         ]
         .into_iter()
         .flatten()
@@ -486,7 +514,7 @@ impl Viewer {
     }
 
     fn move_camera(&mut self, motion: Motion) {
-        self.warned = false;
+        self.view.withdraw_question();
         self.title_time = None;
         self.view.hide_hints();
         self.session.move_camera(motion);

@@ -21,11 +21,16 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         an_animation_is_shown_at_a_time_and_plays,
         edits_survive_a_change_of_the_time,
         a_chosen_animation_has_its_own_length,
+        animations_are_chosen_one_after_the_other,
         an_animation_without_viewers_stands_still,
         a_saved_scene_file_tells_the_time_that_it_lacks,
     );
     let possible = has_browser();
-    add_tests!(trials, if possible => a_phone_plays_and_scrubs_an_animation);
+    add_tests!(
+        trials, if possible.clone() =>
+        a_phone_plays_and_scrubs_an_animation,
+        a_phone_chooses_an_animation,
+    );
 }
 
 const SMALL: [&str; 4] = ["--size", "160x120", "--spp", "4"];
@@ -48,7 +53,9 @@ fn an_animation_is_shown_at_a_time_and_plays() {
     let program = Program::start_model(&Gltf::shrinking().text(), &SMALL);
     let mut viewer = Viewer::join(&program);
     let status = viewer.wait_for_status(|status| status["state"] == "done");
-    let expected = json!({ "time": null, "seconds": 2.0, "playing": false, "text": "rest pose, animation of 2 s" });
+    let expected = json!({
+        "time": null, "seconds": 2.0, "playing": false, "text": "rest pose, animation of 2 s", "names": ["1"], "chosen": null,
+    });
     assert_eq!(status["animation"], expected);
     let large = red_pixels(&viewer.still());
     seek(&mut viewer, 2.0, |picture| 20 * red_pixels(picture) < large);
@@ -105,21 +112,15 @@ fn edits_survive_a_change_of_the_time() {
 }
 
 fn a_chosen_animation_has_its_own_length() {
-    let mut model = Gltf::shrinking();
-    let mut short = model.json["animations"][0].clone();
-    let times = model.floats("SCALAR", &[[0.0], [0.75]]);
-    short["name"] = json!("hop");
-    short["samplers"][0]["input"] = json!(times);
-    let animations = model.json["animations"].as_array_mut().unwrap();
-    animations.push(short);
+    let model = Gltf::hopping().text();
     let arguments = [&SMALL[..], &["--animation", "hop"]].concat();
-    let program = Program::start_model(&model.text(), &arguments);
+    let program = Program::start_model(&model, &arguments);
     let mut viewer = Viewer::join(&program);
     let status = viewer.wait_for_status(|status| status["state"] == "done");
     assert_eq!(status["animation"]["text"], "time 0.00 of 0.75 s");
 
     // Without a choice all play, and the longest counts.
-    let program = Program::start_model(&model.text(), &SMALL);
+    let program = Program::start_model(&model, &SMALL);
     let mut viewer = Viewer::join(&program);
     let status = viewer.wait_for_status(|status| status["state"] == "done");
     assert_eq!(status["animation"]["seconds"], 2.0);
@@ -127,8 +128,65 @@ fn a_chosen_animation_has_its_own_length() {
     let still = Program::start(&["--spp", "4"]);
     let mut viewer = Viewer::join(&still);
     viewer.wait_for_status(|status| status["animation"].is_null());
+    for action in ["play-animation", "next-animation"] {
+        viewer.send(&format!(r#"{{"act":"{action}"}}"#));
+        viewer.wait_for_message("scene.ron has no animation to play; open an animated glTF file");
+        viewer.send(r#"{"act":"brighter"}"#);
+        viewer.wait_for_message("exposure");
+    }
+}
+
+fn animations_are_chosen_one_after_the_other() {
+    let program = Program::start_model(&Gltf::hopping().text(), &SMALL);
+    let mut viewer = Viewer::join(&program);
+    let status = viewer.wait_for_status(|status| status["state"] == "done");
+    assert_eq!(status["animation"]["names"], json!(["1", "hop"]));
+    assert_eq!(status["animation"]["chosen"], Value::Null);
+    let large = red_pixels(&viewer.still());
+    let hop = "animation hop, 2 of 2";
+    let steps = [
+        (
+            r#"{"act":"next-animation"}"#,
+            "animation 1, 1 of 2",
+            json!(0),
+            2.0,
+        ),
+        (r#"{"act":"next-animation"}"#, hop, json!(1), 0.75),
+        (
+            r#"{"act":"next-animation"}"#,
+            "all animations",
+            Value::Null,
+            2.0,
+        ),
+        (r#"{"animation":1}"#, hop, json!(1), 0.75),
+        (r#"{"animation":null}"#, "all animations", Value::Null, 2.0),
+        (r#"{"animation":1}"#, hop, json!(1), 0.75),
+    ];
+    for (request, message, chosen, seconds) in steps {
+        viewer.send(request);
+        viewer.wait_for_message(message);
+        viewer.wait_for_status(|status| {
+            let animation = &status["animation"];
+            animation["chosen"] == chosen && animation["seconds"] == seconds
+        });
+    }
+    viewer.send(r#"{"seek":0.75}"#);
+    viewer.wait_for_status(|status| status["animation"]["text"] == "time 0.75 of 0.75 s");
+    viewer.wait_for_still(|picture| 20 * red_pixels(picture) < large);
+    viewer.send(r#"{"act":"print-camera"}"#);
+    viewer.wait_for_message("// --animation \"hop\" --time 0.75\ncamera: (");
+    let scene = program.get("/scene.ron", &[]);
+    let field = "animation: \"hop\", time: 0.75";
+    assert!(scene.text().contains(field), "{}", scene.text());
+    // It plays on with another animation.
     viewer.send(r#"{"act":"play-animation"}"#);
-    viewer.wait_for_message("scene.ron has no animation to play; open an animated glTF file");
+    viewer.send(r#"{"animation":0}"#);
+    viewer.wait_for_status(|status| {
+        let animation = &status["animation"];
+        animation["chosen"] == 0 && animation["time"].as_f64().unwrap() > 1.0
+    });
+    viewer.send(r#"{"animation":2}"#);
+    viewer.wait_for_close().expect("an unknown animation");
 }
 
 fn an_animation_without_viewers_stands_still() {
@@ -192,6 +250,39 @@ fn a_phone_plays_and_scrubs_an_animation() {
     });
 }
 
+fn a_phone_chooses_an_animation() {
+    let program = Program::start_model(&Gltf::hopping().text(), &SMALL);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser
+            .wait_for_text("#time-text", "rest pose, animation of 2 s")
+            .await;
+        let list = "const list = document.getElementById('animation-name');
+            return [list.checkVisibility(), list.selectedOptions[0].text, list.offsetHeight >= 40]";
+        let shows = |name: &str| json!([true, name, true]);
+        assert_eq!(browser.run(list).await, shows("all animations"));
+        browser.click("#animation-name option[value='1']").await;
+        browser
+            .wait_for_text("#message", "animation hop, 2 of 2")
+            .await;
+        browser
+            .wait_for_text("#time-text", "time 0.00 of 0.75 s")
+            .await;
+        browser.run("document.activeElement.blur()").await;
+        browser.press("j").await;
+        let all = shows("all animations");
+        browser.until(list, |shown| *shown == all).await;
+    });
+    // Nothing is to be chosen.
+    let single = Program::start_model(&Gltf::shrinking().text(), &SMALL);
+    browse(PHONE, async |browser| {
+        browser.open(&single.url).await;
+        browser.wait_for_text("#state", "done").await;
+        let shown = "return ['play', 'animation-name'].map((id) => document.getElementById(id).checkVisibility())";
+        assert_eq!(browser.run(shown).await, json!([true, false]));
+    });
+}
+
 fn a_saved_scene_file_tells_the_time_that_it_lacks() {
     let program = Program::start(&["--spp", "4"]);
     let mut viewer = Viewer::join(&program);
@@ -202,6 +293,8 @@ fn a_saved_scene_file_tells_the_time_that_it_lacks() {
     let scene = SCENE.replace("objects: [", model);
     fs::write(folder.join("scene.ron"), &scene).unwrap();
     viewer.wait_for_status(|status| status["animation"]["seconds"] == 2.0);
+    viewer.send(r#"{"act":"next-animation"}"#);
+    viewer.wait_for_message("the field `animation` of each Model chooses its animation");
     seek(&mut viewer, 1.5, |_| true);
     viewer.send(r#"{"act":"print-camera"}"#);
     viewer.wait_for_message("// --time 1.5\ncamera: (");

@@ -1,22 +1,29 @@
 //! Tests of the messages to the users, by the protocol and in the browser.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use libtest_mimic::Trial;
+use serde_json::json;
 
 use crate::{
     browser::has_browser,
     chromium::{DESK, PHONE, browse},
+    denoiser::PROGRAM_VARIABLE,
     program::add_tests,
-    server::Program,
+    server::{Program, SCENE},
     viewer::Viewer,
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
-    add_tests!(trials, no_message_replaces_a_problem);
+    add_tests!(
+        trials,
+        no_message_replaces_a_problem,
+        failed_actions_are_problems,
+    );
     add_tests!(
         trials, if has_browser() =>
         the_page_shows_a_problem_beside_later_messages,
+        a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
     );
 }
@@ -28,7 +35,7 @@ fn no_message_replaces_a_problem() {
     let program = Program::start(&["--spp", "4"]);
     let mut viewer = Viewer::join(&program);
     viewer.wait_for_status(|status| status["state"] == "done");
-    assert_eq!(viewer.status["problem"][1], "");
+    assert_eq!(viewer.status["problems"], json!([]));
     // The problem is reported while the messages are sent.
     viewer.send(IMPOSSIBLE);
     for _ in 0..50 {
@@ -42,10 +49,34 @@ fn no_message_replaces_a_problem() {
     // A viewer that joins later receives both.
     let mut other = Viewer::join(&program);
     other.wait_for_message("tone curve: aces");
-    assert_eq!(other.status["problem"], viewer.status["problem"]);
+    assert_eq!(other.status["problems"], viewer.status["problems"]);
     // The number shows that an equal problem is a new one.
     viewer.send(IMPOSSIBLE);
-    viewer.wait_for_status(|status| status["problem"][0] == 2);
+    viewer.wait_for_status(|status| status["problems"][0][0] == 2);
+    // Another one does not replace it.
+    viewer.send(r#"{"inspect":[0,120]}"#);
+    viewer.wait_for_problem("pixel 0,120");
+    viewer.wait_for_problem("pixel 160,0");
+}
+
+fn failed_actions_are_problems() {
+    let other = tempfile::tempdir().unwrap();
+    let compared = other.path().join("other.png");
+    image::RgbImage::new(160, 120).save(&compared).unwrap();
+    let compared = compared.to_str().unwrap();
+    let program = Program::start(&["--spp", "4", "--compare", compared]);
+    let mut viewer = Viewer::join(&program);
+    viewer.wait_for_status(|status| status["state"] == "done");
+    let smaller = SCENE.replace("(160, 120)", "(16, 12)");
+    fs::write(program.folder.path().join("scene.ron"), smaller).unwrap();
+    viewer.wait_for_status(|status| status["size"] == json!([16, 12]));
+    viewer.send(r#"{"act":"error-map"}"#);
+    viewer.wait_for_problem("only pictures of the same size have an error map");
+    viewer.send(r#"{"act":"pause"}"#);
+    for _ in 0..32 {
+        viewer.send(r#"{"act":"more-samples"}"#);
+    }
+    viewer.wait_for_problem("no more samples: ");
 }
 
 /// Returns a script that tells whether two elements are visible, and the first one is above the second.
@@ -58,7 +89,7 @@ fn is_above(one: &str, other: &str) -> String {
 
 fn the_page_shows_a_problem_beside_later_messages() {
     let program = Program::start(&["--spp", "4"]);
-    browse(DESK, async |browser| {
+    browse(DESK, async move |browser| {
         browser.open(&program.url).await;
         browser.still().await;
         let problem = "return document.getElementById('problem').textContent";
@@ -92,8 +123,59 @@ fn the_page_shows_a_problem_beside_later_messages() {
             .await;
         let selects = "return document.querySelector('.selects') !== null";
         assert_eq!(browser.run(selects).await, false);
+
+        // A message does not hide that the program has ended.
+        drop(program);
+        let lost = "return document.getElementById('connection').textContent";
+        let says_lost = |text: &serde_json::Value| text.as_str().unwrap().contains("reconnecting");
+        browser.until(lost, says_lost).await;
+        browser.press("h").await;
+        browser
+            .wait_for_text("#message", "figures: over the picture")
+            .await;
+        assert!(says_lost(&browser.run(lost).await));
     });
 }
+
+fn a_phone_shows_long_and_earlier_problems() {
+    let missing = "no denoiser ".repeat(100);
+    let program = Program::start_on(
+        &["--backend", "cpu", "--threads", "1"],
+        "127.0.0.1:0",
+        &["--spp", "4"],
+        &[(PROGRAM_VARIABLE, &missing)],
+    );
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let problem = "return document.getElementById('problem').textContent";
+        let mut viewer = Viewer::join(&program);
+        for (request, words) in [
+            (IMPOSSIBLE, "pixel 160,0"),
+            (r#"{"act":"oidn"}"#, "no denoiser"),
+        ] {
+            viewer.send(request);
+            let is_shown = |text: &serde_json::Value| text.as_str().unwrap().contains(words);
+            browser.until(problem, is_shown).await;
+        }
+        browser
+            .wait_for_text("#earlier", "click: 1 earlier problem")
+            .await;
+        // The rest of the long text is reached by scrolling.
+        let fits = "const [problem, picture] = ['problem', 'picture'].map((id) => document.getElementById(id));
+            return problem.offsetHeight < 0.7 * picture.offsetHeight && problem.scrollHeight > 2 * problem.clientHeight";
+        assert_eq!(browser.run(fits).await, true);
+        browser.click("#problem").await;
+        let text = browser.run(problem).await;
+        assert!(text.as_str().unwrap().contains("pixel 160,0"), "{text}");
+        browser.wait_for_text("#earlier", "").await;
+        browser.click("#problem").await;
+        browser.wait_for_text("#problem", "").await;
+    });
+}
+
+/// A script that tells the page that it was hidden or shown.
+const CHANGE: &str = "document.dispatchEvent(new Event('visibilitychange'))";
 
 fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
     let program = Program::start(&["--spp", "4"]);
@@ -106,6 +188,7 @@ fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
             )
         };
         browser.run(&hide(true)).await;
+        browser.run(CHANGE).await;
         browser.press("v").await;
         let message = "return document.getElementById('message').textContent";
         let text = browser.until(message, |text| text != "").await;
@@ -116,6 +199,7 @@ fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
         tokio::time::sleep(Duration::from_secs(4)).await;
         assert_eq!(browser.run(message).await, text);
         browser.run(&hide(false)).await;
+        browser.run(CHANGE).await;
         browser.wait_for_text("#message", "").await;
     });
 }

@@ -198,20 +198,24 @@ impl Viewer {
     /// Receives messages until the displayed message contains these words, and returns it.
     #[track_caller]
     pub(crate) fn wait_for_message(&mut self, words: &str) -> String {
-        self.wait_for_text("message", words)
+        let text = |status: &Value| {
+            let text = status["message"][1].as_str();
+            text.unwrap_or_default().to_owned()
+        };
+        text(&self.wait_for_status(|status| text(status).contains(words)))
     }
 
-    /// Receives messages until the displayed problem contains these words, and returns it.
+    /// Receives messages until a problem contains these words, and returns it.
     #[track_caller]
     pub(crate) fn wait_for_problem(&mut self, words: &str) -> String {
-        self.wait_for_text("problem", words)
-    }
-
-    /// Receives messages until the text of this field of the status contains these words, and returns the text.
-    #[track_caller]
-    fn wait_for_text(&mut self, field: &str, words: &str) -> String {
-        let text = |status: &Value| status[field][1].as_str().unwrap_or_default().to_owned();
-        text(&self.wait_for_status(|status| text(status).contains(words)))
+        let find = |status: &Value| {
+            let mut problems = status["problems"].as_array()?.iter();
+            let texts = problems
+                .find_map(|problem| problem[1].as_str().filter(|text| text.contains(words)));
+            texts.map(str::to_owned)
+        };
+        let status = self.wait_for_status(|status| find(status).is_some());
+        find(&status).unwrap_or_default()
     }
 
     /// Receives messages until a value satisfies `is_wanted`, and returns it.

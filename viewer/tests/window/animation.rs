@@ -6,7 +6,7 @@ use image::RgbImage;
 use libtest_mimic::Trial;
 
 use crate::{
-    desktop::{Desktop, eventually, raysieve},
+    desktop::{BARE, Desktop, eventually, raysieve},
     gltf::Gltf,
     program::add_tests,
 };
@@ -15,6 +15,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     add_tests!(
         trials, if possible.clone() =>
         an_animation_plays_and_is_stepped_and_scrubbed,
+        a_key_chooses_the_next_animation,
+        the_first_hints_tell_how_to_play_an_animation,
         a_picture_at_a_time_is_that_of_the_command_line,
     );
 }
@@ -24,7 +26,12 @@ const SETTINGS: &str = "(statistics: short, size: Some((480, 440)))";
 
 /// Opens a window with the shrinking triangle.
 fn open(arguments: &[&str]) -> Desktop {
-    let model = Gltf::shrinking().text();
+    open_model(&Gltf::shrinking(), arguments)
+}
+
+/// Opens a window with a model.
+fn open_model(model: &Gltf, arguments: &[&str]) -> Desktop {
+    let model = model.text();
     let render = ["--size", "240x180", "--spp", "4"];
     let arguments = [&render, arguments].concat();
     Desktop::open_file("scene.gltf", &model, &arguments, &[], SETTINGS)
@@ -76,6 +83,52 @@ fn an_animation_plays_and_is_stepped_and_scrubbed() {
             .contains("// --time 2\ncamera: (")
             .then_some(())
     });
+}
+
+fn a_key_chooses_the_next_animation() {
+    let mut model = Gltf::hopping();
+    // A long name is shortened, so that the title and the bar have room for the time.
+    model.json["animations"][0]["name"] = "shrink ".repeat(20).into();
+    let desktop = open_model(&model, &[]);
+    desktop.until_title("scene.gltf – all animations, rest pose, animation of 2 s – ");
+    for shown in [
+        "scene.gltf – shrink shrink shrink shrink shr…, time 0.00 of 2 s",
+        "scene.gltf – hop, time 0.00 of 0.75 s",
+        "scene.gltf – all animations, time 0.00 of 2 s",
+    ] {
+        desktop.press(&["j"]);
+        desktop.until_title(shown);
+    }
+    desktop.press(&["j", "j", "k"]);
+    eventually("the animation is printed with the camera", || {
+        let output = desktop.output();
+        output
+            .contains("// --animation \"hop\" --time 0\ncamera: (")
+            .then_some(())
+    });
+    // An animation that plays goes on with the next one.
+    desktop.press(&["P", "j", "j"]);
+    desktop.until_title("shrink shrink shrink shrink shr…, time 1.");
+}
+
+fn the_first_hints_tell_how_to_play_an_animation() {
+    // Without figures, there is no scrub bar, and the rest pose is that of the model without its animation.
+    let hints = |model: &Gltf| {
+        let render = ["--size", "480x360", "--spp", "1"];
+        let desktop = Desktop::open_file("scene.gltf", &model.text(), &render, &[], BARE);
+        desktop.until_title("1 sample");
+        desktop.still()
+    };
+    let mut model = Gltf::shrinking();
+    let animated = hints(&model);
+    model.json.as_object_mut().unwrap().remove("animations");
+    let still = hints(&model);
+    let height = |shot: &RgbImage| {
+        let is_text = |pixel: &image::Rgb<u8>| pixel.0.iter().all(|&channel| channel > 225);
+        let rows = shot.rows().filter(|row| row.clone().any(is_text));
+        rows.count()
+    };
+    assert!(height(&animated) > height(&still), "a further line");
 }
 
 fn a_picture_at_a_time_is_that_of_the_command_line() {

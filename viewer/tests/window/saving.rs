@@ -140,13 +140,19 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
         thread::sleep(Duration::from_millis(300));
         desktop.until_title(name);
     };
+    // The first time, the window asks about the changes of the scene.
+    let drop_twice = |name: &str, text: &str| {
+        desktop.drop_file(name, text);
+        thread::sleep(Duration::from_secs(1));
+        desktop.drop_file(name, text);
+    };
     // The saved camera is that of another scene.
     desktop.drop_file("other.ron", &text);
     desktop.until_title("other.ron – 4 samples");
     desktop.press(&["Left"]);
     stays_open("other.ron");
     // A scene that shows a model has no edits of its materials.
-    desktop.drop_file("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    drop_twice("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     desktop.until_title("model.obj");
     desktop.press(&["m", "bracketleft", "m", "bracketleft"]);
     let model = save_to("model.ron");
@@ -164,7 +170,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
                    Film \"rgb\" \"integer xresolution\" 64 \"integer yresolution\" 48\n\
                    WorldBegin\nLightSource \"infinite\"\n\
                    Material \"diffuse\" \"rgb reflectance\" [0.5 0.25 0.125]\nShape \"sphere\"\n";
-    desktop.drop_file("other.pbrt", foreign);
+    drop_twice("other.pbrt", foreign);
     desktop.until_title("other.pbrt");
     desktop.press(&["m", "bracketleft", "k"]);
     eventually("the edit is printed as a comment", || {
@@ -175,7 +181,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     assert!(!foreign.exists());
     stays_open("other.pbrt");
 
-    desktop.drop_file("scene.ron", &text);
+    drop_twice("scene.ron", &text);
     desktop.until_title("scene.ron – 4 samples");
     desktop.press(&["Left"]);
     until_written(&save_to("third.ron"));

@@ -1,4 +1,4 @@
-// Button and slider that play the animation of the scene and show it at a time.
+// Controls that choose an animation of the scene, play it, and show it at a time.
 
 const at = (id) => document.getElementById(id);
 
@@ -8,12 +8,14 @@ const RATE = 24;
 // Whether the slider is being moved; then it does not follow the program.
 let isMoved = false;
 let waiting = false;
+// Animations in the list, as text.
+let listed;
 
 /** Updates the controls of the animation, and hides them without one; called for each status message. */
 export function updateAnimation({ animation }) {
   at("animation").hidden = !animation;
   if (!animation) return;
-  const { time, seconds, playing, text } = animation;
+  const { time, seconds, playing, text, names, chosen } = animation;
   at("play").textContent = playing ? "Pause animation" : "Play animation";
   const slider = at("time");
   slider.max = seconds;
@@ -21,6 +23,13 @@ export function updateAnimation({ animation }) {
   if (!isMoved) slider.value = time ?? 0;
   slider.setAttribute("aria-valuetext", text);
   at("time-text").value = text;
+  const list = at("animation-name");
+  list.parentElement.hidden = names.length < 2;
+  if (String(names) !== listed) {
+    listed = String(names);
+    list.replaceChildren(new Option("all animations", ""), ...names.map((name, index) => new Option(name, index)));
+  }
+  if (document.activeElement !== list) list.value = chosen ?? "";
 }
 
 /** Sends `send` a message for each use of the controls, at most one per display frame. */
@@ -38,5 +47,7 @@ export function followAnimation(send) {
   slider.addEventListener("change", () => {
     isMoved = false;
   });
+  const list = at("animation-name");
+  list.addEventListener("change", () => send({ animation: list.value === "" ? null : Number(list.value) }));
   at("play").addEventListener("click", () => send({ act: "play-animation" }));
 }

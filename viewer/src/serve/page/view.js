@@ -5,6 +5,7 @@ import { switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, showEditor } from "./properties.js";
+import { closeMessages, followMessages, receiveMessages, showMessage } from "./messages.js";
 import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
 import { updateValues } from "./values.js";
@@ -43,9 +44,9 @@ const own = {
     const main = document.querySelector("main");
     const [place, text] = placements[(placements.findIndex(([name]) => name === main.dataset.figures) + 1) % placements.length];
     main.dataset.figures = place;
-    showMessage(`figures: ${text}`, 3000);
+    showMessage(`figures: ${text}`);
   },
-  units: () => showMessage(`figures: ${switchUnits()}`, 3000),
+  units: () => showMessage(`figures: ${switchUnits()}`),
   pixel: () => {
     at("pixel").hidden = !at("pixel").hidden;
     at("pixel").textContent = "";
@@ -53,8 +54,8 @@ const own = {
     askPixel();
   },
   properties: focusEditor,
-  wipe: () => showMessage(switchWipe(), 3000),
-  region: () => showMessage(switchSelection(), 3000),
+  wipe: () => showMessage(switchWipe()),
+  region: () => showMessage(switchSelection()),
   "whole-picture": switchZoom,
   save: () => {
     Object.assign(document.createElement("a"), { href: "/picture.png", download: "" }).click();
@@ -86,10 +87,10 @@ function connect(pause = 500) {
   });
   socket.addEventListener("open", () => {
     pause = 500;
-    showMessage("");
+    at("connection").textContent = "";
   });
   socket.addEventListener("close", ({ reason }) => {
-    showMessage(reason ? `${reason}; reconnecting` : "no connection; reconnecting");
+    at("connection").textContent = reason ? `${reason}; reconnecting` : "no connection; reconnecting";
     setTimeout(connect, pause, Math.min(2 * pause, 5000));
   });
 }
@@ -207,9 +208,6 @@ function release({ key, shiftKey }) {
   held.delete(key.toLowerCase());
 }
 
-// Numbers and texts of the last message and the last problem from the program. The numbers of a program that was
-// restarted begin again.
-const received = {};
 // Requested size of the picture in pixels; a preview may be smaller.
 let size = [1, 1];
 
@@ -233,16 +231,9 @@ function update(status) {
   const pause = at("buttons").querySelector("[data-action=pause]");
   pause?.setAttribute("aria-pressed", String(Boolean(status.state.paused)));
   at("save-scene").hidden = !status.can_save_scene;
-  const sceneError = status.scene_error ?? "";
-  if (at("scene-error").textContent !== sceneError) at("scene-error").textContent = sceneError;
   const denoise = at("buttons").querySelector("[data-action=denoise]");
   denoise?.setAttribute("aria-pressed", String(status.denoise));
-  for (const [place, shortest] of [["message", 3000], ["problem", 10000]]) {
-    const [, text] = status[place];
-    const isNew = String(status[place]) !== received[place];
-    if (text && isNew) showMessage(text, Math.max(shortest, 60 * text.length), place);
-    received[place] = String(status[place]);
-  }
+  receiveMessages(status);
 }
 
 // Magnification per notch of the wheel.
@@ -272,32 +263,13 @@ function showLegend(legend) {
   }));
 }
 
-/** Ends the selection of a region, or hides the path or, without one, message and problem. Returns whether there was one. */
+/** Ends the selection of a region, or hides the path or, without one, messages. Returns whether there was one. */
 function closeTopmost() {
   if (isSelecting()) {
     own.region();
     return true;
   }
-  if (hidePath()) return true;
-  const isShown = at("message").textContent !== "" || at("problem").textContent !== "";
-  showMessage("");
-  showMessage("", 0, "problem");
-  return isShown;
-}
-
-// Timers that remove message and problem.
-const timers = {};
-
-/**
- * Displays a text as the message or the problem, for some milliseconds or until the next one of its kind. While the page
- * is hidden, it stays, because nobody may have seen it.
- */
-function showMessage(text, milliseconds = 0, place = "message") {
-  clearTimeout(timers[place]);
-  at(place).textContent = text;
-  if (!milliseconds) return;
-  const end = () => (document.hidden ? showMessage(text, milliseconds, place) : showMessage("", 0, place));
-  timers[place] = setTimeout(end, milliseconds);
+  return hidePath() || closeMessages();
 }
 
 // Pixel under the pointer, and the time at which the program was last asked about a pixel; 0 once it has answered.
@@ -337,7 +309,7 @@ function point(event) {
 
 edits(send);
 followAnimation(send);
-for (const place of ["message", "problem"]) at(place).addEventListener("click", () => showMessage("", 0, place));
+followMessages();
 // A message about the file would be behind the dialog.
 at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());
 at("figures").addEventListener("click", own.overlay);

@@ -8,27 +8,38 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     loader::{FRAME_RATE, PoseRequest, PoseTime},
-    lock,
-    render_thread::{Frame, RenderEvent},
+    render_thread::Frame,
 };
-use raysieve_scene::{FieldEdit, Timeline};
+use raysieve_scene::{FieldEdit, Timeline, escaped};
 
 /// The state of the animations of a scene. The default is paused.
 #[derive(Default)]
 pub(super) struct Playback {
     /// Instant and time of the animation, in seconds, from which it plays; `None` while it is paused.
     playing: Option<(Instant, f64)>,
-    /// Time that was requested last; `None` if the scene shows the requested time, or the animation plays.
-    requested: Option<f64>,
+    /// Pose that was requested last; `None` if the scene shows it, or the animation plays.
+    requested: Option<RequestedPose>,
     /// Whether a requested pose has neither arrived nor failed.
     is_awaited: bool,
     /// Whether a frame of the last pose has been displayed.
     is_shown: bool,
 }
 
+/// A pose at a time that the user has chosen.
+#[derive(PartialEq)]
+struct RequestedPose {
+    /// Time in seconds.
+    time: f64,
+    /// Index of the animation in [`Timeline::animations`]; `None` for all.
+    animation: Option<usize>,
+}
+
 /// The animations of a scene, as the window and the page display them.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub(crate) struct Animation {
+    /// Name of the animation that is shown, shortened if it is long; `None` if there are no others.
+    #[serde(skip)]
+    pub(crate) name: Option<String>,
     /// Time in seconds that is shown or requested; `None` for the rest pose.
     pub(crate) time: Option<f64>,
     /// Length of the animations in seconds.
@@ -46,6 +57,14 @@ impl Animation {
         }
     }
 
+    /// Returns name, time and length as text, such as `Walk, time 1.25 of 3.4 s`.
+    pub(crate) fn named_text(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{name}, {}", self.text()),
+            None => self.text(),
+        }
+    }
+
     /// Returns the length as text, such as `3.4 s`.
     pub(crate) fn length(&self) -> String {
         let seconds = format!("{:.2}", self.seconds);
@@ -57,10 +76,15 @@ impl Animation {
 }
 
 impl Playback {
-    /// Records that a pose at this time has arrived, unless another time has been requested since.
-    pub(super) fn receive(&mut self, time: Option<f64>) {
+    /// Records that the scene of a pose has arrived, unless another one has been requested since.
+    pub(super) fn receive(&mut self, shown: Option<&Timeline>) {
         self.is_shown = false;
-        if self.requested.is_none() || self.requested == time {
+        let is_later = |requested: &RequestedPose| {
+            shown.is_some_and(|shown| {
+                shown.time != Some(requested.time) || shown.chosen != requested.animation
+            })
+        };
+        if !self.requested.as_ref().is_some_and(is_later) {
             self.is_awaited = false;
             self.requested = None;
         }
@@ -70,34 +94,92 @@ impl Playback {
 impl Session {
     /// Returns the animations of the scene; `None` if it has none.
     pub(crate) fn animation(&self) -> Option<Animation> {
-        let Timeline { seconds, time } = self.scene.timeline?;
+        let shown = self.scene.timeline.as_ref()?;
+        let requested = self.playback.requested.as_ref();
+        let (animations, chosen) = self.animations();
         Some(Animation {
-            time: self.playback.requested.or(time),
-            seconds,
+            name: (animations.len() > 1).then(|| name(animations, chosen)),
+            time: requested.map(|requested| requested.time).or(shown.time),
+            seconds: shown.seconds,
             playing: self.playback.playing.is_some(),
         })
+    }
+
+    /// Returns the animations among which the user can choose, and the index of the one that is shown or requested; `None`
+    /// for all.
+    pub(crate) fn animations(&self) -> (&[String], Option<usize>) {
+        let Some(shown) = &self.scene.timeline else {
+            return (&[], None);
+        };
+        let requested = self.playback.requested.as_ref();
+        let chosen = requested.map_or(shown.chosen, |requested| requested.animation);
+        (&shown.animations, chosen)
     }
 
     /// Returns the animations of the scene with the time of the pose that it has; `None` if it has none. A requested time
     /// is still to come.
     pub(crate) fn posed_animation(&self) -> Option<Animation> {
-        let Timeline { time, .. } = self.scene.timeline?;
+        let Timeline { time, .. } = *self.scene.timeline.as_ref()?;
         let animation = self.animation()?;
         Some(Animation { time, ..animation })
+    }
+
+    /// Shows the next animation of the file, or after the last one all of them; always returns a message.
+    pub(super) fn next_animation(&mut self) -> Option<String> {
+        let path = self.scene.path.display();
+        let next = match self.animations() {
+            ([], _) if self.scene.timeline.is_some() => {
+                return Some(format!(
+                    "{path}: the field `animation` of each Model chooses its animation"
+                ));
+            }
+            ([_], _) => return Some(format!("{path} has no other animation to choose")),
+            (_, None) => Some(0),
+            (animations, Some(chosen)) => Some(chosen + 1).filter(|&next| next < animations.len()),
+        };
+        self.choose_animation(next).unwrap_or_default()
+    }
+
+    /// Shows an animation of the file, given by its index, at its start; `None` shows all. It plays if the last one did.
+    /// Returns a message.
+    ///
+    /// # Errors
+    /// A message if there is no such animation.
+    pub(crate) fn choose_animation(
+        &mut self,
+        animation: Option<usize>,
+    ) -> Result<Option<String>, &'static str> {
+        if let Err(message) = self.playable() {
+            return Ok(message);
+        }
+        let (animations, _) = self.animations();
+        let count = animations.len();
+        if animation.is_some_and(|animation| animation >= count) {
+            return Err("unknown animation");
+        }
+        let name = name(animations, animation);
+        if self.playback.playing.is_some() {
+            self.playback.playing = Some((Instant::now(), 0.0));
+        }
+        self.request_pose(animation, PoseTime::At(0.0));
+        Ok(Some(match animation {
+            Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
+            None => name,
+        }))
     }
 
     /// Plays the animations in a loop, or pauses them; always returns a message.
     pub(super) fn play_or_pause(&mut self) -> Option<String> {
         let animation = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         if self.playback.playing.take().is_some() {
             return Some(format!("animation paused: {}", animation.text()));
         }
         let from = animation.time.unwrap_or(0.0).clamp(0.0, animation.seconds);
         self.playback.playing = Some((Instant::now(), from));
-        self.request_pose(PoseTime::At(from));
+        self.request_time(PoseTime::At(from));
         let length = animation.length();
         Some(format!("animation plays: {length} in a loop"))
     }
@@ -107,7 +189,7 @@ impl Session {
     pub(super) fn step_animation(&mut self, frames: f64) -> Option<String> {
         let Animation { time, seconds, .. } = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         self.playback.playing = None;
         // Times of keyframes are rounded.
@@ -120,7 +202,7 @@ impl Session {
             Some(frame) if frame > last => 0.0,
             Some(frame) => frame,
         };
-        self.request_pose(PoseTime::At(frame / FRAME_RATE));
+        self.request_time(PoseTime::At(frame / FRAME_RATE));
         None
     }
 
@@ -129,26 +211,26 @@ impl Session {
     pub(crate) fn seek(&mut self, seconds: f64) -> Option<String> {
         let animation = match self.playable() {
             Ok(animation) => animation,
-            Err(problem) => return Some(problem),
+            Err(message) => return message,
         };
         // A number that is not one becomes 0.
         let time = seconds.max(0.0).min(animation.seconds);
         if animation.playing {
             self.playback.playing = Some((Instant::now(), time));
         }
-        self.request_pose(PoseTime::At(time));
+        self.request_time(PoseTime::At(time));
         None
     }
 
     /// Requests the next pose while the animations play, if a frame of the last one has been displayed. Call it after
     /// each frame.
     pub(crate) fn play_on(&mut self) {
-        if let (Some((since, from)), Some(Timeline { seconds, .. })) =
-            (self.playback.playing, self.scene.timeline)
+        if let (Some((since, from)), Some(&Timeline { seconds, .. })) =
+            (self.playback.playing, self.scene.timeline.as_ref())
             && self.playback.is_shown
             && !self.playback.is_awaited
         {
-            self.request_pose(PoseTime::Playing {
+            self.request_time(PoseTime::Playing {
                 since,
                 from,
                 seconds,
@@ -165,13 +247,12 @@ impl Session {
     /// no message.
     pub(super) fn end_playback(&mut self, problem: String) -> Option<String> {
         self.playback = Playback::default();
-        lock(&self.on_event)(RenderEvent::Problem(problem));
-        None
+        self.report_problem(problem)
     }
 
-    /// Returns a message about edits that the animation has replaced, given the edits before the change of the time;
-    /// `None` if all are kept.
-    pub(super) fn lost_edits(&self, before: &[FieldEdit]) -> Option<String> {
+    /// Reports a problem about edits that the animation has replaced, if there are any, given the edits before the change
+    /// of the time. Returns no message.
+    pub(super) fn report_lost_edits(&self, before: &[FieldEdit]) -> Option<String> {
         let kept = self.edits();
         let is_lost = |edit: &&FieldEdit| {
             !kept
@@ -182,26 +263,36 @@ impl Session {
             .map(|edit| format!("{} of {}", edit.name, edit.part_name))
             .collect();
         names.dedup();
-        (!names.is_empty()).then(|| {
-            format!(
-                "edit undone, because the animation changes it: {}",
-                names.join(", ")
-            )
-        })
+        if names.is_empty() {
+            return None;
+        }
+        self.report_problem(format!(
+            "edit undone, because the animation changes it: {}",
+            names.join(", ")
+        ))
     }
 
-    /// Requests a pose, in place of an earlier one that is not being made yet.
-    fn request_pose(&mut self, time: PoseTime) {
+    /// Requests a pose of the shown animation, as [`request_pose`](Self::request_pose) does.
+    fn request_time(&mut self, time: PoseTime) {
+        let (_, chosen) = self.animations();
+        self.request_pose(chosen, time);
+    }
+
+    /// Requests a pose of an animation, given by its index (`None` for all), in place of an earlier one that is not being
+    /// made yet.
+    fn request_pose(&mut self, animation: Option<usize>, time: PoseTime) {
         let Some(loader) = &self.loader else {
             return;
         };
+        let (animations, _) = self.animations();
         loader.pose(PoseRequest {
             path: self.scene.path.clone(),
+            animation: animation.and_then(|animation| animations.get(animation).cloned()),
             time,
         });
         self.playback.is_awaited = true;
         self.playback.requested = match time {
-            PoseTime::At(time) => Some(time),
+            PoseTime::At(time) => Some(RequestedPose { time, animation }),
             PoseTime::Playing { .. } => None,
         };
     }
@@ -209,17 +300,32 @@ impl Session {
     /// Returns the animations of the scene.
     ///
     /// # Errors
-    /// A message if it has none, or there is no thread to make poses.
-    fn playable(&self) -> Result<Animation, String> {
+    /// A message if it has none. `None` if there is no thread to make poses, which is reported as a problem.
+    fn playable(&self) -> Result<Animation, Option<String>> {
         let name = self.scene.path.display();
         match (self.animation(), &self.loader) {
-            (None, _) => Err(format!(
+            (None, _) => Err(Some(format!(
                 "{name} has no animation to play; open an animated glTF file"
-            )),
-            (Some(_), None) => Err(format!(
-                "{name}: not animated: the system has no free thread for it; close other programs"
-            )),
+            ))),
+            (Some(_), None) => Err(self.report_problem(format!(
+                "{name}: not animated: the system has no free thread for it; restart the program"
+            ))),
             (Some(animation), Some(_)) => Ok(animation),
+        }
+    }
+}
+
+/// Maximum number of characters of the name of an animation.
+const MAX_NAME: usize = 32;
+
+/// Returns the name of the animation with this index on one line, shortened if it is long; `None` stands for all.
+fn name(animations: &[String], chosen: Option<usize>) -> String {
+    match chosen.and_then(|chosen| animations.get(chosen)) {
+        None => "all animations".to_owned(),
+        Some(name) if name.chars().count() <= MAX_NAME => escaped(name),
+        Some(name) => {
+            let start: String = name.chars().take(MAX_NAME - 1).collect();
+            format!("{}…", escaped(&start))
         }
     }
 }

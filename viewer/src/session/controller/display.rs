@@ -13,7 +13,6 @@ use crate::session::{
     inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
-    render_thread::RenderEvent,
     transparency::Alpha,
 };
 use raysieve::{
@@ -29,7 +28,8 @@ impl Session {
         self.compared.as_ref()
     }
 
-    /// Displays the error map of the picture and the other image, or the picture again; always returns a message.
+    /// Displays the error map of the picture and the other image, or the picture again. Returns a message; `None` if
+    /// that is not possible, which is reported as a problem.
     pub(super) fn switch_error_map(&mut self) -> Option<String> {
         if self.ends_derived_image(DerivedImage::ErrorMap) {
             return Some("picture instead of the error map".to_owned());
@@ -39,7 +39,7 @@ impl Session {
         };
         let (size, expected) = (self.size, image.size());
         if size != expected {
-            return Some(format!(
+            return self.report_problem(format!(
                 "{} is {} × {}, and the picture {} × {}; only pictures of the same size have an error map",
                 image.path().display(),
                 expected.0,
@@ -53,26 +53,24 @@ impl Session {
             Ok(error_map(&image, request, traced.of(&request.view)?))
         };
         let shown = "error map: how visible the difference is (FLIP)";
-        Some(self.show_derived_image(DerivedImage::ErrorMap, compute, shown))
+        self.show_derived_image(DerivedImage::ErrorMap, compute, shown)
     }
 
-    /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if the
-    /// program is missing, which is reported as a problem.
+    /// Displays the picture denoised by Open Image Denoise, or the picture again. Returns a message; `None` if that is
+    /// not possible, which is reported as a problem.
     pub(super) fn switch_oidn(&mut self) -> Option<String> {
         if self.ends_derived_image(DerivedImage::Denoised) {
             return Some("picture without denoising".to_owned());
         }
         match Oidn::find() {
-            Ok(oidn) => Some(self.show_oidn(oidn)),
-            Err(error) => {
-                lock(&self.on_event)(RenderEvent::Problem(error.line()));
-                None
-            }
+            Ok(oidn) => self.show_oidn(oidn),
+            Err(error) => self.report_problem(error.line()),
         }
     }
 
-    /// Displays the picture denoised by Open Image Denoise, and returns a message about it.
-    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> String {
+    /// Displays the picture denoised by Open Image Denoise. Returns a message; `None` if that is not possible, which is
+    /// reported as a problem.
+    pub(super) fn show_oidn(&mut self, oidn: Oidn) -> Option<String> {
         let mut images = OidnImages::new(oidn);
         let compute = move |request: &DerivedImageRequest| images.image(request);
         let shown = "denoised by Open Image Denoise, once it is ready";
@@ -86,22 +84,24 @@ impl Session {
         self.derived.take_if(|_| is_shown).is_some()
     }
 
-    /// Displays an image that `compute` returns for each picture, instead of a debug view. Returns the message `shown`,
-    /// or that the thread cannot be started.
+    /// Displays an image that `compute` returns for each picture, instead of a debug view. Returns the message `shown`;
+    /// `None` if the thread cannot be started, which is reported as a problem.
     fn show_derived_image(
         &mut self,
         kind: DerivedImage,
         compute: impl FnMut(&DerivedImageRequest) -> Result<DebugImage, String> + Send + 'static,
         shown: &str,
-    ) -> String {
+    ) -> Option<String> {
         self.set_debug_view(DebugView::Light);
         let on_event = self.on_event.clone();
         match DerivedImageThread::start(kind, compute, move |event| lock(&on_event)(event)) {
             Ok(thread) => {
                 self.derived = Some(thread);
-                shown.to_owned()
+                Some(shown.to_owned())
             }
-            Err(error) => format!("no image: {error}"),
+            Err(error) => self.report_problem(format!(
+                "the image cannot be computed: {error}; close other programs"
+            )),
         }
     }
 
@@ -185,8 +185,11 @@ impl Session {
             size: self.size,
             debug_view: self.debug_view,
         });
-        if self.debug_views.request(wanted).is_err() {
-            // No thread could be started.
+        if let Err(error) = self.debug_views.request(wanted) {
+            self.report_problem(format!(
+                "debug view {} cannot be computed: {error}; close other programs",
+                self.debug_view.name()
+            ));
             self.debug_view = DebugView::Light;
         }
     }

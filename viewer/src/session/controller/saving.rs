@@ -8,7 +8,7 @@ use std::{
 use super::Session;
 use crate::{
     Error,
-    session::{commands::Command, editing::described, film::RequestedFilm},
+    session::{commands::Command, editing::described, film::RequestedFilm, loader::shown_options},
 };
 use raysieve_scene::{
     Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text,
@@ -21,10 +21,9 @@ pub(crate) struct SceneToSave {
     camera: Camera,
     /// The scene with the user's edits, and as it was loaded.
     edits: [Arc<Scene>; 2],
-    /// Choices among what a model's file offers.
+    /// Choices among what a model's file offers, and those with which it was opened.
     options: LoadOptions,
-    /// Time of the choices with which the model was opened.
-    first_time: Option<f64>,
+    first: LoadOptions,
 }
 
 /// The camera and the edits of a scene, to compare them with those that were saved.
@@ -66,8 +65,8 @@ impl Session {
             },
             camera: self.orbit.current(),
             edits: [self.scene.clone(), self.editing.read.clone()],
-            options: self.load.clone(),
-            first_time: self.first_time,
+            options: shown_options(&self.first, &self.scene),
+            first: self.first.clone(),
         }
     }
 }
@@ -104,11 +103,8 @@ impl SceneToSave {
             edits_text(edited, loaded, &self.camera)?
         } else {
             let mut loader = SceneLoader::new(path);
-            if self.options.time != self.first_time {
-                loader.stage_like(&LoadOptions {
-                    time: self.first_time,
-                    ..self.options.clone()
-                })?;
+            if self.options != self.first {
+                loader.stage_like(&self.first)?;
             }
             loader.load(&self.options)?;
             let text = loader.scene_text(&self.scene, &self.options, target)?;
@@ -144,7 +140,7 @@ pub(super) fn missing_suffix(edited: &Scene, missing: &[Part]) -> String {
 /// Returns the end of a message about a saved scene file with animated models, which says how to show the present time
 /// again; empty for their rest pose.
 pub(super) fn time_suffix(scene: &Scene) -> String {
-    match scene.timeline.and_then(|shown| shown.time) {
+    match scene.timeline.as_ref().and_then(|shown| shown.time) {
         Some(time) => format!(", without the time; --time {time} shows it"),
         None => String::new(),
     }

@@ -9,9 +9,8 @@ use super::{
 use crate::session::{
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
-    lock,
+    loader::shown_options,
     orbit::Orbit,
-    render_thread::RenderEvent,
 };
 use raysieve_scene::{
     Background, FieldEdit, FieldValue, Light, Part, Scene, can_save_view, edits_to_ron, save_edits,
@@ -183,18 +182,26 @@ impl Session {
         self.scene.edits_since(&self.editing.read)
     }
 
-    /// Returns the camera and the edited parts as scene text (RON), after a comment with the time of the animations. If
-    /// the parts cannot be written as scene text, the error takes their place.
+    /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. Parts
+    /// that cannot be written as scene text are left out, and reported as a problem.
     pub(super) fn scene_text(&self) -> String {
         let camera = self.orbit.current().to_ron();
-        let camera = match self.scene.timeline.and_then(|shown| shown.time) {
-            Some(time) => format!("// --time {time}\n{camera}"),
+        let shown = shown_options(&self.first, &self.scene);
+        let animation = shown
+            .animation
+            .map(|name| format!(" --animation {name:?}"))
+            .unwrap_or_default();
+        let camera = match shown.time {
+            Some(time) => format!("//{animation} --time {time}\n{camera}"),
             None => camera,
         };
         match edits_to_ron(&self.scene, &self.editing.read) {
             Ok(parts) if parts.is_empty() => camera,
             Ok(parts) => format!("{camera}\n{parts}"),
-            Err(error) => format!("{camera}\n{error}"),
+            Err(error) => {
+                self.report_problem(error.to_string());
+                camera
+            }
         }
     }
 
@@ -237,9 +244,10 @@ impl Session {
                 "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
             )),
         };
-        saved
-            .map_err(|problem| lock(&self.on_event)(RenderEvent::Problem(problem)))
-            .ok()
+        match saved {
+            Ok(message) => Some(message),
+            Err(problem) => self.report_problem(problem),
+        }
     }
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message.

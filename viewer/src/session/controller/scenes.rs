@@ -13,16 +13,18 @@ use raysieve::{accel::trees::SceneBvhs, render::renderer::Renderer};
 use raysieve_scene::{LoadOptions, Scene, escaped};
 
 impl Session {
-    /// Requests a scene or model file, which is displayed once loaded. If loading fails, a message follows and the
-    /// current scene stays. Returns a message about the request.
-    pub(crate) fn open_file(&self, path: PathBuf) -> String {
+    /// Requests a scene or model file, which is displayed once loaded. If loading fails, a problem is reported and the
+    /// current scene stays. Returns a message about the request; `None` if it is not possible.
+    pub(crate) fn open_file(&self, path: PathBuf) -> Option<String> {
         let name = path.display().to_string();
         match &self.loader {
             Some(loader) => {
                 loader.open(path);
-                format!("loading {name}")
+                Some(format!("loading {name}"))
             }
-            None => format!("{name}: not loaded: the system has no free thread for it"),
+            None => self.report_problem(format!(
+                "{name}: not loaded: the system has no free thread for it; restart the program"
+            )),
         }
     }
 
@@ -114,8 +116,7 @@ impl Session {
         let seen = self.orbit.camera(self.size);
         if opened {
             self.orbit = Orbit::new(scene.camera, scene.size);
-            self.load = LoadOptions::default();
-            self.first_time = None;
+            self.first = LoadOptions::default();
             self.playback = Playback::default();
             self.file_camera = file_camera(&scene);
             self.history = History::default();
@@ -124,7 +125,6 @@ impl Session {
             let home = chosen.map_or(scene.camera, |chosen| chosen.framing.camera(scene.size));
             self.orbit.set_home(home, scene.size);
         }
-        self.load.time = scene.timeline.map_or(self.first_time, |shown| shown.time);
         if opened || scene.exposure_stops != before.exposure_stops {
             self.look.exposure_stops = scene.exposure_stops;
         }
@@ -144,8 +144,8 @@ impl Session {
             self.apply_edits(&edits);
         }
         if posed {
-            self.playback.receive(self.load.time);
-            return self.lost_edits(&edits);
+            self.playback.receive(scene.timeline.as_ref());
+            return self.report_lost_edits(&edits);
         }
         let edited = match self.edits().is_empty() {
             true => "",

@@ -23,6 +23,8 @@ pub(in crate::session) const FRAME_RATE: f64 = 24.0;
 pub(in crate::session) struct PoseRequest {
     /// Path of the scene. The request is ignored if another scene is displayed.
     pub(in crate::session) path: PathBuf,
+    /// Animation that is shown, as [`LoadOptions::animation`]; `None` shows all.
+    pub(in crate::session) animation: Option<String>,
     pub(in crate::session) time: PoseTime,
 }
 
@@ -97,14 +99,14 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             let now = Instant::now();
             self.posed = Some(now);
             let options = LoadOptions {
+                animation: request.animation,
                 time: Some(request.time.at(now)),
-                ..self.load.clone()
+                ..self.first.clone()
             };
             let read = self.load_pose(&options);
             let loaded = read.and_then(|read| self.loaded(read, LoadReason::Posed));
             match loaded {
                 Ok(loaded) => {
-                    self.load = options;
                     self.scene = loaded.scene.clone();
                     self.edited = loaded.scene.clone();
                     self.read = loaded.read.clone();
@@ -130,10 +132,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
             Some(poses) => poses,
             none => {
                 let mut loader = SceneLoader::new(&self.read.path);
-                loader.stage_like(&LoadOptions {
-                    time: self.first_time,
-                    ..options.clone()
-                })?;
+                loader.stage_like(&self.first)?;
                 none.insert(loader)
             }
         };
@@ -141,28 +140,24 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     }
 }
 
-/// Reads a scene or model file as `options` selects it, and returns it with the files that were looked for. At another
-/// time than `first_time`, keeps the camera, the exposure and the default lighting of that time. Shows a file at
-/// `first_time` if it cannot be shown at the time of `options` any more.
+/// Reads a scene or model file as `options` selects it, and returns it with the files that were looked for. Keeps the
+/// camera, the exposure and the default lighting that it has with the options `first`. Reads a file with those if it cannot
+/// be shown as `options` selects it any more.
 pub(super) fn read_file(
     path: &Path,
     options: &LoadOptions,
-    first_time: Option<f64>,
+    first: &LoadOptions,
 ) -> (Result<Scene, Error>, Vec<SceneFile>) {
     let mut loader = SceneLoader::new(path);
-    let first = LoadOptions {
-        time: first_time,
-        ..options.clone()
-    };
-    let scene = if options.time == first.time {
+    let scene = if options == first {
         loader.load(options)
     } else {
-        let staged = loader.stage_like(&first);
+        let staged = loader.stage_like(first);
         let posed = staged.and_then(|()| loader.load(options));
         posed.or_else(|_| {
             // The file may have lost its animations.
             loader = SceneLoader::new(path);
-            loader.load(&first)
+            loader.load(first)
         })
     };
     (scene.map_err(Error::from), loader.into_files())

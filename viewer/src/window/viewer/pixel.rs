@@ -29,7 +29,7 @@ impl Viewer {
             }
         } else {
             // The focus is a change that quitting must ask about.
-            self.warned = false;
+            self.view.withdraw_question();
             if let Some(message) = self.session.focus(pixel, size) {
                 self.say(message);
             }

@@ -65,7 +65,7 @@ impl Viewer {
 
     /// Displays the effect of an input on the panel, and executes the action of a button.
     fn show_effect(&mut self, effect: Effect) {
-        self.warned = false;
+        self.view.withdraw_question();
         self.title_time = None;
         self.view.hide_hints();
         self.view.forget_expired();

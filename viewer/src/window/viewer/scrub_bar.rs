@@ -39,7 +39,7 @@ impl Viewer {
         let Some((share, animation)) = share.zip(self.session.animation()) else {
             return;
         };
-        self.warned = false;
+        self.view.withdraw_question();
         if let Some(message) = self.session.seek(share * animation.seconds) {
             self.say(message);
         }
