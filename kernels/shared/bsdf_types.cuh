@@ -21,13 +21,15 @@ struct Bsdf {
     f32 glass;
     f32 coat, coat_alpha;
     Vec3 coat_normal;
-    f32 coat_transmittance;
+    f32 coat_transmittance, coat_factor;
     f32 coat_probability, facets_cumulative, diffuse_cumulative;
     Vec3 tangent;
     f32 alpha_along;
     u32 anisotropic_table;
     f32 metallic;
-    f32 film, film_ior, film_thickness, film_transmittance;
+    f32 film, film_ior, film_thickness;
+    Vec3 film_added, film_again, film_again_behind;
+    f32 film_transmittance;
     Vec3 behind, sheen;
     f32 sheen_strength, sheen_alpha;
     u32 sheen_table;

@@ -60,27 +60,40 @@ inline f32 mean_coat_transmittance(const f32 *tables, const Bsdf &bsdf) {
     return 1.0f - bsdf.coat * (0.04f * (1.0f - lost - at_grazing) + at_grazing);
 }
 
-inline f32 part_below_coat(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 half, Vec3 to_eye, Vec3 to_light,
-                           f32 reflected) {
-    f32 cos_in = dot(to_eye, half);
-    f32 cos_out = fresnel(cos_in, bsdf.eta).cos_out;
-    f32 through = share(1.0f - reflected, 1.0f - bsdf.coat * (0.04f + 0.96f * schlick(cos_out)));
-    f32 cos_light = dot(normal, to_light);
-    if (cos_light < 0.0f) return through * coat_transmittance(tables, bsdf, -cos_light);
-    Vec3 eye_out = refract(-to_eye, half, bsdf.eta, cos_in, cos_out);
-    Vec3 light_out = refract(-to_light, half, bsdf.eta, cos_in, cos_out);
-    f32 eye_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, eye_out), 0.0f));
-    f32 light_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, light_out), 0.0f));
-    return 1.0f - through * max_f32(eye_passes, light_passes);
+inline f32 alpha_below_coat(const Bsdf &bsdf) {
+    bool anisotropic = HAS(EXTENDED) && bsdf.kind == EXTENDED && bsdf.alpha_along > bsdf.alpha;
+    return anisotropic ? 0.5f * (bsdf.alpha_along + bsdf.alpha) : bsdf.alpha;
 }
 
-inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
-    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
-    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+inline f32 coat_factor(const f32 *tables, const Bsdf &bsdf, f32 cosine, f32 transmittance) {
+    f32 reflected = below_coat(tables, bsdf.mirrors, alpha_below_coat(bsdf), bsdf.coat_alpha, cosine);
+    return share(transmittance, sqrtf(max_f32(1.0f - bsdf.coat * reflected, 0.0f)));
+}
+
+inline f32 mean_coat_above_glass(const f32 *tables, const Bsdf &bsdf) {
+    return 1.0f - bsdf.coat * mean_below_coat(tables, bsdf.table, 0, bsdf.alpha, bsdf.coat_alpha);
+}
+
+inline f32 part_below_coat(const f32 *tables, const Bsdf &bsdf, f32 cos_eye, f32 cos_light, f32 cos_eye_half,
+                           f32 reflected) {
+    f32 cos_out = fresnel(cos_eye_half, bsdf.eta).cos_out;
+    f32 through = share(1.0f - reflected, 1.0f - bsdf.coat * (0.04f + 0.96f * schlick(cos_out)));
+    if (cos_light < 0.0f) return through * coat_transmittance(tables, bsdf, -cos_light);
+    f32 factors = below_coat(tables, bsdf.table, bsdf.alpha, bsdf.coat_alpha, cos_eye) *
+                  below_coat(tables, bsdf.table, bsdf.alpha, bsdf.coat_alpha, cos_light);
+    f32 back = 1.0f - coat_transmittance(tables, bsdf, cos_out);
+    return 1.0f - through * (1.0f - back * factors);
+}
+
+struct GlassFacets {
+    f32 once, seen;
+};
+
+inline GlassFacets glass_facets(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light,
+                                f32 cos_eye, f32 cos_light) {
     bool reflects = cos_light > 0.0f;
     bool bends = !reflects && (bsdf.flags & THIN) == 0;
     f32 depth = reflects ? cos_light : -cos_light;
-    f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
     if (!(reflects || bends)) to_light = to_light + normal * (2.0f * depth);
     Vec3 apart = bends ? to_eye * bsdf.eta + to_light : to_eye + to_light;
     f32 length2 = dot(apart, apart);
@@ -94,23 +107,34 @@ inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, V
         f32 reflected = reflected_part(bsdf, eye_half, fresnel(eye_half, bsdf.eta));
         f32 facets = facet_density(bsdf, normal, to_eye, half, cos_eye);
         f32 part = reflects ? reflected : 1.0f - reflected;
-        if (inside_coat) passed = share(part_below_coat(tables, bsdf, normal, half, to_eye, to_light, reflected), part);
+        if (inside_coat) passed = share(part_below_coat(tables, bsdf, cos_eye, cos_light, eye_half, reflected), part);
         seen = bends ? facets * part * (eye_half * -light_half / length2) : 0.25f * facets * part;
     }
     f32 lit = facet_shadowing(bsdf, normal, to_eye, to_light, depth);
     f32 once = seen * lit;
     if (inside_coat) once *= passed;
-    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * once, seen};
+    return {once, seen};
+}
+
+inline BsdfValue glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
+    bool reflects = cos_light > 0.0f;
+    bool bends = !reflects && (bsdf.flags & THIN) == 0;
+    f32 depth = reflects ? cos_light : -cos_light;
+    f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
+    GlassFacets facets = glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
+    if (bsdf.lost_ratio <= 0.0f) return {bsdf.color, squeezed * facets.once, facets.seen};
     u32 function = bends ? 1 - bsdf.back : bsdf.back;
     f32 lost = reflects ? bsdf.lost_ratio : bsdf.lost_ratio_behind;
     f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
     f32 spread = part * depth * INV_PI;
     f32 again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
-    if (inside_coat && !reflects) {
-        f32 mean = mean_coat_transmittance(tables, bsdf);
+    if (meets_coat_from_inside(bsdf) && !reflects) {
+        f32 mean = mean_coat_above_glass(tables, bsdf);
         again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
-    return {bsdf.color, squeezed * (once + again), (1.0f - bsdf.lost) * seen + bsdf.lost * spread};
+    return {bsdf.color, squeezed * (facets.once + again), (1.0f - bsdf.lost) * facets.seen + bsdf.lost * spread};
 }
 
 inline SampledDirection sample_rough(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, f32 choice, f32 u, f32 v) {

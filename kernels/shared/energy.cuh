@@ -61,3 +61,30 @@ inline f32 anisotropic_mean(const f32 *tables, u32 table, u32 function, f32 alph
     f32 lower = below[0] + (below[1] - below[0]) * y.weight;
     return upper + (lower - upper) * x.weight;
 }
+
+inline f32 below_coat(const f32 *tables, u32 table, f32 alpha, f32 coat_alpha, f32 cosine) {
+    Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), COATED_ROUGHNESSES);
+    Place coat = table_place(sqrtf(max_f32(coat_alpha, 0.0f)), COAT_ROUGHNESSES);
+    Place column = table_place(sqrtf(max_f32(cosine, 0.0f)), COAT_COSINES);
+    u32 first = ROUGHNESSES * ROW + (row.lower * COAT_ROUGHNESSES + coat.lower) * COAT_ROW + column.lower;
+    f32 ends[2];
+    for (u32 number = 0; number < 2; number++) {
+        const f32 *at = tables + (table + first + number * COAT_ROUGHNESSES * COAT_ROW);
+        const f32 *rougher = at + COAT_ROW;
+        f32 near = at[0] + (at[1] - at[0]) * column.weight;
+        f32 far = rougher[0] + (rougher[1] - rougher[0]) * column.weight;
+        ends[number] = near + (far - near) * coat.weight;
+    }
+    return ends[0] + (ends[1] - ends[0]) * row.weight;
+}
+
+inline f32 mean_below_coat(const f32 *tables, u32 table, u32 mean, f32 alpha, f32 coat_alpha) {
+    Place row = table_place(sqrtf(max_f32(alpha, 0.0f)), COATED_ROUGHNESSES);
+    Place coat = table_place(sqrtf(max_f32(coat_alpha, 0.0f)), COAT_ROUGHNESSES);
+    u32 first = ROUGHNESSES * ROW + (row.lower * COAT_ROUGHNESSES + coat.lower) * COAT_ROW;
+    const f32 *at = tables + (table + first + COAT_COSINES + mean);
+    const f32 *below = at + COAT_ROUGHNESSES * COAT_ROW;
+    f32 upper = at[0] + (at[COAT_ROW] - at[0]) * coat.weight;
+    f32 lower = below[0] + (below[COAT_ROW] - below[0]) * coat.weight;
+    return upper + (lower - upper) * row.weight;
+}

@@ -43,6 +43,38 @@ inline Vec3 facet_reflectance(const Bsdf &bsdf, f32 cosine, f32 grazing) {
     return plain + (filmed - plain) * bsdf.film;
 }
 
+inline Vec3 lost_with_film(const Bsdf &bsdf, f32 lost, f32 by_mirrors) {
+    f32 difference = by_mirrors - lost;
+    Vec3 part = bsdf.film_added * difference;
+    return {max_f32(lost + part.x, 0.0f), max_f32(lost + part.y, 0.0f), max_f32(lost + part.z, 0.0f)};
+}
+
+inline Pair again_with_film(f32 towards_eye, f32 here, f32 there, f32 transmitted) {
+    f32 part = min_f32(transmitted * share(min_f32(here, there), here), 1.0f);
+    return {share(towards_eye, here) * (1.0f - part), share(towards_eye, there) * part};
+}
+
+inline void resolve_film(Bsdf &bsdf, f32 lost, f32 mean_lost) {
+    f32 eta = bsdf.back == 1 ? 1.0f / bsdf.eta : bsdf.eta;
+    f32 cosine = 0.6f;
+    f32 plain = fresnel(cosine, eta).reflected;
+    f32 amplitude = (1.0f - eta) / (1.0f + eta);
+    f32 base = amplitude * amplitude;
+    Vec3 film = film_reflectance(cosine, bsdf.film_ior, bsdf.film_thickness, {base, base, base});
+    bsdf.film_added = (film - Vec3{plain, plain, plain}) * (bsdf.film * share(1.0f, 1.0f - plain));
+
+    f32 plain_here = share(bsdf.lost, bsdf.lost_ratio), plain_there = share(bsdf.lost, bsdf.lost_ratio_behind);
+    f32 plain_ratio = share(min_f32(plain_here, plain_there), plain_here);
+    Vec3 towards_eye = lost_with_film(bsdf, bsdf.lost, lost);
+    Vec3 here = lost_with_film(bsdf, plain_here, mean_lost), there = lost_with_film(bsdf, plain_there, mean_lost);
+    f32 transmitted = share(bsdf.transmitted_share, plain_ratio);
+    Pair x = again_with_film(towards_eye.x, here.x, there.x, transmitted * (1.0f - bsdf.film_added.x));
+    Pair y = again_with_film(towards_eye.y, here.y, there.y, transmitted * (1.0f - bsdf.film_added.y));
+    Pair z = again_with_film(towards_eye.z, here.z, there.z, transmitted * (1.0f - bsdf.film_added.z));
+    bsdf.film_again = {x.x, y.x, z.x};
+    bsdf.film_again_behind = {x.y, y.y, z.y};
+}
+
 inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
                              f32 along2, bool front) {
     bool thin = (bsdf.flags & THIN) != 0;
@@ -80,6 +112,7 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
                       multiple_scattering_tint(mean.z, energy.mean_lost)};
         bsdf.multiple_scattering = again * (material.metallic * share(energy.lost, energy.mean_lost));
     }
+    if (bsdf.film > 0.0f && bsdf.glass > 0.0f) resolve_film(bsdf, lost, mean_lost);
     f32 through = even * entered;
     bsdf.diffuse = bsdf.color * (through * (1.0f - material.diffuse_transmission));
     bsdf.behind = material.diffuse_transmission_color * (through * material.diffuse_transmission);
@@ -108,6 +141,12 @@ inline void resolve_extended(const f32 *tables, Bsdf &bsdf, const Material &mate
     bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest_below * evenly;
     bsdf.behind_cumulative = bsdf.diffuse_cumulative + rest_below * behind;
     bsdf.sheen_cumulative = bsdf.behind_cumulative + rest * sheen;
+    if (has_coat_towards_eye(bsdf)) {
+        f32 over = bsdf.film > 0.0f ? share(bsdf.coat_transmittance, mean_coat_transmittance(tables, bsdf))
+                                    : coat_over_base(tables, bsdf, mean_entered);
+        bsdf.diffuse = bsdf.diffuse * over;
+        bsdf.behind = bsdf.behind * over;
+    }
 }
 
 inline Vec3 film_tint(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
@@ -132,13 +171,36 @@ inline Vec3 film_tint(const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light)
     return {share(1.0f - x, rest), share(1.0f - y, rest), share(1.0f - z, rest)};
 }
 
+inline BsdfValue filmed_glass_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
+    f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
+    bool reflects = cos_light > 0.0f;
+    bool bends = !reflects && (bsdf.flags & THIN) == 0;
+    f32 depth = reflects ? cos_light : -cos_light;
+    f32 squeezed = bends ? bsdf.eta * bsdf.eta : 1.0f;
+    GlassFacets facets = glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
+    Vec3 color = film_tint(bsdf, normal, to_eye, to_light) * (squeezed * facets.once);
+    if (bsdf.lost_ratio <= 0.0f) return {color, 1.0f, facets.seen};
+    f32 part = reflects ? 1.0f - bsdf.transmitted_share : bsdf.transmitted_share;
+    Vec3 factor = reflects ? bsdf.film_again : bsdf.film_again_behind;
+    u32 function = bends ? 1 - bsdf.back : bsdf.back;
+    f32 lost = directional(tables, bsdf.table, function, bsdf.alpha, depth);
+    f32 by_mirrors = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, depth);
+    if (meets_coat_from_inside(bsdf) && !reflects) {
+        f32 mean = mean_coat_above_glass(tables, bsdf);
+        factor = factor * share(coat_transmittance(tables, bsdf, depth), mean);
+    }
+    f32 spread = depth * INV_PI;
+    Vec3 again = factor * lost_with_film(bsdf, lost, by_mirrors) * (squeezed * spread);
+    return {color + again, 1.0f, (1.0f - bsdf.lost) * facets.seen + bsdf.lost * (part * spread)};
+}
+
 inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light) {
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
     bool reflects = cos_light > 0.0f;
     bool thin = (bsdf.flags & THIN) != 0;
     f32 depth = reflects ? cos_light : -cos_light;
-    bool coated = bsdf.coat > 0.0f && bsdf.coat_probability > 0.0f;
+    bool coated = has_coat_towards_eye(bsdf);
     Vec3 half = normalize(to_eye + to_light);
     f32 eye_half = dot(to_eye, half);
     f32 grazing = schlick(eye_half);
@@ -157,19 +219,30 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
         f32 seen = 0.25f * anisotropic_density(eye, half_here, bsdf.alpha_along, bsdf.alpha);
         f32 lit = anisotropic_shadowing(eye, light, bsdf.alpha_along, bsdf.alpha, true);
         color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
-        evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        if (coated) {
+            color = color + bsdf.multiple_scattering * (lost * spread);
+            evenly = bsdf.diffuse * (entered * spread);
+        } else {
+            evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        }
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +
               (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     } else {
         f32 squeezed = thin ? 1.0f : bsdf.eta * bsdf.eta;
-        color = color + bsdf.behind * (entered * spread * squeezed);
+        Vec3 behind = bsdf.behind * (entered * spread * squeezed);
+        if (coated) {
+            evenly = behind;
+        } else {
+            color = color + behind;
+        }
         pdf = (bsdf.behind_cumulative - bsdf.diffuse_cumulative) * spread;
     }
     if (bsdf.glass > 0.0f) {
-        BsdfValue glass = glass_value(tables, bsdf, normal, to_eye, to_light);
+        bool filmed = bsdf.film > 0.0f;
+        BsdfValue glass = filmed ? filmed_glass_value(tables, bsdf, normal, to_eye, to_light)
+                                 : glass_value(tables, bsdf, normal, to_eye, to_light);
         Vec3 tint = reflects ? Vec3{1.0f, 1.0f, 1.0f} : bsdf.color;
-        if (bsdf.film > 0.0f) tint = tint * film_tint(bsdf, normal, to_eye, to_light);
-        color = color + tint * (bsdf.glass * glass.scale);
+        color = filmed ? color + tint * glass.color * bsdf.glass : color + tint * (bsdf.glass * glass.scale);
         pdf = pdf + (1.0f - bsdf.sheen_cumulative) * glass.pdf;
     }
     if (bsdf.sheen_strength > 0.0f) {
@@ -177,6 +250,7 @@ inline BsdfValue extended_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal
         bool light_outside = reflects ? !inside : thin || inside;
         f32 other = light_outside ? sheen_transmittance(tables, bsdf, depth) : 1.0f;
         color = color * min_f32(bsdf.sheen_transmittance, other);
+        if (!reflects) evenly = evenly * min_f32(bsdf.sheen_transmittance, other);
         if (reflects && !inside) {
             f32 mean = mean_sheen_transmittance(tables, bsdf);
             evenly = evenly * (bsdf.sheen_transmittance * share(other, mean));

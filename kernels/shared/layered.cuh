@@ -61,6 +61,8 @@ inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material
         inside || bsdf.coat <= 0.0f
             ? 1.0f
             : coat_transmittance(tables, bsdf, cos_coat);
+    bsdf.coat_factor =
+        bsdf.coat > 0.0f && !inside ? coat_factor(tables, bsdf, cos_coat, bsdf.coat_transmittance) : 1.0f;
     if (bsdf.glass > 0.0f && thin) {
         bsdf.table = table;
         bsdf.eta = 1.0f / material.ior;
@@ -72,8 +74,18 @@ inline void resolve_coat_and_glass(const f32 *tables, Bsdf &bsdf, const Material
     } else if (bsdf.glass > 0.0f) {
         compensate_dielectric(tables, bsdf, cos_eye, front);
         bool inside_coat = (KINDS & COATED_GLASS) != 0 && inside && bsdf.coat > 0.0f;
-        if (inside_coat) bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
+        if (inside_coat) bsdf.transmitted_share *= mean_coat_above_glass(tables, bsdf);
     }
+}
+
+inline bool has_coat_towards_eye(const Bsdf &bsdf) { return bsdf.coat > 0.0f && bsdf.coat_probability > 0.0f; }
+
+inline f32 coat_over_base(const f32 *tables, const Bsdf &bsdf, f32 mean_entered) {
+    f32 alpha = alpha_below_coat(bsdf), coat_alpha = bsdf.coat_alpha;
+    f32 both = bsdf.boundary_f0 * mean_below_coat(tables, bsdf.mirrors, 0, alpha, coat_alpha) +
+               bsdf.boundary_f90 * mean_below_coat(tables, bsdf.mirrors, 1, alpha, coat_alpha);
+    f32 reflected = 1.0f - mean_coat_transmittance(tables, bsdf) - bsdf.coat * both;
+    return share(bsdf.coat_transmittance, 1.0f - share(reflected, mean_entered));
 }
 
 inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &material, f32 cos_eye, f32 cos_coat,
@@ -89,6 +101,7 @@ inline void resolve_layers(const f32 *tables, Bsdf &bsdf, const Material &materi
     f32 mean_entered = resolve_base(bsdf, material, energy);
     resolve_coat_and_glass(tables, bsdf, material, energy.lost, energy.mean_lost, cos_eye, cos_coat, front);
     choose_lobes(bsdf, energy, mean_entered);
+    if (has_coat_towards_eye(bsdf)) bsdf.diffuse = bsdf.diffuse * coat_over_base(tables, bsdf, mean_entered);
 }
 
 inline BsdfValue coated_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light, Vec3 half,
@@ -98,19 +111,16 @@ inline BsdfValue coated_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal, 
     f32 coat_eye = dot(over, to_eye), coat_light = dot(over, to_light);
     f32 outside = max_f32(reflects ? coat_light : -coat_light, 0.0f);
     f32 other = coat_transmittance(tables, bsdf, outside);
-    if (reflects) {
-        f32 mean = mean_coat_transmittance(tables, bsdf);
-        color = color * min_f32(bsdf.coat_transmittance, other) +
-                evenly * (bsdf.coat_transmittance * share(other, mean));
-        if (coat_eye > 0.0f && coat_light > 0.0f) {
-            f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
-            f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
-            f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
-            color = color + Vec3{coat, coat, coat};
-            pdf = pdf + bsdf.coat_probability * seen;
-        }
-    } else {
-        color = color * ((bsdf.flags & THIN) != 0 ? min_f32(bsdf.coat_transmittance, other) : bsdf.coat_transmittance);
+    bool twice = reflects || (bsdf.flags & THIN) != 0;
+    color = color * (twice ? bsdf.coat_factor * coat_factor(tables, bsdf, outside, other) : 1.0f - bsdf.coat_probability);
+    color = color + evenly * other;
+    if (!reflects) return {color, 1.0f, pdf};
+    if (coat_eye > 0.0f && coat_light > 0.0f) {
+        f32 seen = 0.25f * visible_normal_density(over, half, coat_eye, bsdf.coat_alpha);
+        f32 lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+        f32 coat = bsdf.coat * (0.04f + 0.96f * grazing) * (seen * lit);
+        color = color + Vec3{coat, coat, coat};
+        pdf = pdf + bsdf.coat_probability * seen;
     }
     return {color, 1.0f, pdf};
 }
@@ -119,7 +129,7 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
     f32 cos_eye = dot(normal, to_eye), cos_light = dot(normal, to_light);
     if (cos_eye <= 0.0f || cos_light == 0.0f) return no_value();
     bool correlated = (bsdf.flags & CORRELATED) != 0;
-    bool reflects = cos_light > 0.0f, coated = bsdf.coat > 0.0f && bsdf.coat_probability > 0.0f;
+    bool reflects = cos_light > 0.0f, coated = has_coat_towards_eye(bsdf);
     Vec3 color = {0.0f, 0.0f, 0.0f}, evenly = {0.0f, 0.0f, 0.0f};
     f32 pdf = 0.0f;
     Vec3 half = normalize(to_eye + to_light);
@@ -133,8 +143,11 @@ inline BsdfValue layered_value(const f32 *tables, const Bsdf &bsdf, Vec3 normal,
         f32 at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
         f32 entered = 1.0f - (bsdf.boundary_f0 * (1.0f - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
         f32 spread = cos_light * INV_PI;
-        evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
-        color = coated ? facets * (seen * lit) : facets * (seen * lit) + evenly;
+        Vec3 again = bsdf.multiple_scattering * lost, diffuse = bsdf.diffuse * entered;
+        facets = facets * (seen * lit);
+        color = facets + again * spread;
+        evenly = diffuse * spread;
+        if (!coated) color = facets + (again + diffuse) * spread;
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen +
               (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     }

@@ -50,7 +50,7 @@ pub struct Bsdf {
     pub multiple_scattering: Vec3,
     /// Albedo of a layered material's diffuse base, times its weight, times the energy that the boundary transmits
     /// towards `to_eye` over its hemispherical mean. The lobe is this times the energy that it transmits from
-    /// `to_light`, times cos θ / π.
+    /// `to_light`, times cos θ / π. A clear coat above it is treated in the same way.
     pub diffuse: Vec3,
     /// Reflectance at normal incidence (F0) of the dielectric boundary above the diffuse base.
     pub boundary_f0: f32,
@@ -67,6 +67,9 @@ pub struct Bsdf {
     pub coat_normal: Vec3,
     /// Fraction of the energy towards `to_eye` that the clear coat transmits.
     pub coat_transmittance: f32,
+    /// Factor of `to_eye` for light that facets below the clear coat scatter, see
+    /// [`coat_factor`](crate::shading::bsdf::dielectric::coat_factor).
+    pub coat_factor: f32,
     /// Probability of sampling the clear coat's facets.
     pub coat_probability: f32,
     /// Cumulative probability of sampling the coat or the facets below it.
@@ -89,6 +92,14 @@ pub struct Bsdf {
     pub film_ior: f32,
     /// Thickness of the thin film in nanometres.
     pub film_thickness: f32,
+    /// Fraction of the light that the thin film adds to what facets of glass reflect, relative to what they transmit
+    /// without it, per channel. It may be negative, and is a mean over the directions.
+    pub film_added: Vec3,
+    /// Factor per channel of the light that several filmed facets of glass reflect, see
+    /// [`filmed_glass_value`](crate::shading::bsdf::extended::filmed_glass_value).
+    pub film_again: Vec3,
+    /// Factor per channel of the light that several filmed facets of glass transmit.
+    pub film_again_behind: Vec3,
     /// Fraction of the energy towards `to_eye` that the boundary below a thin film transmits into the diffuse base.
     pub film_transmittance: f32,
     /// Colour of the diffuse transmission of an extended material, with the factors of `diffuse`.

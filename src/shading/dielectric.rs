@@ -11,8 +11,10 @@ use crate::{
     shading::{
         bsdf::facets::{facet_density, facet_shadowing, sample_facet},
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
-        energy::{GRAZING, LOST, THROUGH_FRONT, directional, hemispherical},
-        material::{ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
+        energy::{
+            GRAZING, LOST, THROUGH_FRONT, below_coat, directional, hemispherical, mean_below_coat,
+        },
+        material::{EXTENDED, ROUGH_CONDUCTOR, THIN, fresnel, reflect, refract, sample_cosine},
         microfacet::schlick,
         thin_film::film_reflectance,
     },
@@ -104,55 +106,81 @@ pub fn mean_coat_transmittance(tables: &[f32], bsdf: &Bsdf) -> f32 {
     1.0 - bsdf.coat * (0.04 * (1.0 - lost - at_grazing) + at_grazing)
 }
 
-/// Returns the part of the light that a facet reflects or transmits to `to_light`, if the eye is in glass below a clear
-/// coat. `half` is the normal of the facet, and `reflected` the value of [`reflected_part`].
+/// Returns the roughness alpha of isotropic facets that scatter about as far as those below the clear coat.
+#[inline(always)]
+pub fn alpha_below_coat(bsdf: &Bsdf) -> f32 {
+    if bsdf.kind == EXTENDED && bsdf.alpha_along > bsdf.alpha {
+        0.5 * (bsdf.alpha_along + bsdf.alpha)
+    } else {
+        bsdf.alpha
+    }
+}
+
+/// Returns the factor of one of two directions for light that facets below the clear coat scatter between them.
 ///
-/// The coat lets pass what it lets pass in the other direction, so that the BSDF is reciprocal. It reflects the rest,
-/// for which the smaller part of both directions is taken, so that no energy is added.
+/// The coat lets pass the product of both factors. It is reciprocal, and the light towards a direction is then dimmed by
+/// the transmittance for this direction on average, as in glTF. `transmittance` is the [`coat_transmittance`] at
+/// `cosine`.
+#[inline]
+pub fn coat_factor(tables: &[f32], bsdf: &Bsdf, cosine: f32, transmittance: f32) -> f32 {
+    let alphas = (alpha_below_coat(bsdf), bsdf.coat_alpha);
+    let reflected = below_coat(tables, bsdf.mirrors, alphas, cosine);
+    share(
+        transmittance,
+        max_f32(1.0 - bsdf.coat * reflected, 0.0).sqrt(),
+    )
+}
+
+/// Returns the mean transmittance of the clear coat outside for light that several facets of glass scatter to the front.
+#[inline]
+pub fn mean_coat_above_glass(tables: &[f32], bsdf: &Bsdf) -> f32 {
+    let alphas = (bsdf.alpha, bsdf.coat_alpha);
+    1.0 - bsdf.coat * mean_below_coat(tables, bsdf.table, 0, alphas)
+}
+
+/// Returns the part of the light that a facet reflects or transmits to `to_light`, if the eye is in glass below a clear
+/// coat. `reflected` is the value of [`reflected_part`] for the facet, and `cos_eye_half` the cosine between its normal
+/// and `to_eye`.
+///
+/// The coat lets pass what it lets pass in the other direction, so that the BSDF is reciprocal. The rest is reflected,
+/// and divided among the directions inside so that no energy is lost or gained.
 #[inline]
 pub fn part_below_coat(
     tables: &[f32],
     bsdf: &Bsdf,
-    (normal, half): (Vec3, Vec3),
-    (to_eye, to_light): (Vec3, Vec3),
+    (cos_eye, cos_light): (f32, f32),
+    cos_eye_half: f32,
     reflected: f32,
 ) -> f32 {
-    let cos_in = dot(to_eye, half);
-    let (_, cos_out) = fresnel(cos_in, bsdf.eta);
+    let (_, cos_out) = fresnel(cos_eye_half, bsdf.eta);
     let through = share(
         1.0 - reflected,
         1.0 - bsdf.coat * (0.04 + 0.96 * schlick(cos_out)),
     );
-    let cos_light = dot(normal, to_light);
     if cos_light < 0.0 {
         return through * coat_transmittance(tables, bsdf, -cos_light);
     }
-    let eye_out = refract(-to_eye, half, bsdf.eta, cos_in, cos_out);
-    let light_out = refract(-to_light, half, bsdf.eta, cos_in, cos_out);
-    let eye_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, eye_out), 0.0));
-    let light_passes = coat_transmittance(tables, bsdf, max_f32(-dot(normal, light_out), 0.0));
-    1.0 - through * max_f32(eye_passes, light_passes)
+    let alphas = (bsdf.alpha, bsdf.coat_alpha);
+    let factors = below_coat(tables, bsdf.table, alphas, cos_eye)
+        * below_coat(tables, bsdf.table, alphas, cos_light);
+    let back = 1.0 - coat_transmittance(tables, bsdf, cos_out);
+    1.0 - through * (1.0 - back * factors)
 }
 
-/// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it.
+/// Evaluates the light that one facet of rough glass scatters, without the scaling of radiance by refraction. Returns
+/// BSDF times cosine, and the pdf of sampling facets.
 ///
-/// Thin glass does not refract: light is transmitted as if reflected and then mirrored to the other side.
-#[inline]
-pub fn glass_value(
+/// The cosines are those of the eye, above 0, and of the light, not 0.
+#[inline(always)]
+pub fn glass_facets(
     tables: &[f32],
     bsdf: &Bsdf,
-    normal: Vec3,
-    to_eye: Vec3,
-    to_light: Vec3,
-) -> BsdfValue {
-    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
-    if cos_eye <= 0.0 || cos_light == 0.0 {
-        return NO_VALUE;
-    }
+    (normal, to_eye, to_light): (Vec3, Vec3, Vec3),
+    (cos_eye, cos_light): (f32, f32),
+) -> (f32, f32) {
     let reflects = cos_light > 0.0;
     let bends = !reflects && bsdf.flags & THIN == 0;
     let depth = if reflects { cos_light } else { -cos_light };
-    let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
     let to_light = if reflects || bends {
         to_light
     } else {
@@ -175,9 +203,9 @@ pub fn glass_value(
         let facets = facet_density(bsdf, normal, to_eye, half, cos_eye);
         let part = if reflects { reflected } else { 1.0 - reflected };
         if inside_coat {
-            let ways = (to_eye, to_light);
+            let cosines = (cos_eye, cos_light);
             passed = share(
-                part_below_coat(tables, bsdf, (normal, half), ways, reflected),
+                part_below_coat(tables, bsdf, cosines, eye_half, reflected),
                 part,
             );
         }
@@ -192,6 +220,30 @@ pub fn glass_value(
     if inside_coat {
         once *= passed;
     }
+    (once, seen)
+}
+
+/// Evaluates rough glass for `to_light` on either side of the surface. From inside, a clear coat is part of it.
+///
+/// Thin glass does not refract: light is transmitted as if reflected and then mirrored to the other side.
+#[inline]
+pub fn glass_value(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    to_light: Vec3,
+) -> BsdfValue {
+    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
+    if cos_eye <= 0.0 || cos_light == 0.0 {
+        return NO_VALUE;
+    }
+    let reflects = cos_light > 0.0;
+    let bends = !reflects && bsdf.flags & THIN == 0;
+    let depth = if reflects { cos_light } else { -cos_light };
+    let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
+    let directions = (normal, to_eye, to_light);
+    let (once, seen) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
     if bsdf.lost_ratio <= 0.0 {
         return BsdfValue {
             color: bsdf.color,
@@ -207,9 +259,9 @@ pub fn glass_value(
     let function = if bends { 1 - bsdf.back } else { bsdf.back };
     let spread = part * depth * INV_PI;
     let mut again = lost * directional(tables, bsdf.table, function, bsdf.alpha, depth) * spread;
-    if inside_coat && !reflects {
+    if meets_coat_from_inside(bsdf) && !reflects {
         // The mean is in `transmitted_share`.
-        let mean = mean_coat_transmittance(tables, bsdf);
+        let mean = mean_coat_above_glass(tables, bsdf);
         again *= share(coat_transmittance(tables, bsdf, depth), mean);
     }
     BsdfValue {

@@ -4,16 +4,20 @@
 //! Single scattering loses the energy that is scattered more than once. That energy is added as a diffuse-like lobe: C.
 //! Kulla & A. Conty, Revisiting Physically Based Shading at Imageworks, SIGGRAPH 2017 course. A table covers one form
 //! of masking, and one refractive index if it is for glass. Its rows are evenly spaced in √alpha from 0 to 1, the
-//! entries of a row in √cosine. The table of sheen has the same form. That of anisotropic facets has four dimensions.
+//! entries of a row in √cosine. The table of sheen has the same form. That of anisotropic facets has four dimensions. In
+//! scenes with clear coats, the table of facets is followed by a part for coats above them.
 
+mod albedo;
 mod anisotropic_table;
+mod coat_table;
 mod sheen_table;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use glam::{DVec2, DVec3, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 
+use self::albedo::{Point, glass, mean_transmitted, mirrors, points};
 use crate::{
     math::{max_f32, min_f32, truncated},
     shading::material::{
@@ -52,6 +56,16 @@ pub const ANISOTROPIC_ROUGHNESSES: u32 = 12;
 pub const TURNS: u32 = 5;
 /// Number of cosines of the table of anisotropic facets, evenly spaced in √cosine from 0 to 1.
 pub const ANISOTROPIC_COSINES: u32 = 16;
+/// Number of roughnesses of the facets in the part of a table for coats, evenly spaced in √alpha from 0 to 1.
+pub const COATED_ROUGHNESSES: u32 = 24;
+/// Number of roughnesses of the coat in the part of a table for coats, evenly spaced in √alpha from 0 to 1.
+pub const COAT_ROUGHNESSES: u32 = 12;
+/// Number of cosines in the part of a table for coats, evenly spaced in √cosine from 0 to 1.
+pub const COAT_COSINES: u32 = 24;
+/// Number of means for each pair of roughnesses in the part of a table for coats.
+pub const COAT_MEANS: u32 = 2;
+/// Number of floats for each pair of roughnesses: a function of the cosine, then the means.
+pub const COAT_ROW: u32 = COAT_COSINES + COAT_MEANS;
 /// Whole numbers that kernels use under the same names.
 pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     COSINES,
@@ -64,7 +78,11 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     SHEEN_BOUNDED,
     ANISOTROPIC_ROUGHNESSES,
     TURNS,
-    ANISOTROPIC_COSINES
+    ANISOTROPIC_COSINES,
+    COATED_ROUGHNESSES,
+    COAT_ROUGHNESSES,
+    COAT_COSINES,
+    COAT_ROW
 ];
 
 /// Returns the position of `root`, clamped to 0..=1, among `count` evenly spaced entries: the lower entry's index and
@@ -188,13 +206,65 @@ pub fn anisotropic_mean(
     upper + (lower - upper) * x_share
 }
 
-/// Kind of facets that an energy table describes.
+/// Interpolates the function of the part for coats of a table.
+///
+/// `table` is the table's offset in `tables`. The roughnesses are those of the facets and of the coat. Of a table of
+/// perfect mirrors, the function is the coat's reflectance in the mean over the facets' lobe around `cosine`. Of a table
+/// of glass, it is a factor of a direction inside, for the light that facets transmit and the coat reflects back.
+#[inline]
+pub fn below_coat(tables: &[f32], table: u32, (alpha, coat_alpha): (f32, f32), cosine: f32) -> f32 {
+    let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), COATED_ROUGHNESSES);
+    let (coat, coat_share) = table_place(max_f32(coat_alpha, 0.0).sqrt(), COAT_ROUGHNESSES);
+    let (column, right) = table_place(max_f32(cosine, 0.0).sqrt(), COAT_COSINES);
+    let first = table + ROUGHNESSES * ROW + (row * COAT_ROUGHNESSES + coat) * COAT_ROW + column;
+    let mut ends = [0.0; 2];
+    for (number, end) in ends.iter_mut().enumerate() {
+        let at = first as usize + number * (COAT_ROUGHNESSES * COAT_ROW) as usize;
+        let rougher = at + COAT_ROW as usize;
+        let near = tables[at] + (tables[at + 1] - tables[at]) * right;
+        let far = tables[rougher] + (tables[rougher + 1] - tables[rougher]) * right;
+        *end = near + (far - near) * coat_share;
+    }
+    ends[0] + (ends[1] - ends[0]) * down
+}
+
+/// Interpolates a mean of the part for coats of a table, by its number from 0.
+///
+/// Of a table of perfect mirrors, the means are those of the coat's reflectance times the weights of F0 and of F90 in the
+/// albedo of the facets. Of a table of glass, mean 0 is that of the coat's reflectance over the light that several facets
+/// scatter to the front.
+#[inline]
+pub fn mean_below_coat(
+    tables: &[f32],
+    table: u32,
+    mean: u32,
+    (alpha, coat_alpha): (f32, f32),
+) -> f32 {
+    let (row, down) = table_place(max_f32(alpha, 0.0).sqrt(), COATED_ROUGHNESSES);
+    let (coat, coat_share) = table_place(max_f32(coat_alpha, 0.0).sqrt(), COAT_ROUGHNESSES);
+    let first = table + ROUGHNESSES * ROW + (row * COAT_ROUGHNESSES + coat) * COAT_ROW;
+    let at = (first + COAT_COSINES + mean) as usize;
+    let rougher = at + COAT_ROW as usize;
+    let (below, below_rougher) = (
+        at + (COAT_ROUGHNESSES * COAT_ROW) as usize,
+        rougher + (COAT_ROUGHNESSES * COAT_ROW) as usize,
+    );
+    let upper = tables[at] + (tables[rougher] - tables[at]) * coat_share;
+    let lower = tables[below] + (tables[below_rougher] - tables[below]) * coat_share;
+    upper + (lower - upper) * down
+}
+
+/// Kind of facets that an energy table describes. A table for scenes with coats that need it is `coated`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Facets {
     /// Perfectly reflecting facets, whose masking is height-correlated or separable.
-    Mirrors { correlated: bool },
+    Mirrors { correlated: bool, coated: bool },
     /// Facets of a dielectric boundary with this refractive index.
-    Glass { correlated: bool, ior: f32 },
+    Glass {
+        correlated: bool,
+        coated: bool,
+        ior: f32,
+    },
     /// Cloth fibres.
     Sheen,
     /// Perfectly reflecting facets with one roughness along the tangent and another along the bitangent.
@@ -208,8 +278,9 @@ const MAX_EXACT: usize = 32;
 /// Computes the tables that the materials need, concatenated, and stores each table's offset in its materials.
 pub fn tables(materials: &mut [Material]) -> Vec<f32> {
     let mut indices: Vec<f32> = Vec::new();
+    let coats = Coats::of(materials);
     for material in materials.iter() {
-        if let (_, Some(Facets::Glass { ior, .. })) = needed(material, false)
+        if let (_, Some(Facets::Glass { ior, .. })) = needed(material, coats, false)
             && !indices.contains(&ior)
             && indices.len() <= MAX_EXACT
         {
@@ -231,7 +302,7 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
         starts[number]
     };
     for material in materials {
-        let (mirrors, glass) = needed(material, rounds);
+        let (mirrors, glass) = needed(material, coats, rounds);
         if let Some(mirrors) = mirrors {
             material.mirrors = place(mirrors);
             material.table = material.mirrors;
@@ -249,8 +320,29 @@ pub fn tables(materials: &mut [Material]) -> Vec<f32> {
     values
 }
 
+/// Materials with clear coats that a scene has. All its tables of a kind have the part for coats, or none has it.
+#[derive(Clone, Copy)]
+struct Coats {
+    /// Whether any material has a coat.
+    any: bool,
+    /// Whether glass that refracts has a coat.
+    on_glass: bool,
+}
+
+impl Coats {
+    fn of(materials: &[Material]) -> Coats {
+        let coated = |material: &&Material| material.clearcoat > 0.0;
+        let refracts =
+            |material: &Material| material.transmission > 0.0 && material.flags & THIN == 0;
+        Coats {
+            any: materials.iter().any(|material| coated(&material)),
+            on_glass: materials.iter().filter(coated).any(refracts),
+        }
+    }
+}
+
 /// Returns the tables that a material reads: that of mirrors and that of glass. `rounds` rounds refractive indices.
-fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>) {
+fn needed(material: &Material, coats: Coats, rounds: bool) -> (Option<Facets>, Option<Facets>) {
     let correlated = material.flags & CORRELATED != 0;
     let compensated = material.flags & COMPENSATED != 0;
     let metal = material.kind == ROUGH_CONDUCTOR && compensated;
@@ -264,8 +356,15 @@ fn needed(material: &Material, rounds: bool) -> (Option<Facets>, Option<Facets>)
         material.ior
     };
     (
-        (metal || layered).then_some(Facets::Mirrors { correlated }),
-        glass.then_some(Facets::Glass { correlated, ior }),
+        (metal || layered).then_some(Facets::Mirrors {
+            correlated,
+            coated: coats.any,
+        }),
+        glass.then_some(Facets::Glass {
+            correlated,
+            coated: coats.on_glass,
+            ior,
+        }),
     )
 }
 
@@ -306,7 +405,24 @@ fn table(facets: Facets) -> Vec<f32> {
         let root = f64::from(row) / f64::from(ROUGHNESSES - 1);
         table_row(facets, root * root, &points)
     });
-    rows.collect()
+    let mut table: Vec<f32> = rows.collect();
+    match facets {
+        Facets::Mirrors {
+            correlated,
+            coated: true,
+        } => table.extend(coat_table::mirrors_below_coat(correlated, &points)),
+        Facets::Glass {
+            correlated,
+            coated: true,
+            ior,
+        } => table.extend(coat_table::glass_below_coat(
+            ior.into(),
+            correlated,
+            &points,
+        )),
+        _ => {}
+    }
+    table
 }
 
 /// Computes a table's row for one roughness: both functions, then the means.
@@ -318,10 +434,10 @@ fn table_row(facets: Facets, alpha: f64, points: &[Point]) -> Vec<f32> {
     });
     let (mut first, mut second): (Vec<f64>, Vec<f64>) = cosines
         .map(|cosine| match facets {
-            Facets::Mirrors { correlated } => mirrors(cosine, alpha, correlated, points),
-            Facets::Glass { correlated, ior } => {
-                glass(cosine, alpha, ior.into(), correlated, points)
-            }
+            Facets::Mirrors { correlated, .. } => mirrors(cosine, alpha, correlated, points),
+            Facets::Glass {
+                correlated, ior, ..
+            } => glass(cosine, alpha, ior.into(), correlated, points),
             Facets::Sheen | Facets::Anisotropic => {
                 let albedo = sheen_table::albedo(cosine, alpha);
                 (albedo, albedo.min(1.0))
@@ -355,144 +471,4 @@ fn mean(items: &[f64]) -> f64 {
         offset * (b.powi(4) - a.powi(4)) + 0.8 * slope * (b.powi(5) - a.powi(5))
     });
     pieces.sum()
-}
-
-/// Number of points of the quadrature over the cap of visible normals.
-const POINTS: u32 = 1024;
-
-/// Quadrature point on the cap of visible normals, independent of the viewing direction.
-struct Point {
-    /// Height below the cap's top, as a fraction of the cap's height.
-    drop: f64,
-    /// Direction around the cap's axis, of length 1.
-    round: DVec2,
-    /// Quadrature weight, not normalised.
-    weight: f64,
-}
-
-/// Returns quadrature points of half the cap; the other half is its mirror image.
-///
-/// The points form a lattice by the golden ratio. Total reflection ends at an edge among the facets, which would cross
-/// whole rows of a regular grid at once.
-fn points() -> Vec<Point> {
-    const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    let point = |index: u32| {
-        // Denser towards the rim, where the few facets lie that lose energy on nearly smooth surfaces.
-        let rest = 1.0 - (f64::from(index) + 0.5) / f64::from(POINTS);
-        let angle = std::f64::consts::PI * (0.5 + GOLDEN * f64::from(index)).fract();
-        Point {
-            drop: 1.0 - rest * rest * rest,
-            round: DVec2::new(libm::cos(angle), libm::sin(angle)),
-            weight: 3.0 * rest * rest / f64::from(POINTS),
-        }
-    };
-    (0..POINTS).map(point).collect()
-}
-
-/// Returns the means of two functions over the visible normals of a viewing direction. `values` receives facet normal
-/// and viewing direction.
-fn over_facets(
-    cosine: f64,
-    alpha: f64,
-    points: &[Point],
-    values: impl Fn(DVec3, DVec3) -> (f64, f64),
-) -> (f64, f64) {
-    let eye = DVec3::new((1.0 - cosine * cosine).max(0.0).sqrt(), 0.0, cosine);
-    let stretched = DVec3::new(eye.x * alpha, 0.0, eye.z).normalize();
-    let height = 1.0 + stretched.z;
-    let (mut first, mut second, mut whole) = (0.0, 0.0, 0.0);
-    for point in points {
-        let drop = point.drop * height;
-        let round = point.round * (drop * (2.0 - drop)).max(0.0).sqrt();
-        let facet = DVec3::new(
-            (round.x + stretched.x) * alpha,
-            round.y * alpha,
-            1.0 - drop + stretched.z,
-        );
-        let values = values(facet.normalize(), eye);
-        first += point.weight * values.0;
-        second += point.weight * values.1;
-        whole += point.weight;
-    }
-    (first / whole, second / whole)
-}
-
-/// Returns √(cos² + α² sin²), as [`smith_root`](crate::shading::microfacet::smith_root).
-fn root(cosine: f64, alpha: f64) -> f64 {
-    (cosine * cosine + alpha * alpha * (1.0 - cosine * cosine)).sqrt()
-}
-
-/// Returns [`microfacet::shadowing`](crate::shading::microfacet::shadowing) in double precision, and 0 below the
-/// horizon.
-fn shadowing(cos_eye: f64, cos_light: f64, alpha: f64, correlated: bool) -> f64 {
-    if cos_light <= 0.0 {
-        return 0.0;
-    }
-    let root_light = root(cos_light, alpha);
-    if correlated {
-        let root_eye = root(cos_eye, alpha);
-        cos_light * (cos_eye + root_eye) / (cos_eye * root_light + cos_light * root_eye)
-    } else {
-        2.0 * cos_light / (cos_light + root_light)
-    }
-}
-
-/// Returns the fraction of energy that single scattering by perfectly reflecting facets loses, and their
-/// Schlick-weighted albedo. See [`glass`] for the parameters.
-fn mirrors(cosine: f64, alpha: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
-    let (all, grazing) = over_facets(cosine, alpha, points, |facet, eye| {
-        let cos_facet = eye.dot(facet);
-        let light = facet.z * 2.0 * cos_facet - eye.z;
-        let seen = shadowing(cosine, light, alpha, correlated);
-        (seen, seen * (1.0 - cos_facet).clamp(0.0, 1.0).powi(5))
-    });
-    ((1.0 - all).max(0.0), grazing)
-}
-
-/// Returns the fractions of energy, 0..=1, that single scattering by rough glass loses if it is seen from the front and
-/// from the back.
-///
-/// `cosine` is that of the viewing direction to the normal, `alpha` the GGX roughness, and `ior` the refractive index
-/// behind the front over that before it. `correlated` selects height-correlated masking. `points` are those of
-/// [`points`].
-fn glass(cosine: f64, alpha: f64, ior: f64, correlated: bool, points: &[Point]) -> (f64, f64) {
-    let leaves = |facet: DVec3, eye: DVec3, eta: f64| {
-        let cos_in = eye.dot(facet);
-        let (reflected, cos_out) = fresnel(cos_in, eta);
-        let up = facet.z * 2.0 * cos_in - eye.z;
-        let down = eye.z * eta - facet.z * (eta * cos_in - cos_out);
-        reflected * shadowing(cosine, up, alpha, correlated)
-            + (1.0 - reflected) * shadowing(cosine, down, alpha, correlated)
-    };
-    let (front, back) = over_facets(cosine, alpha, points, |facet, eye| {
-        (leaves(facet, eye, 1.0 / ior), leaves(facet, eye, ior))
-    });
-    ((1.0 - front).max(0.0), (1.0 - back).max(0.0))
-}
-
-/// Returns [`material::fresnel`](crate::shading::material::fresnel) in double precision; `eta` is the index on the
-/// eye's side over the other.
-fn fresnel(cos_in: f64, eta: f64) -> (f64, f64) {
-    let sin2_out = eta * eta * (1.0 - cos_in * cos_in).max(0.0);
-    if sin2_out >= 1.0 {
-        return (1.0, 0.0);
-    }
-    let cos_out = (1.0 - sin2_out).sqrt();
-    let parallel = (cos_in - eta * cos_out) / (cos_in + eta * cos_out);
-    let perpendicular = (eta * cos_in - cos_out) / (eta * cos_in + cos_out);
-    (
-        0.5 * (parallel * parallel + perpendicular * perpendicular),
-        cos_out,
-    )
-}
-
-/// Returns the transmittance of a smooth boundary for diffuse light; `eta` is the index on the light's side over the
-/// other.
-fn mean_transmitted(eta: f64) -> f64 {
-    const STEPS: u32 = 1024;
-    let steps = (0..STEPS).map(|step| {
-        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
-        (1.0 - fresnel(cosine, eta).0) * 2.0 * cosine
-    });
-    steps.sum::<f64>() / f64::from(STEPS)
 }

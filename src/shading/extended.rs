@@ -15,8 +15,15 @@ use crate::{
     shading::{
         bsdf::{
             conductor::multiple_scattering_tint,
-            dielectric::{coated_part, filmed_glass, glass_value, sample_rough},
-            layered::{BoundaryEnergy, coated_value, resolve_base, resolve_coat_and_glass},
+            dielectric::{
+                coat_transmittance, coated_part, filmed_glass, glass_facets, glass_value,
+                mean_coat_above_glass, mean_coat_transmittance, meets_coat_from_inside,
+                sample_rough,
+            },
+            layered::{
+                BoundaryEnergy, coat_over_base, coated_value, has_coat_towards_eye, resolve_base,
+                resolve_coat_and_glass,
+            },
             sheen::{mean_sheen_transmittance, sheen_scale, sheen_transmittance, sheen_value},
         },
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
@@ -111,6 +118,77 @@ pub fn facet_reflectance(bsdf: &Bsdf, cosine: f32, grazing: f32) -> Vec3 {
     plain + (filmed - plain) * bsdf.film
 }
 
+/// Returns the fraction of the energy per channel that filmed glass loses in single scattering. `lost` is that without
+/// film, and `by_mirrors` that of perfectly reflecting facets.
+#[inline(always)]
+pub fn lost_with_film(bsdf: &Bsdf, lost: f32, by_mirrors: f32) -> Vec3 {
+    let difference = by_mirrors - lost;
+    let part = bsdf.film_added * difference;
+    Vec3::new(
+        max_f32(lost + part.x, 0.0),
+        max_f32(lost + part.y, 0.0),
+        max_f32(lost + part.z, 0.0),
+    )
+}
+
+/// Returns the factors of one channel of the light that several filmed facets reflect and transmit.
+///
+/// `towards_eye` is the energy that single scattering loses towards the eye, and `here` and `there` are its means on the
+/// side of the eye and behind. `transmitted` is the transmittance of a smooth boundary for diffuse light.
+#[inline(always)]
+pub fn again_with_film(
+    towards_eye: f32,
+    (here, there): (f32, f32),
+    transmitted: f32,
+) -> (f32, f32) {
+    let part = min_f32(transmitted * share(min_f32(here, there), here), 1.0);
+    (
+        share(towards_eye, here) * (1.0 - part),
+        share(towards_eye, there) * part,
+    )
+}
+
+/// Evaluates the light that several filmed facets of glass scatter. `lost` is the fraction of the energy towards the eye
+/// that perfectly reflecting facets lose, and `mean_lost` its hemispherical mean.
+#[inline]
+pub fn resolve_film(bsdf: &mut Bsdf, lost: f32, mean_lost: f32) {
+    // The relative index from outside. The angle is one at which the film reflects about as much as on average.
+    let eta = if bsdf.back == 1 {
+        1.0 / bsdf.eta
+    } else {
+        bsdf.eta
+    };
+    let cosine = 0.6;
+    let (plain, _) = fresnel(cosine, eta);
+    let amplitude = (1.0 - eta) / (1.0 + eta);
+    let base = Vec3::splat(amplitude * amplitude);
+    let film = film_reflectance(cosine, bsdf.film_ior, bsdf.film_thickness, base);
+    bsdf.film_added = (film - Vec3::splat(plain)) * (bsdf.film * share(1.0, 1.0 - plain));
+
+    let here = share(bsdf.lost, bsdf.lost_ratio);
+    let there = share(bsdf.lost, bsdf.lost_ratio_behind);
+    let plain_ratio = share(min_f32(here, there), here);
+    let towards_eye = lost_with_film(bsdf, bsdf.lost, lost);
+    let here = lost_with_film(bsdf, here, mean_lost);
+    let there = lost_with_film(bsdf, there, mean_lost);
+    let transmitted = share(bsdf.transmitted_share, plain_ratio);
+    (bsdf.film_again.x, bsdf.film_again_behind.x) = again_with_film(
+        towards_eye.x,
+        (here.x, there.x),
+        transmitted * (1.0 - bsdf.film_added.x),
+    );
+    (bsdf.film_again.y, bsdf.film_again_behind.y) = again_with_film(
+        towards_eye.y,
+        (here.y, there.y),
+        transmitted * (1.0 - bsdf.film_added.y),
+    );
+    (bsdf.film_again.z, bsdf.film_again_behind.z) = again_with_film(
+        towards_eye.z,
+        (here.z, there.z),
+        transmitted * (1.0 - bsdf.film_added.z),
+    );
+}
+
 /// Evaluates the view-dependent parts of an extended material.
 ///
 /// `cos_eye` and `cos_coat` are the cosines of `to_eye` with the shading normals of base and coat. `along2` is the
@@ -162,6 +240,9 @@ pub fn resolve_extended(
             multiple_scattering_tint(mean.z, energy.mean_lost),
         ) * (material.metallic * share(energy.lost, energy.mean_lost));
     }
+    if bsdf.film > 0.0 && bsdf.glass > 0.0 {
+        resolve_film(bsdf, lost, mean_lost);
+    }
     let through = even * entered;
     bsdf.diffuse = bsdf.color * (through * (1.0 - material.diffuse_transmission));
     bsdf.behind = material.diffuse_transmission_color * (through * material.diffuse_transmission);
@@ -197,6 +278,18 @@ pub fn resolve_extended(
     bsdf.diffuse_cumulative = bsdf.facets_cumulative + rest_below * evenly;
     bsdf.behind_cumulative = bsdf.diffuse_cumulative + rest_below * behind;
     bsdf.sheen_cumulative = bsdf.behind_cumulative + rest * sheen;
+    if has_coat_towards_eye(bsdf) {
+        let over = if bsdf.film > 0.0 {
+            share(
+                bsdf.coat_transmittance,
+                mean_coat_transmittance(tables, bsdf),
+            )
+        } else {
+            coat_over_base(tables, bsdf, mean_entered)
+        };
+        bsdf.diffuse *= over;
+        bsdf.behind *= over;
+    }
 }
 
 /// Returns the factors by which a thin film changes the light per channel that glass scatters from `to_light`, relative
@@ -242,6 +335,57 @@ pub fn film_tint(bsdf: &Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3) -> Vec
     }
 }
 
+/// Evaluates rough glass with a thin film for `to_light`, as [`glass_value`]. `color` contains the scale, but not the tint
+/// of the glass.
+///
+/// The light that one facet scatters has the colours of the film at that facet. Several facets scatter what is then
+/// missing in each channel. That is a mixture of what glass and mirrors lose, by the part that the film adds to the
+/// reflected light.
+#[inline]
+pub fn filmed_glass_value(
+    tables: &[f32],
+    bsdf: &Bsdf,
+    normal: Vec3,
+    to_eye: Vec3,
+    to_light: Vec3,
+) -> BsdfValue {
+    let (cos_eye, cos_light) = (dot(normal, to_eye), dot(normal, to_light));
+    let reflects = cos_light > 0.0;
+    let bends = !reflects && bsdf.flags & THIN == 0;
+    let depth = if reflects { cos_light } else { -cos_light };
+    let squeezed = if bends { bsdf.eta * bsdf.eta } else { 1.0 };
+    let directions = (normal, to_eye, to_light);
+    let (once, seen) = glass_facets(tables, bsdf, directions, (cos_eye, cos_light));
+    let color = film_tint(bsdf, normal, to_eye, to_light) * (squeezed * once);
+    if bsdf.lost_ratio <= 0.0 {
+        return BsdfValue {
+            color,
+            scale: 1.0,
+            pdf: seen,
+        };
+    }
+    let (part, mut factor) = if reflects {
+        (1.0 - bsdf.transmitted_share, bsdf.film_again)
+    } else {
+        (bsdf.transmitted_share, bsdf.film_again_behind)
+    };
+    let function = if bends { 1 - bsdf.back } else { bsdf.back };
+    let lost = directional(tables, bsdf.table, function, bsdf.alpha, depth);
+    let by_mirrors = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, depth);
+    if meets_coat_from_inside(bsdf) && !reflects {
+        // The mean is in `film_again_behind`.
+        let mean = mean_coat_above_glass(tables, bsdf);
+        factor *= share(coat_transmittance(tables, bsdf, depth), mean);
+    }
+    let spread = depth * INV_PI;
+    let again = factor * lost_with_film(bsdf, lost, by_mirrors) * (squeezed * spread);
+    BsdfValue {
+        color: color + again,
+        scale: 1.0,
+        pdf: (1.0 - bsdf.lost) * seen + bsdf.lost * (part * spread),
+    }
+}
+
 /// Evaluates an extended material for `to_light` on either side of the surface.
 #[inline]
 pub fn extended_value(
@@ -258,7 +402,7 @@ pub fn extended_value(
     let reflects = cos_light > 0.0;
     let thin = bsdf.flags & THIN != 0;
     let depth = if reflects { cos_light } else { -cos_light };
-    let coated = bsdf.coat > 0.0 && bsdf.coat_probability > 0.0;
+    let coated = has_coat_towards_eye(bsdf);
     let half = normalize(to_eye + to_light);
     let eye_half = dot(to_eye, half);
     let grazing = schlick(eye_half);
@@ -280,22 +424,36 @@ pub fn extended_value(
         let seen = 0.25 * anisotropic_density(eye, half_here, along, across);
         let lit = anisotropic_shadowing(eye, light, along, across, true);
         color = facet_reflectance(bsdf, eye_half, grazing) * (seen * lit);
-        evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        if coated {
+            color += bsdf.multiple_scattering * (lost * spread);
+            evenly = bsdf.diffuse * (entered * spread);
+        } else {
+            evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+        }
         pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
             + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
     } else {
         // Within glass, the diffusely transmitted light has the radiance of refracted light.
         let squeezed = if thin { 1.0 } else { bsdf.eta * bsdf.eta };
-        color += bsdf.behind * (entered * spread * squeezed);
+        let behind = bsdf.behind * (entered * spread * squeezed);
+        if coated {
+            evenly = behind;
+        } else {
+            color += behind;
+        }
         pdf = (bsdf.behind_cumulative - bsdf.diffuse_cumulative) * spread;
     }
     if bsdf.glass > 0.0 {
-        let glass = glass_value(tables, bsdf, normal, to_eye, to_light);
-        let mut tint = if reflects { Vec3::ONE } else { bsdf.color };
-        if bsdf.film > 0.0 {
-            tint *= film_tint(bsdf, normal, to_eye, to_light);
-        }
-        color += tint * (bsdf.glass * glass.scale);
+        let tint = if reflects { Vec3::ONE } else { bsdf.color };
+        let glass = if bsdf.film > 0.0 {
+            let glass = filmed_glass_value(tables, bsdf, normal, to_eye, to_light);
+            color += tint * glass.color * bsdf.glass;
+            glass
+        } else {
+            let glass = glass_value(tables, bsdf, normal, to_eye, to_light);
+            color += tint * (bsdf.glass * glass.scale);
+            glass
+        };
         pdf += (1.0 - bsdf.sheen_cumulative) * glass.pdf;
     }
     if bsdf.sheen_strength > 0.0 {
@@ -307,6 +465,9 @@ pub fn extended_value(
             1.0
         };
         color *= min_f32(bsdf.sheen_transmittance, other);
+        if !reflects {
+            evenly *= min_f32(bsdf.sheen_transmittance, other);
+        }
         if reflects && !inside {
             // As for the coat, what passes on average towards all directions is what passes towards the eye.
             let mean = mean_sheen_transmittance(tables, bsdf);

@@ -7,17 +7,17 @@
 use glam::Vec3;
 
 use crate::{
-    math::{INV_PI, dot, max_component, max_f32, min_f32, normalize},
+    math::{INV_PI, dot, max_component, max_f32, normalize},
     shading::{
         bsdf::{
             conductor::multiple_scattering_tint,
             dielectric::{
-                coat_transmittance, compensate_dielectric, glass_value, mean_coat_transmittance,
-                sample_rough,
+                alpha_below_coat, coat_factor, coat_transmittance, compensate_dielectric,
+                glass_value, mean_coat_above_glass, mean_coat_transmittance, sample_rough,
             },
         },
         bsdf_types::{Bsdf, BsdfValue, NO_VALUE, share},
-        energy::{GRAZING, LOST, directional, hemispherical},
+        energy::{GRAZING, LOST, directional, hemispherical, mean_below_coat},
         material::{CORRELATED, Material, SATURATED, THIN, reflect, sample_cosine},
         microfacet::{sample_visible_normal, schlick, shadowing, visible_normal_density},
     },
@@ -116,6 +116,11 @@ pub fn resolve_coat_and_glass(
     } else {
         coat_transmittance(tables, bsdf, cos_coat)
     };
+    bsdf.coat_factor = if bsdf.coat > 0.0 && !inside {
+        coat_factor(tables, bsdf, cos_coat, bsdf.coat_transmittance)
+    } else {
+        1.0
+    };
     if bsdf.glass > 0.0 && thin {
         bsdf.table = table;
         bsdf.eta = 1.0 / material.ior;
@@ -128,9 +133,32 @@ pub fn resolve_coat_and_glass(
         compensate_dielectric(tables, bsdf, cos_eye, front);
         if inside && bsdf.coat > 0.0 {
             // What the coat reflects stays inside.
-            bsdf.transmitted_share *= mean_coat_transmittance(tables, bsdf);
+            bsdf.transmitted_share *= mean_coat_above_glass(tables, bsdf);
         }
     }
+}
+
+/// Returns whether the eye sees the surface through a clear coat.
+#[inline(always)]
+pub fn has_coat_towards_eye(bsdf: &Bsdf) -> bool {
+    bsdf.coat > 0.0 && bsdf.coat_probability > 0.0
+}
+
+/// Returns the factor by which the clear coat dims the base below the boundary towards the eye: the transmittance over
+/// its mean for the light that leaves the base.
+///
+/// `mean_entered` is the value of [`resolve_base`]. Towards the light, the factor is [`coat_transmittance`].
+#[inline]
+pub fn coat_over_base(tables: &[f32], bsdf: &Bsdf, mean_entered: f32) -> f32 {
+    let alphas = (alpha_below_coat(bsdf), bsdf.coat_alpha);
+    // Boundary and coat both transmit less at grazing angles, so that the mean of the product is not that of means.
+    let both = bsdf.boundary_f0 * mean_below_coat(tables, bsdf.mirrors, 0, alphas)
+        + bsdf.boundary_f90 * mean_below_coat(tables, bsdf.mirrors, 1, alphas);
+    let reflected = 1.0 - mean_coat_transmittance(tables, bsdf) - bsdf.coat * both;
+    share(
+        bsdf.coat_transmittance,
+        1.0 - share(reflected, mean_entered),
+    )
 }
 
 /// Evaluates the view-dependent parts of a layered material: a coat over a mixture of metal, glass and a diffuse base
@@ -165,10 +193,13 @@ pub fn resolve_layers(
         front,
     );
     choose_lobes(bsdf, &energy, mean_entered);
+    if has_coat_towards_eye(bsdf) {
+        bsdf.diffuse *= coat_over_base(tables, bsdf, mean_entered);
+    }
 }
 
 /// Evaluates the facets and the diffuse base of a layered material for light on the eye's side. Returns BSDF times
-/// cosine of the facets and of the lobes that scatter evenly, and the pdf.
+/// cosine of the facets, π times the BSDFs of their multiple scattering and of the diffuse base, and the pdf.
 ///
 /// `half` is the half vector, and `grazing` its Schlick weight. Cosines are those of the eye and of the light, above 0.
 /// Energies are those of the boundary towards the light: the lost fraction and the albedo at grazing angles.
@@ -180,7 +211,7 @@ pub(crate) fn reflected_value(
     grazing: f32,
     (cos_eye, cos_light): (f32, f32),
     (lost, at_grazing): (f32, f32),
-) -> (Vec3, Vec3, f32) {
+) -> (Vec3, Vec3, Vec3, f32) {
     let correlated = bsdf.flags & CORRELATED != 0;
     let seen = 0.25 * visible_normal_density(normal, half, cos_eye, bsdf.alpha);
     let lit = shadowing(cos_eye, cos_light, bsdf.alpha, correlated);
@@ -189,10 +220,11 @@ pub(crate) fn reflected_value(
         1.0 - (bsdf.boundary_f0 * (1.0 - lost - at_grazing) + bsdf.boundary_f90 * at_grazing);
     let spread = cos_light * INV_PI;
     let facets = facets * (seen * lit);
-    let evenly = (bsdf.multiple_scattering * lost + bsdf.diffuse * entered) * spread;
+    let again = bsdf.multiple_scattering * lost;
+    let diffuse = bsdf.diffuse * entered;
     let pdf = (bsdf.facets_cumulative - bsdf.coat_probability) * seen
         + (bsdf.diffuse_cumulative - bsdf.facets_cumulative) * spread;
-    (facets, evenly, pdf)
+    (facets, again, diffuse, pdf)
 }
 
 /// Evaluates a layered material without glass and without a coat, as [`layered_value`]. `lost` and `at_grazing` are
@@ -212,9 +244,9 @@ pub(crate) fn opaque_value(
     let half = normalize(to_eye + to_light);
     let grazing = schlick(dot(to_eye, half));
     let cosines = (cos_eye, cos_light);
-    let (facets, evenly, pdf) =
+    let (facets, again, diffuse, pdf) =
         reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
-    let color = facets + evenly;
+    let color = facets + (again + diffuse) * (cos_light * INV_PI);
     let reflects = cos_light > 0.0;
     BsdfValue {
         color: if reflects { color } else { Vec3::ZERO },
@@ -225,8 +257,8 @@ pub(crate) fn opaque_value(
 
 /// Evaluates the clear coat of a layered material over its base.
 ///
-/// `half` is the half vector, and `grazing` its Schlick weight. `color` is BSDF times cosine of the lobes of the base
-/// that reflect or transmit in narrow cones, `evenly` that of lobes that reflect evenly, and `pdf` the pdf of both.
+/// `half` is the half vector, and `grazing` its Schlick weight. `color` is BSDF times cosine of facets, `evenly` that of
+/// lobes whose coat towards the eye is already counted, see [`coat_over_base`], and `pdf` the pdf of both.
 #[inline]
 pub fn coated_value(
     tables: &[f32],
@@ -243,27 +275,20 @@ pub fn coated_value(
     );
     let outside = max_f32(if reflects { coat_light } else { -coat_light }, 0.0);
     let other = coat_transmittance(tables, bsdf, outside);
-    if reflects {
-        // Light passes the coat twice. For the lobes that scatter evenly, the mean over all directions to the light
-        // is then what passes towards the eye, so that a white base loses nothing. Facets reflect light into
-        // directions for which the coat transmits as much as towards the eye.
-        let mean = mean_coat_transmittance(tables, bsdf);
-        color = color * min_f32(bsdf.coat_transmittance, other)
-            + evenly * (bsdf.coat_transmittance * share(other, mean));
-        if coat_eye > 0.0 && coat_light > 0.0 {
-            let seen =
-                0.25 * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
-            let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
-            let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
-            color += Vec3::splat(coat);
-            pdf += bsdf.coat_probability * seen;
-        }
+    if reflects || bsdf.flags & THIN != 0 {
+        // Light passes the coat twice.
+        color *= bsdf.coat_factor * coat_factor(tables, bsdf, outside, other);
     } else {
-        color *= if bsdf.flags & THIN != 0 {
-            min_f32(bsdf.coat_transmittance, other)
-        } else {
-            bsdf.coat_transmittance
-        };
+        // The transmittance, without a register of its own in kernels.
+        color *= 1.0 - bsdf.coat_probability;
+    }
+    color += evenly * other;
+    if reflects && coat_eye > 0.0 && coat_light > 0.0 {
+        let seen = 0.25 * visible_normal_density(bsdf.coat_normal, half, coat_eye, bsdf.coat_alpha);
+        let lit = shadowing(coat_eye, coat_light, bsdf.coat_alpha, correlated);
+        let coat = bsdf.coat * (0.04 + 0.96 * grazing) * (seen * lit);
+        color += Vec3::splat(coat);
+        pdf += bsdf.coat_probability * seen;
     }
     BsdfValue {
         color,
@@ -287,7 +312,7 @@ pub fn layered_value(
     }
     let reflects = cos_light > 0.0;
     // The coat is seen only from outside.
-    let coated = bsdf.coat > 0.0 && bsdf.coat_probability > 0.0;
+    let coated = has_coat_towards_eye(bsdf);
     let (mut color, mut evenly, mut pdf) = (Vec3::ZERO, Vec3::ZERO, 0.0);
     let half = normalize(to_eye + to_light);
     let grazing = schlick(dot(to_eye, half));
@@ -295,10 +320,15 @@ pub fn layered_value(
         let lost = directional(tables, bsdf.mirrors, LOST, bsdf.alpha, cos_light);
         let at_grazing = directional(tables, bsdf.mirrors, GRAZING, bsdf.alpha, cos_light);
         let cosines = (cos_eye, cos_light);
-        (color, evenly, pdf) =
+        let (facets, again, diffuse, pdf_here) =
             reflected_value(bsdf, normal, half, grazing, cosines, (lost, at_grazing));
-        if !coated {
-            color += evenly;
+        let spread = cos_light * INV_PI;
+        pdf = pdf_here;
+        if coated {
+            color = facets + again * spread;
+            evenly = diffuse * spread;
+        } else {
+            color = facets + (again + diffuse) * spread;
         }
     }
     if bsdf.glass > 0.0 {

@@ -45,6 +45,17 @@ fn white_extended_materials_in_a_white_furnace_are_invisible() {
             0.006,
         ),
         ("transmission: 1, iridescence: 1, roughness: 0.1", 0.01),
+        ("transmission: 1, iridescence: 1, roughness: 0.5", 0.01),
+        ("transmission: 1, iridescence: 1, roughness: 1", 0.015),
+        (
+            "transmission: 1, iridescence: 1, iridescence_ior: 2.5, roughness: 0.7",
+            0.01,
+        ),
+        (
+            "transmission: 1, iridescence: 1, iridescence_ior: 2.5, roughness: 1",
+            0.01,
+        ),
+        ("diffuse_transmission: 0.5, clearcoat: 1", 0.006),
         ("transmission: 1, dispersion: 5, roughness: 0.1", 0.01),
     ] {
         let mean = mean(&render(&furnace(fields), &on_cpu()).0);

@@ -44,7 +44,13 @@ fn a_glass_sphere_in_a_white_furnace_is_invisible() {
 /// A coat takes from its base what it reflects itself, and nothing more. The sphere covers two fifths of the picture.
 #[test]
 fn a_coated_white_sphere_in_a_white_furnace_is_invisible() {
-    for base in ["roughness: 0.6", "roughness: 0.15, transmission: 1"] {
+    for base in [
+        "roughness: 0.6",
+        "roughness: 0.15, transmission: 1",
+        "roughness: 0.7, transmission: 1",
+        "roughness: 0.7, transmission: 1, thin: true",
+        "roughness: 0.7, metallic: 1",
+    ] {
         for coat in [
             "0.5, clearcoat_roughness: 0.03",
             "1, clearcoat_roughness: 0.1",

@@ -160,7 +160,7 @@ fn single_scattering_loses_light() {
 ///
 /// Half of the directions come from the material's own sampling. The other half is dense at grazing angles, from where
 /// a nearly smooth surface receives its multiply scattered light.
-fn albedo(seen: &Seen) -> DVec3 {
+pub(crate) fn albedo(seen: &Seen) -> DVec3 {
     let mut sum = DVec3::ZERO;
     const COUNT: u32 = 1 << 13;
     // Cosines are squares of uniform numbers, on both sides.

@@ -5,6 +5,7 @@ mod common;
 
 mod density;
 mod laws;
+mod layers;
 
 use std::sync::OnceLock;
 

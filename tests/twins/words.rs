@@ -165,9 +165,10 @@ words_of! {
     Bsdf {
         color: Vec3, kind: u32, index: Vec3, k: Vec3, eta: f32, alpha: f32, flags: u32, table: u32, back: u32, lost: f32,
         lost_ratio: f32, lost_ratio_behind: f32, transmitted_share: f32, mirrors: u32, f0: Vec3, f90: f32, multiple_scattering: Vec3, diffuse: Vec3,
-        boundary_f0: f32, boundary_f90: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, coat_transmittance: f32, coat_probability: f32,
+        boundary_f0: f32, boundary_f90: f32, glass: f32, coat: f32, coat_alpha: f32, coat_normal: Vec3, coat_transmittance: f32, coat_factor: f32, coat_probability: f32,
         facets_cumulative: f32, diffuse_cumulative: f32, tangent: Vec3, alpha_along: f32, anisotropic_table: u32, metallic: f32, film: f32,
-        film_ior: f32, film_thickness: f32, film_transmittance: f32, behind: Vec3, sheen: Vec3, sheen_strength: f32, sheen_alpha: f32,
+        film_ior: f32, film_thickness: f32, film_added: Vec3, film_again: Vec3, film_again_behind: Vec3,
+        film_transmittance: f32, behind: Vec3, sheen: Vec3, sheen_strength: f32, sheen_alpha: f32,
         sheen_table: u32, sheen_transmittance: f32, behind_cumulative: f32, sheen_cumulative: f32
     }
     BsdfValue { color: Vec3, scale: f32, pdf: f32 }

@@ -11,9 +11,10 @@ use raysieve::{
                 compensate_conductor, metal_reflectance, metal_value, multiple_scattering_tint,
             },
             dielectric::{
-                coat_transmittance, coated_part, compensate_dielectric, filmed_glass, glass_value,
-                mean_coat_transmittance, meets_coat_from_inside, part_below_coat, reflected_part,
-                sample_rough,
+                alpha_below_coat, coat_factor, coat_transmittance, coated_part,
+                compensate_dielectric, filmed_glass, glass_facets, glass_value,
+                mean_coat_above_glass, mean_coat_transmittance, meets_coat_from_inside,
+                part_below_coat, reflected_part, sample_rough,
             },
             extended::{along_tangent, anisotropy_direction},
             facets::{facet_density, facet_shadowing, has_anisotropic_facets, sample_facet},
@@ -279,6 +280,53 @@ pub(super) fn cases() -> Vec<Case> {
             |bsdf: Bsdf| mean_coat_transmittance(tables(), &bsdf)
         ),
         twin!(
+            ("dielectric", "alpha_below_coat", "alpha_below_coat"),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| alpha_below_coat(&bsdf)
+        ),
+        twin!(
+            (
+                "dielectric",
+                "mean_coat_above_glass",
+                "+[](Bsdf bsdf) {
+                    return mean_coat_above_glass((const f32 *)calls::energy.data(), bsdf);
+                }"
+            ),
+            |inputs| (seen(inputs).0,),
+            |bsdf: Bsdf| mean_coat_above_glass(tables(), &bsdf)
+        ),
+        twin!(
+            (
+                "dielectric",
+                "glass_facets",
+                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light, f32 cos_eye, f32 cos_light) {
+                    const f32 *tables = (const f32 *)calls::energy.data();
+                    return glass_facets(tables, bsdf, normal, to_eye, to_light, cos_eye, cos_light);
+                }"
+            ),
+            |inputs| {
+                let (bsdf, normal, to_eye, to_light) = lit_surface(inputs);
+                (bsdf, normal, to_eye, to_light, inputs.unit(), inputs.draw())
+            },
+            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3, cos_eye: f32, cos_light: f32| {
+                let directions = (normal, to_eye, to_light);
+                glass_facets(tables(), &bsdf, directions, (cos_eye, cos_light))
+            }
+        ),
+        twin!(
+            (
+                "dielectric",
+                "coat_factor",
+                "+[](Bsdf bsdf, f32 cosine, f32 transmittance) {
+                    return coat_factor((const f32 *)calls::energy.data(), bsdf, cosine, transmittance);
+                }"
+            ),
+            |inputs| (seen(inputs).0, inputs.draw(), inputs.unit()),
+            |bsdf: Bsdf, cosine: f32, transmittance: f32| {
+                coat_factor(tables(), &bsdf, cosine, transmittance)
+            }
+        ),
+        twin!(
             ("dielectric", "meets_coat_from_inside", "meets_coat_from_inside"),
             |inputs| (seen(inputs).0,),
             |bsdf: Bsdf| meets_coat_from_inside(&bsdf)
@@ -287,18 +335,17 @@ pub(super) fn cases() -> Vec<Case> {
             (
                 "dielectric",
                 "part_below_coat",
-                "+[](Bsdf bsdf, Vec3 normal, Vec3 to_eye, Vec3 to_light, Vec3 half, f32 reflected) {
+                "+[](Bsdf bsdf, f32 cos_eye, f32 cos_light, f32 cos_eye_half, f32 reflected) {
                     const f32 *tables = (const f32 *)calls::energy.data();
-                    return part_below_coat(tables, bsdf, normal, half, to_eye, to_light, reflected);
+                    return part_below_coat(tables, bsdf, cos_eye, cos_light, cos_eye_half, reflected);
                 }"
             ),
             |inputs| {
-                let (bsdf, normal, to_eye, to_light) = lit_surface(inputs);
-                (bsdf, normal, to_eye, to_light, inputs.direction(), inputs.unit())
+                let cosines: [f32; 3] = [inputs.draw(), inputs.draw(), inputs.draw()];
+                (seen(inputs).0, cosines[0], cosines[1], cosines[2], inputs.unit())
             },
-            |bsdf: Bsdf, normal: Vec3, to_eye: Vec3, to_light: Vec3, half: Vec3, reflected: f32| {
-                let ways = (to_eye, to_light);
-                part_below_coat(tables(), &bsdf, (normal, half), ways, reflected)
+            |bsdf: Bsdf, cos_eye: f32, cos_light: f32, cos_eye_half: f32, reflected: f32| {
+                part_below_coat(tables(), &bsdf, (cos_eye, cos_light), cos_eye_half, reflected)
             }
         ),
         twin!(

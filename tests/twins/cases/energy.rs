@@ -1,7 +1,8 @@
 //! Cases of energy tables.
 
 use raysieve::shading::energy::{
-    anisotropic_directional, anisotropic_mean, directional, hemispherical, table_place,
+    anisotropic_directional, anisotropic_mean, below_coat, directional, hemispherical,
+    mean_below_coat, table_place,
 };
 
 use super::{Case, twin};
@@ -10,6 +11,20 @@ use crate::inputs::{Harvest, Inputs};
 /// Returns the offset of one of the scene's tables.
 fn table(inputs: &mut Inputs) -> u32 {
     inputs.one_of(&inputs.harvest.scene.materials).table
+}
+
+/// Returns the offset of a table that has a part for coats.
+fn coated_table(inputs: &mut Inputs) -> u32 {
+    let materials = inputs.harvest.scene.materials.iter();
+    let coated: Vec<_> = materials
+        .filter(|material| material.clearcoat > 0.0)
+        .collect();
+    let material = inputs.one_of(&coated);
+    if inputs.draw() {
+        material.table
+    } else {
+        material.mirrors
+    }
 }
 
 /// Returns the offset of the table of anisotropic facets.
@@ -87,6 +102,35 @@ pub(super) fn cases() -> Vec<Case> {
             },
             |table: u32, function: u32, along: f32, across: f32| {
                 anisotropic_mean(tables(), table, function, along, across)
+            }
+        ),
+        twin!(
+            (
+                "energy",
+                "below_coat",
+                "+[](u32 table, f32 alpha, f32 coat_alpha, f32 cosine) {
+                    return below_coat((const f32 *)calls::energy.data(), table, alpha, coat_alpha, cosine);
+                }"
+            ),
+            |inputs| (coated_table(inputs), inputs.draw(), inputs.draw(), inputs.draw()),
+            |table: u32, alpha: f32, coat_alpha: f32, cosine: f32| {
+                below_coat(tables(), table, (alpha, coat_alpha), cosine)
+            }
+        ),
+        twin!(
+            (
+                "energy",
+                "mean_below_coat",
+                "+[](u32 table, u32 mean, f32 alpha, f32 coat_alpha) {
+                    return mean_below_coat((const f32 *)calls::energy.data(), table, mean, alpha, coat_alpha);
+                }"
+            ),
+            |inputs| {
+                let (table, mean) = (coated_table(inputs), inputs.below(2) as u32);
+                (table, mean, inputs.draw(), inputs.draw())
+            },
+            |table: u32, mean: u32, alpha: f32, coat_alpha: f32| {
+                mean_below_coat(tables(), table, mean, (alpha, coat_alpha))
             }
         ),
     ]
