@@ -23,7 +23,7 @@ pub(super) const STEADY_CUDA_WAVE: Duration = Duration::from_millis(256);
 
 /// Maximum factor by which waves grow at a time. A wave in flight then takes about as long as the host needs to allocate
 /// the buffers of the next size, so that the GPU does not wait for them.
-const MAX_GROWTH: u32 = 4;
+const MAX_GROWTH: u32 = 8;
 
 /// Maximum number of waves in flight on a GPU.
 pub(super) const MAX_IN_FLIGHT: usize = 2;
