@@ -18,7 +18,7 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::MAX_LENGTH,
     memory::vec_with_capacity,
-    scene::{Light, MaterialTextures, Mesh, Surface},
+    scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
 };
 
 /// The contents of a glTF, OBJ or PLY file.
@@ -220,6 +220,7 @@ impl ModelLight {
                 intensity: self.strength,
                 inner_degrees: inner.to_degrees() as f32,
                 outer_degrees: (outer.to_degrees() as f32).min(90.0),
+                falloff: SpotFalloff::Squared,
             },
             LightKind::Directional => Light::Directional {
                 direction,
