@@ -58,10 +58,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, 3)
     for (u32 place = threadIdx.x; place < TALLY; place += blockDim.x) block_counts[place] = 0;
     __syncthreads();
     u32 path = blockIdx.x * blockDim.x + threadIdx.x;
-    if (path < span.path_count) {
-        Vec3 sample = trace_path(scene, camera, span, list, max_bounces, path, {block_counts, counts});
-        add_sample(film, pixel_and_sample(span, list, path).pixel, sample, span.listed != 0);
-    }
+    // All lanes of a warp add together, so a thread without a path takes the pixel of the last one.
+    bool exists = path < span.path_count;
+    Vec3 sample = {0.0f, 0.0f, 0.0f};
+    if (exists) sample = trace_path(scene, camera, span, list, max_bounces, path, {block_counts, counts});
+    u32 pixel = pixel_and_sample(span, list, exists ? path : span.path_count - 1).pixel;
+    add_sample_per_lane(film, lanes_per_pixel(span), exists, pixel, sample, span.listed != 0);
     __syncthreads();
     for (u32 place = threadIdx.x; place < TALLY && place < count_slots; place += blockDim.x) {
         if (block_counts[place] != 0) atomicAdd(counts + place, block_counts[place]);

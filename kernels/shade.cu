@@ -34,7 +34,7 @@ inline void shade_queue(const RenderScene &scene, const PathBuffers &paths, u32 
                 if (vertex.ray.pdf != 0.0f && !scattered_before) paths.radiances[path].scattered = 1;
             }
         }
-        if (!casts) paths.shadow_rays[entry].signed_distance = 0.0f;
+        if (!casts) paths.shadow_rays[entry].distance_and_sign = 0.0f;
         paths.flags[entry] = goes_on ? 1 : 0;
         cast += casts;
     }

@@ -1,5 +1,6 @@
 // The film as kernels receive it. Twin: src/device/device_film.rs.
 #include "film.cuh"
+#include "path.cuh"
 #include "words.cuh"
 
 struct DeviceFilm {
@@ -8,42 +9,29 @@ struct DeviceFilm {
     u32 *sample_counts;  // samples of each pixel, if `counted`
 };
 
-// Adds sums of samples to a pixel.
-inline void add_sums(const DeviceFilm &film, u32 pixel, u64 x, u64 y, u64 z) {
+// Adds a sample per lane to the sample's pixel, or counts the sample as rejected. Counts the samples of pixels if
+// `counted`. All lanes of the warp call it; those without a sample pass `exists` false and the pixel of another sample.
+// If the samples of each group of `group_lanes` lanes, a power of two, belong to one pixel, one lane per group adds their
+// sum, because atomic operations on one pixel wait for each other. If not, groups get smaller.
+inline void add_sample_per_lane(const DeviceFilm &film, u32 group_lanes, bool exists, u32 pixel, Vec3 sample, bool counted) {
+    while (group_lanes > 1 && !are_groups_uniform(pixel, group_lanes)) group_lanes /= 2;
+    bool valid = exists && is_valid_sample(sample);
+    if (exists && !valid) atomicAdd(film.rejected, 1ull);
+    // An invalid sample adds zeros.
+    u64 x = sum_over_group(valid ? fixed_point(sample.x) : 0, group_lanes);
+    u64 y = sum_over_group(valid ? fixed_point(sample.y) : 0, group_lanes);
+    u64 z = sum_over_group(valid ? fixed_point(sample.z) : 0, group_lanes);
+    u64 count = sum_over_group(exists ? 1 : 0, group_lanes);
+    if (threadIdx.x % group_lanes != 0 || count == 0) return;
+    if (counted) atomicAdd(film.sample_counts + pixel, (u32)count);
     u64 *sums = film.sums + 3ull * pixel;
     atomicAdd(sums, x);
     atomicAdd(sums + 1, y);
     atomicAdd(sums + 2, z);
 }
 
-// Adds a sample to a pixel, or counts it as rejected, and counts the pixel's samples if `counted`.
-inline void add_sample(const DeviceFilm &film, u32 pixel, Vec3 sample, bool counted) {
-    if (counted) atomicAdd(film.sample_counts + pixel, 1u);
-    if (!is_valid_sample(sample)) {
-        atomicAdd(film.rejected, 1ull);
-        return;
-    }
-    add_sums(film, pixel, fixed_point(sample.x), fixed_point(sample.y), fixed_point(sample.z));
-}
-
-// Adds a sample per lane, as add_sample does. All lanes of the warp call it; those without a sample pass `exists` false.
-// If the samples of each group of `lanes` lanes belong to one pixel, one lane of a group adds their sum. Otherwise atomic
-// operations on the same pixel would wait for each other.
-inline void add_samples(const DeviceFilm &film, u32 lanes, bool exists, u32 pixel, Vec3 sample, bool counted) {
-    bool valid = exists && is_valid_sample(sample);
-    if (exists && !valid) atomicAdd(film.rejected, 1ull);
-    u64 x = valid ? fixed_point(sample.x) : 0, y = valid ? fixed_point(sample.y) : 0, z = valid ? fixed_point(sample.z) : 0;
-    u64 count = exists ? 1 : 0;
-    // An invalid sample adds zeros.
-    bool adds = exists;
-    if (are_groups_uniform(pixel, lanes)) {
-        x = sum_over_group(x, lanes);
-        y = sum_over_group(y, lanes);
-        z = sum_over_group(z, lanes);
-        if (counted) count = sum_over_group(count, lanes);
-        adds = threadIdx.x % lanes == 0;
-    }
-    if (!adds) return;
-    if (counted) atomicAdd(film.sample_counts + pixel, (u32)count);
-    add_sums(film, pixel, x, y, z);
+// Returns the number of adjacent lanes whose paths are samples of one pixel, in most warps.
+inline u32 lanes_per_pixel(const Span &span) {
+    u32 samples_together = 1u << span.log2_samples_together;
+    return samples_together < WARP_LANES ? samples_together : WARP_LANES;
 }

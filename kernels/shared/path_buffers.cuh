@@ -8,7 +8,7 @@
 
 struct alignas(16) PackedShadowRay {
     Vec3 direction;
-    f32 signed_distance;
+    f32 distance_and_sign;
     Vec3 light;
     u32 to_primitive;
 };
@@ -30,7 +30,7 @@ struct PathBuffers {
     Hit *hits;
     u32 *instances;
     PackedShadowRay *shadow_rays;  // by queue entry
-    ShadowOrigin *shadow_origins;  // by queue entry, if the sign of `signed_distance` is negative
+    ShadowOrigin *shadow_origins;  // by queue entry, if the sign of `distance_and_sign` is negative
     u32 *light_instances;          // by queue entry
 };
 
@@ -41,7 +41,7 @@ inline Sampler path_sampler(const PathBuffers &paths, u32 path) {
 }
 
 // Returns whether two vectors have the same bits.
-inline bool is_same(Vec3 a, Vec3 b) {
+inline bool has_same_bits(Vec3 a, Vec3 b) {
     return float_to_bits(a.x) == float_to_bits(b.x) && float_to_bits(a.y) == float_to_bits(b.y) &&
            float_to_bits(a.z) == float_to_bits(b.z);
 }
@@ -49,14 +49,14 @@ inline bool is_same(Vec3 a, Vec3 b) {
 // Stores the shadow ray of a queue entry, whose distance is above 0. Most have the origin of the ray with which the path
 // goes on, `next` if `goes_on`, and then shadow reads it there.
 inline void store_shadow_ray(const PathBuffers &paths, u32 entry, const ShadowRay &ray, bool goes_on, const Ray &next) {
-    bool shares = goes_on && ray.from_primitive == next.from_primitive && is_same(ray.origin, next.origin);
+    bool shares = goes_on && ray.from_primitive == next.from_primitive && has_same_bits(ray.origin, next.origin);
     paths.shadow_rays[entry] = {ray.direction, shares ? ray.distance : -ray.distance, ray.light, ray.to_primitive};
     if (!shares) paths.shadow_origins[entry] = {ray.origin, ray.from_primitive};
 }
 
 // Returns the origin of the shadow ray of a queue entry. `ray` is what shadow_rays contains for it.
 inline ShadowOrigin shadow_origin(const PathBuffers &paths, u32 entry, const PackedShadowRay &ray) {
-    if (float_to_bits(ray.signed_distance) >> 31 != 0) return paths.shadow_origins[entry];
+    if (float_to_bits(ray.distance_and_sign) >> 31 != 0) return paths.shadow_origins[entry];
     const Ray &next = paths.rays[paths.queue[entry]];
     return {next.origin, next.from_primitive};
 }

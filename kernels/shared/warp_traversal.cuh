@@ -2,8 +2,8 @@
 // are those of nearest_hit and is_blocked in rays.cuh.
 //
 // Rays that take different ways through the scene leave most lanes of a warp idle: until the longest ray ends, and
-// while other lanes test primitives or enter an instance. In each iteration a lane visits at most one node, and one that
-// stands for an instance makes it enter. It tests a primitive or both triangles of a quadrilateral, and more while enough
+// while other lanes test primitives or enter an instance. In each iteration a lane visits at most one node; if the node
+// stands for an instance, the ray enters that. It tests a primitive or both triangles of a quadrilateral, and more while enough
 // lanes have some. Opacity tests wait until several lanes need one. Camera rays, which take similar ways, are faster
 // without this: docs/experiments/045-refilled-warps.md.
 #include "path_buffers.cuh"
@@ -157,7 +157,7 @@ inline void fetch_ray(const InstancedScene &tree, const PathBuffers &paths, u32 
     f32 distance = MAX_F32;
     if (SHADOW) {
         const PackedShadowRay fetched = paths.shadow_rays[entry];
-        distance = fabsf(fetched.signed_distance);
+        distance = fabsf(fetched.distance_and_sign);
         if (count - entry > WARP_LANES) prefetch(&paths.shadow_rays[entry + WARP_LANES]);
         if (distance == 0.0f) return;
         // Needed if nothing blocks the ray.
@@ -233,8 +233,8 @@ inline void test_primitive(const DeviceScene &scene, LaneRay &ray) {
     u32 offset = take_lowest(ray.waiting);
     bool next_waits = (ray.waiting & (2u << offset)) != 0;
     u32 from_primitive = ray.instance == ray.from ? ray.from_primitive : NO_PRIMITIVE;
-    PrimitiveHit met = intersect_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin, ray.direction,
-                              ray.local.sheared, from_primitive);
+    PrimitiveHit met = intersect_at(scene.primitives, ray.first + offset, next_waits, ray.local.boxes.origin,
+                                    ray.direction, ray.local.sheared, from_primitive);
     if (met.tested_next) take_lowest(ray.waiting);
     const TriangleHit &hit = met.hit;
     u32 position = met.position;
@@ -296,7 +296,6 @@ inline void test_opacity(const DeviceScene &scene, const PathBuffers &paths, u32
 }
 
 // Enters an instance, whose node has just been visited.
-template <bool SHADOW>
 inline void enter_instance(const InstancedScene &tree, u32 instance, LaneRay &ray) {
     ray.instance = instance;
     ray.floor = ray.height;
@@ -347,7 +346,7 @@ inline void trace_queue(const DeviceScene &scene, const PathBuffers &paths, u32 
 
         u32 entered = NO_INSTANCE;
         if (ray.group.bits >> 24 != 0 && ray.waiting == 0 && ray.test == NO_TEST) entered = visit_node(tree, stack, ray);
-        if (INSTANCED && entered != NO_INSTANCE) enter_instance<SHADOW>(tree, entered, ray);
+        if (INSTANCED && entered != NO_INSTANCE) enter_instance(tree, entered, ray);
 
         u32 testing = 0;
         do {

@@ -1,4 +1,4 @@
-// Bit operations on 32-bit words, by device intrinsics or for a host compiler.
+// Operations on words, warps and memory by device intrinsics, and their equivalents for a host compiler.
 
 #ifdef __CUDACC__
 // Number of lanes of a warp. A host compiler runs threads one after another, so that each is a warp of its own.
@@ -15,15 +15,16 @@ inline u32 sum_over_warp(u32 value) {
     for (u32 apart = WARP_LANES / 2; apart != 0; apart /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
     return sum;
 }
-// Returns the sum of a value over a group of `lanes` adjacent lanes, a power of two. All lanes of the warp call it.
-inline u64 sum_over_group(u64 value, u32 lanes) {
+// Returns the sum of a value over a group of `group_lanes` adjacent lanes, a power of two. All lanes of the warp call it.
+inline u64 sum_over_group(u64 value, u32 group_lanes) {
     u64 sum = value;
-    for (u32 apart = 1; apart < lanes; apart *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
+    for (u32 apart = 1; apart < group_lanes; apart *= 2) sum += __shfl_xor_sync(0xffffffffu, sum, apart);
     return sum;
 }
-// Returns whether each group of `lanes` adjacent lanes, a power of two, passes one value. All lanes of the warp call it.
-inline bool are_groups_uniform(u32 value, u32 lanes) {
-    u32 first_lane = threadIdx.x % WARP_LANES / lanes * lanes;
+// Returns whether each group of `group_lanes` adjacent lanes, a power of two, passes one value. All lanes of the warp
+// call it.
+inline bool are_groups_uniform(u32 value, u32 group_lanes) {
+    u32 first_lane = threadIdx.x % WARP_LANES / group_lanes * group_lanes;
     return __all_sync(0xffffffffu, value == __shfl_sync(0xffffffffu, value, first_lane));
 }
 // Requests memory that will be read soon, without waiting for it.
@@ -57,8 +58,8 @@ inline u32 leading_zeros(u32 word) { return word == 0 ? 32 : __builtin_clz(word)
 inline u32 trailing_zeros(u32 word) { return __builtin_ctz(word); }
 inline u32 count_ones(u32 word) { return __builtin_popcount(word); }
 inline u32 sum_over_warp(u32 value) { return value; }
-inline u64 sum_over_group(u64 value, u32 lanes) { return value; }
-inline bool are_groups_uniform(u32 value, u32 lanes) { return true; }
+inline u64 sum_over_group(u64 value, u32 group_lanes) { return value; }
+inline bool are_groups_uniform(u32 value, u32 group_lanes) { return true; }
 inline void prefetch(const void *at) {}
 template <class T>
 inline T read_at_once(const T &from) { return from; }

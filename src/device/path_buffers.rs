@@ -19,7 +19,7 @@ compaction::shared! {
         pub direction: Vec3,
         /// Distance to the light in metres; `f32::MAX` for a light at infinity; 0 if there is no shadow ray. A negative
         /// sign means that the origin is a [`ShadowOrigin`]; otherwise it is that of the path's next ray.
-        pub signed_distance: f32,
+        pub distance_and_sign: f32,
         /// Radiance to add if nothing blocks the ray, in linear sRGB.
         pub light: Vec3,
         /// Index of the light's primitive, which does not block the ray; `NO_PRIMITIVE` if the light is not a surface.

@@ -233,6 +233,7 @@ pub(crate) fn every_pixel_sample_is_assigned_once() {
                 pixel_count - pixel_count / 3,
                 pixel_count,
                 7 * pixel_count - 1,
+                63 * pixel_count - 1,
             ] {
                 let max_log2 = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
                 for log2_samples_together in 0..=max_log2 {

@@ -100,6 +100,11 @@ pub(crate) fn every_wave_size_has_the_cpus_film_on_cuda(_: &Gpu) {
             1 << 20,
         ];
         agrees(&scene, &sizes.map(Some));
+        // Warps then hold 32, 4, 2 and 1 samples of a pixel.
+        agrees(
+            &sized(load(name), 20, 12, 39),
+            &[None, Some(39 * 20 * 12 - 1)],
+        );
     }
 }
 

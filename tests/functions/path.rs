@@ -13,7 +13,8 @@ fn fill_pairs_gives_each_pair_of_a_wave_once() {
         // Every other width is a multiple of that of a tile.
         let width = if round % 2 == 0 { 8 * width } else { width };
         let pixel_count = width * (below(20) + 1);
-        let path_count = below(3 * pixel_count) + 1;
+        let max_samples = if pixel_count < 100 { 70 } else { 3 };
+        let path_count = below(max_samples * pixel_count) + 1;
         let max_log2 = (path_count / pixel_count).checked_ilog2().unwrap_or(0);
         let listed = below(4) == 0;
         let skipped = !listed && below(4) == 0;

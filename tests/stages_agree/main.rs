@@ -135,8 +135,9 @@ fn setting(scene: &Scene, width: u32, height: u32) -> Setting {
     }
 }
 
-/// Returns waves that begin and end within a row and a sample: all pixels in order, tile by tile, and a tenth of them.
-fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
+/// Returns waves that begin and end within a row and a sample: all pixels in order, tile by tile, a tenth of them, and
+/// many samples of few pixels.
+fn spans(setting: &Setting, path_count: u32) -> [Span; 4] {
     let pixel_count = setting.camera.pixel_count();
     let whole = Span {
         width: setting.camera.width as u32,
@@ -158,7 +159,17 @@ fn spans(setting: &Setting, path_count: u32) -> [Span; 3] {
         log2_samples_together: (path_count / pixel_count).checked_ilog2().unwrap_or(0),
         ..whole
     };
-    [whole, tiled, tenth]
+    // Groups of 32 samples, then of 16, 8, 4, 2 and 1, and an incomplete sample. The last warp has lanes without a path.
+    let few_pixels = (path_count / 64).min(pixel_count);
+    let grouped = Span {
+        pixel_count: few_pixels,
+        skipped_pixels: pixel_count - few_pixels,
+        pick_seed: 13,
+        path_count: 63 * few_pixels + few_pixels / 2,
+        log2_samples_together: 5,
+        ..tiled
+    };
+    [whole, tiled, tenth, grouped]
 }
 
 /// Compares a host-compiled stage with the CPU, in all scenes.

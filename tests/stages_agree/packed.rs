@@ -21,7 +21,7 @@ impl PackedShadowRays {
     pub(crate) fn pack(shadow_rays: &[ShadowRay], queue: &[u32], rays: &[Ray]) -> PackedShadowRays {
         let pack = |(shadow_ray, &path): (&ShadowRay, &u32)| PackedShadowRay {
             direction: shadow_ray.direction,
-            signed_distance: match rays.get(path as usize) {
+            distance_and_sign: match rays.get(path as usize) {
                 Some(next) if shares_origin(shadow_ray, next) => shadow_ray.distance,
                 _ => -shadow_ray.distance,
             },
@@ -48,7 +48,8 @@ impl PackedShadowRays {
             &before.rays
         };
         let unpack = |((packed, own), &path): ((&PackedShadowRay, &ShadowOrigin), &u32)| {
-            let is_own = packed.signed_distance.is_sign_negative() || packed.signed_distance == 0.0;
+            let is_own =
+                packed.distance_and_sign.is_sign_negative() || packed.distance_and_sign == 0.0;
             let (origin, from_primitive) = if is_own {
                 (own.origin, own.from_primitive)
             } else {
@@ -57,7 +58,7 @@ impl PackedShadowRays {
             };
             ShadowRay {
                 origin,
-                distance: packed.signed_distance.abs(),
+                distance: packed.distance_and_sign.abs(),
                 direction: packed.direction,
                 from_primitive,
                 light: packed.light,
