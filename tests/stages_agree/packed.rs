@@ -16,8 +16,8 @@ pub(crate) struct PackedShadowRays {
 }
 
 impl PackedShadowRays {
-    /// Packs shadow rays. `queue` and `rays` are those of the wave: a shadow ray that leaves the same place as the ray
-    /// of its path is stored without an origin.
+    /// Packs shadow rays. `queue` and `rays` are those of the wave: a shadow ray with the origin and primitive of its
+    /// path's ray is marked as sharing it. All origins are kept, for entries without a shadow ray.
     pub(crate) fn pack(shadow_rays: &[ShadowRay], queue: &[u32], rays: &[Ray]) -> PackedShadowRays {
         let pack = |(shadow_ray, &path): (&ShadowRay, &u32)| PackedShadowRay {
             direction: shadow_ray.direction,
@@ -38,8 +38,8 @@ impl PackedShadowRays {
         }
     }
 
-    /// Returns the shadow rays after a step that began with the buffers `before` and left `rays`. An entry without a
-    /// shadow ray, of distance 0, has the origin that was packed.
+    /// Returns the shadow rays after a step that began with the buffers `before` and left `rays`. An entry of distance
+    /// 0, which means that there is no shadow ray, has the origin that was packed.
     pub(crate) fn unpack(&self, step: Step, before: &Buffers, rays: &[Ray]) -> Vec<ShadowRay> {
         let stores_shadow_rays = matches!(step, Step::Shade(_));
         let rays = if stores_shadow_rays {
