@@ -9,16 +9,16 @@ struct alignas(16) Lamp {
     Vec3 radiance;
     f32 cos_inner;
     f32 cos_outer;
-    u32 _pad0;
-    u32 _pad1;
-    u32 _pad2;
+    f32 falloff_1;
+    f32 falloff_2;
+    f32 falloff_3;
 };
 
 inline f32 spot_falloff(const Lamp &lamp, f32 cosine) {
     if (cosine >= lamp.cos_inner) return 1.0f;
     if (cosine <= lamp.cos_outer) return 0.0f;
     f32 part = (cosine - lamp.cos_outer) / (lamp.cos_inner - lamp.cos_outer);
-    return part * part;
+    return part * (lamp.falloff_1 + part * (lamp.falloff_2 + part * lamp.falloff_3));
 }
 
 inline LightSample sample_lamp(const Lamp &lamp, f32 chance, Vec3 origin, f32 u, f32 v) {

@@ -93,7 +93,8 @@
 //! | `Spot` | `position`, `intensity` | like `Point`, but limited to a cone | required |
 //! | | `direction` | axis of the cone, of any length | required |
 //! | | `outer` | angle from the axis at which the light ends, 0 to 90 | required |
-//! | | `inner` | angle from the axis up to which the intensity is full, at most `outer`; from there to `outer` it falls with the square of a factor that is linear in the angle's cosine | `0` |
+//! | | `inner` | angle from the axis up to which the intensity is full, at most `outer`; from there it falls to 0 at `outer` | `0` |
+//! | | `falloff` | how it falls, with p the part of the way from `outer` to `inner` in the angle's cosine: `Squared`: p²; `Smooth`: 3 p² − 2 p³; `Linear`: linear in the angle | `Squared` |
 //! | `Directional` | `direction` | direction in which the light travels, of any length; its source is infinitely far away | required |
 //! | | `irradiance` | irradiance on a surface that faces the light, W/m² per channel, 0 or more | required |
 //! | | `angle` | angular diameter of its disk: 0, or 0.01 to 90; a disk is visible and casts soft shadows, 0 is invisible and casts hard ones | `0` |
@@ -415,8 +416,8 @@ pub use self::{
         EnvironmentSource, Field, FieldEdit, FieldKind, FieldValue, Filter, Focus, Framing, Image,
         Instance, Lens, Light, MAX_LIGHT, Masking, MaterialTexture, MaterialTextures, Mesh, Metal,
         NamedCamera, NumberKind, Parameter, Part, PartState, PixelFilter, Principled, Projection,
-        Roughness, Scene, SettingOverrides, Sphere, SunSkySettings, Surface, Texels, Texture,
-        Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
+        Roughness, Scene, SettingOverrides, Sphere, SpotFalloff, SunSkySettings, Surface, Texels,
+        Texture, Timeline, Tone, Triangle, ViewAxes, WholeLens, WholeView, Wrap, scene_hash,
     },
 };
 

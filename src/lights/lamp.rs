@@ -38,19 +38,19 @@ shared! {
         pub cos_inner: f32,
         /// Cosine of the angle at which a spotlight's falloff reaches 0.
         pub cos_outer: f32,
-        /// Padding.
-        pub _pad0: u32,
-        /// Padding.
-        pub _pad1: u32,
-        /// Padding.
-        pub _pad2: u32,
+        /// Factor of p in a spotlight's falloff, see [`spot_falloff`].
+        pub falloff_1: f32,
+        /// Factor of p² in a spotlight's falloff.
+        pub falloff_2: f32,
+        /// Factor of p³ in a spotlight's falloff.
+        pub falloff_3: f32,
     }
 }
 
 /// Returns the fraction of its intensity that a spotlight emits at an angle with this cosine to its axis.
 ///
-/// It is 1 within the inner cone, 0 outside the outer one, and the square of a ramp linear in the cosine between
-/// (glTF's `KHR_lights_punctual`).
+/// It is 1 within the inner cone and 0 outside the outer one. Between, it is a polynomial of p, which is linear in the
+/// cosine: p² for glTF's `KHR_lights_punctual`, see [`SpotFalloff`](crate::scene::SpotFalloff).
 #[inline]
 pub fn spot_falloff(lamp: &Lamp, cosine: f32) -> f32 {
     if cosine >= lamp.cos_inner {
@@ -60,7 +60,7 @@ pub fn spot_falloff(lamp: &Lamp, cosine: f32) -> f32 {
         return 0.0;
     }
     let part = (cosine - lamp.cos_outer) / (lamp.cos_inner - lamp.cos_outer);
-    part * part
+    part * (lamp.falloff_1 + part * (lamp.falloff_2 + part * lamp.falloff_3))
 }
 
 /// Samples a direction to a lamp. `chance` is the probability with which the lamp was chosen.

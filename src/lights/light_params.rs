@@ -271,7 +271,10 @@ fn to_lamp(light: &scene::Light, radius: f64) -> Option<(Lamp, f64)> {
             intensity,
             inner_degrees,
             outer_degrees,
+            falloff,
         } => {
+            let angles = [inner_degrees, outer_degrees].map(|angle| f64::from(angle).to_radians());
+            let [first, second, third] = falloff.polynomial(angles[0], angles[1]);
             let (inner, outer) = (cosine(inner_degrees), cosine(outer_degrees));
             let lamp = Lamp {
                 position,
@@ -280,10 +283,13 @@ fn to_lamp(light: &scene::Light, radius: f64) -> Option<(Lamp, f64)> {
                 radiance: intensity,
                 cos_inner: inner as f32,
                 cos_outer: outer as f32,
+                falloff_1: first as f32,
+                falloff_2: second as f32,
+                falloff_3: third as f32,
                 ..Lamp::default()
             };
-            // The mean of the squared ramp of the falloff is a third.
-            let sent = 2.0 * (1.0 - inner) + 2.0 / 3.0 * (inner - outer);
+            let mean = first / 2.0 + second / 3.0 + third / 4.0;
+            let sent = 2.0 * (1.0 - inner) + 2.0 * mean * (inner - outer);
             (lamp, sent * f64::from(luminance(intensity)))
         }
         scene::Light::Directional {

@@ -8,9 +8,11 @@ use raysieve::{
     device::render_scene::RenderScene,
     lights::{
         area_light::{light_pdf, sample_emitter},
+        lamp::{Lamp, spot_falloff},
         light::{EMITTER, Light, choose_light},
         light_power::{by_power, gather_lights},
     },
+    scene::SpotFalloff,
     shading::material::Material,
 };
 
@@ -259,5 +261,47 @@ fn lights_keep_the_order_of_the_scene() {
     for (number, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let offset = found.distance(*expected);
         assert!(offset < 1e-4, "light {number}: {found} is not {expected}");
+    }
+}
+
+/// Compares the polynomials with the formulas of glTF, pbrt-v4 and Mitsuba 3.
+#[test]
+fn spot_lights_fall_off_as_in_the_formats_that_define_them() {
+    let between = |from: f64, to: f64, part: f64| from + (to - from) * part;
+    for (inner_degrees, outer_degrees, tolerance) in [
+        (15.0_f64, 20.0_f64, 5e-4),
+        (30.0, 60.0, 3e-3),
+        (10.0, 40.0, 0.02),
+        (0.0, 90.0, 0.1),
+    ] {
+        let (inner, outer) = (inner_degrees.to_radians(), outer_degrees.to_radians());
+        for number in 0..=100 {
+            let angle = between(inner, outer, f64::from(number) / 100.0);
+            let ramp = (angle.cos() - outer.cos()) / (inner.cos() - outer.cos());
+            for (falloff, expected, tolerance) in [
+                (SpotFalloff::Squared, ramp * ramp, 1e-4),
+                (SpotFalloff::Smooth, ramp * ramp * (3.0 - 2.0 * ramp), 1e-4),
+                (
+                    SpotFalloff::Linear,
+                    (outer - angle) / (outer - inner),
+                    tolerance,
+                ),
+            ] {
+                let [first, second, third] = falloff.polynomial(inner, outer);
+                let lamp = Lamp {
+                    cos_inner: inner.cos() as f32,
+                    cos_outer: outer.cos() as f32,
+                    falloff_1: first as f32,
+                    falloff_2: second as f32,
+                    falloff_3: third as f32,
+                    ..Lamp::default()
+                };
+                let found = spot_falloff(&lamp, angle.cos() as f32);
+                assert!(
+                    (f64::from(found) - expected).abs() < tolerance,
+                    "{falloff:?} from {inner_degrees} to {outer_degrees}: {found}, expected {expected}"
+                );
+            }
+        }
     }
 }

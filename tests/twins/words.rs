@@ -185,8 +185,7 @@ words_of! {
     ChosenLight { light: u32, width: u32 }
     Light { index: u32, kind: u32, cumulative: f32, trail: u32 }
     Lamp {
-        position: Vec3, kind: u32, direction: Vec3, chance: f32, radiance: Vec3, cos_inner: f32, cos_outer: f32, _pad0: u32, _pad1: u32,
-        _pad2: u32
+        position: Vec3, kind: u32, direction: Vec3, chance: f32, radiance: Vec3, cos_inner: f32, cos_outer: f32, falloff_1: f32, falloff_2: f32, falloff_3: f32
     }
     LightParams {
         sky: Vec3, light_count: u32, inverse_power: f32, extent: f32, max_indirect: f32, strategies: u32, far_lights: u32, sun_count: u32, tree_lights: u32, tree_share: u32,

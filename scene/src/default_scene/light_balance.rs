@@ -229,13 +229,15 @@ fn irradiance(light: &Light, point: &SurfacePoint) -> f64 {
             intensity,
             inner_degrees,
             outer_degrees,
+            falloff,
         } => {
             let along = (point.position - position.as_dvec3()).normalize_or_zero();
             let cosine = along.dot(direction.as_dvec3());
-            let [inner, outer] =
-                [inner_degrees, outer_degrees].map(|angle| f64::from(angle).to_radians().cos());
+            let angles = [inner_degrees, outer_degrees].map(|angle| f64::from(angle).to_radians());
+            let [inner, outer] = angles.map(f64::cos);
             let fade = ((cosine - outer) / (inner - outer).max(1e-6)).clamp(0.0, 1.0);
-            from(position, intensity) * fade * fade
+            let [first, second, third] = falloff.polynomial(angles[0], angles[1]);
+            from(position, intensity) * fade * (first + fade * (second + fade * third))
         }
         Light::Directional {
             direction,

@@ -94,8 +94,8 @@ pub(crate) struct Tessellated {
     pub(crate) parameters: [u64; 3],
     /// Whether the front is turned to the back.
     pub(crate) flipped: bool,
-    /// Whether the tangents are those of [`ModelMesh::add_right_handed_tangents`].
-    pub(crate) right_handed: bool,
+    /// Whether the tangents are those of [`ModelMesh::add_right_handed_tangents`], and then its `mirrored`.
+    pub(crate) right_handed: Option<bool>,
 }
 
 /// A sphere with its material.

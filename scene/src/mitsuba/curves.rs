@@ -70,7 +70,7 @@ impl Converter<'_> {
         let Some(material) = self.material(object, size)? else {
             return Ok(());
         };
-        self.orient_normal_map(object, &mut mesh)?;
+        self.orient_normal_map(object, &mut mesh, false)?;
         let instance = ModelInstance {
             mesh: self.scene.push_mesh(mesh, material)?,
             material,

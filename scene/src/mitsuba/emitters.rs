@@ -7,7 +7,7 @@ use crate::{
     error::excerpt,
     import::environment::{self, Layout},
     limits::SAMPLE_LIMIT,
-    scene::{Environment, Image, Light},
+    scene::{Environment, Image, Light, SpotFalloff},
     sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
 };
 
@@ -38,9 +38,11 @@ impl Converter<'_> {
                 let beam = object
                     .number("beam_width", 0.75 * cutoff)
                     .clamp(0.0, cutoff);
-                if beam < cutoff {
-                    self.scene
-                        .note("approximated: the fall-off at the edge of spot lights");
+                // A polynomial describes the fall-off of other spot lights.
+                if beam < 0.4 * cutoff {
+                    self.scene.note(
+                        "approximated: the fall-off of spot lights with a small `beam_width`",
+                    );
                 }
                 let mut intensity = self.strength(object, "intensity")?;
                 if let Some(texture) = self.color(object, "texture", Use::Reflectance)? {
@@ -54,6 +56,7 @@ impl Converter<'_> {
                     intensity,
                     inner_degrees: beam as f32,
                     outer_degrees: cutoff as f32,
+                    falloff: SpotFalloff::Linear,
                 });
             }
             "directional" => {

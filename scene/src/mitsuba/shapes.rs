@@ -27,8 +27,10 @@ pub(super) struct Reading {
     index: u64,
     /// Whether the file's normals are replaced by those of the faces.
     facets: bool,
-    /// Whether the front is the back of the file's faces.
+    /// Whether the front is turned to the back.
     flip: bool,
+    /// Whether the transform of the shape mirrors.
+    mirrored: bool,
     /// Whether v grows upwards in the file.
     flip_v: bool,
     /// Whether the material has a normal map or a bump map or is anisotropic, which needs normals at the vertices.
@@ -224,13 +226,14 @@ impl Converter<'_> {
         if flip {
             mesh.flip();
         }
+        let mirrored = to_world.matrix3.determinant() < 0.0;
         let shape = Tessellated {
             kind,
             parameters: [0; 3],
             flipped: flip,
-            right_handed: self.has_normal_map(object)?,
+            right_handed: self.has_normal_map(object)?.then_some(mirrored),
         };
-        self.orient_normal_map(object, &mut mesh)?;
+        self.orient_normal_map(object, &mut mesh, mirrored)?;
         let mesh = self.scene.push_tessellated(shape, mesh, material)?;
         let instance = ModelInstance {
             mesh,
@@ -264,8 +267,8 @@ impl Converter<'_> {
                 _ => 0,
             },
             facets,
-            // Mitsuba turns the faces of a mirrored mesh inside out; a mesh here keeps its front outside.
-            flip: flip != mirrored,
+            flip,
+            mirrored,
             flip_v: object.flag("flip_tex_coords", object.plugin == "obj"),
             bent: bumped || self.needs_tangents(object)?,
             has_normal_map,
@@ -297,11 +300,13 @@ impl Converter<'_> {
     }
 
     /// Adds the tangents that the normal map of a shape's BSDF needs, and the normals of the faces to a mesh without
-    /// normals. Does nothing without a normal map. Fails if memory does not suffice or the BSDF is invalid.
+    /// normals. `mirrored` tells whether the shape's transform mirrors. Does nothing without a normal map. Fails if
+    /// memory does not suffice or the BSDF is invalid.
     pub(super) fn orient_normal_map(
         &mut self,
         object: &Rc<Object>,
         mesh: &mut ModelMesh,
+        mirrored: bool,
     ) -> Result<(), String> {
         if !self.has_normal_map(object)? {
             return Ok(());
@@ -309,7 +314,7 @@ impl Converter<'_> {
         if mesh.normals.is_none() {
             mesh.facet()?;
         }
-        mesh.add_right_handed_tangents()
+        mesh.add_right_handed_tangents(mirrored)
     }
 
     /// Returns whether the image of a shape depends on its texture coordinates: it has a texture or is anisotropic.
@@ -418,7 +423,9 @@ fn prepare(meshes: &mut [ModelMesh], is_serialized: bool, reading: Reading) -> R
                 uv[1] = 1.0 - uv[1];
             }
         }
-        if reading.flip {
+        // Mitsuba computes normals after the transform, so that those of a mirrored mesh point to the other side. Normals
+        // of the file stay where they are, as the front of a mesh does here.
+        if reading.flip != (reading.mirrored && (reading.facets || without_normals)) {
             mesh.flip();
         }
         if reading.facets {
@@ -430,7 +437,7 @@ fn prepare(meshes: &mut [ModelMesh], is_serialized: bool, reading: Reading) -> R
             mesh.facet()?;
         }
         if reading.has_normal_map {
-            mesh.add_right_handed_tangents()?;
+            mesh.add_right_handed_tangents(reading.mirrored)?;
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use crate::{
     image::texture_library::TextureLibrary,
     limits::MAX_LENGTH,
     memory::vec_with_capacity,
-    scene::{Light, MaterialTextures, Mesh, Surface},
+    scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
 };
 
 /// The contents of a glTF, OBJ or PLY file.
@@ -225,6 +225,7 @@ impl ModelLight {
                 intensity: self.strength,
                 inner_degrees: inner.to_degrees() as f32,
                 outer_degrees: (outer.to_degrees() as f32).min(90.0),
+                falloff: SpotFalloff::Squared,
             },
             LightKind::Directional => Light::Directional {
                 direction,
@@ -372,13 +373,16 @@ impl ModelMesh {
         Ok(())
     }
 
-    /// Computes tangents for a normal map whose green direction is `cross(normal, tangent)`, whether or not the image
-    /// is mirrored on the surface. Does nothing without normals or texture coordinates. Fails if memory does not
-    /// suffice.
-    pub(crate) fn add_right_handed_tangents(&mut self) -> Result<(), String> {
+    /// Computes tangents for a normal map whose green direction is `cross(normal, tangent)` in world space, whether or
+    /// not the image is mirrored on the surface.
+    ///
+    /// `mirrored` tells whether the transform to world space mirrors the mesh. Does nothing without normals or texture
+    /// coordinates. Fails if memory does not suffice.
+    pub(crate) fn add_right_handed_tangents(&mut self, mirrored: bool) -> Result<(), String> {
         tangents::make(self)?;
         for tangent in self.tangents.iter_mut().flatten() {
-            tangent[3] = 1.0;
+            // A transform that mirrors negates it.
+            tangent[3] = if mirrored { -1.0 } else { 1.0 };
         }
         Ok(())
     }

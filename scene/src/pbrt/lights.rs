@@ -8,7 +8,7 @@ use super::{Converter, parameters::Parameters};
 use crate::{
     error::excerpt,
     import::environment::{self, Layout},
-    scene::{Image, Light},
+    scene::{Image, Light, SpotFalloff},
 };
 
 impl Converter {
@@ -37,9 +37,6 @@ impl Converter {
             "spot" => {
                 let outer = parameters.number("coneangle", 30.0).clamp(0.0, 90.0);
                 let inner = (outer - parameters.number("conedeltaangle", 5.0)).clamp(0.0, outer);
-                if inner < outer {
-                    self.note("approximated: the fall-off at the edge of spot lights");
-                }
                 let cosine = |degrees: f64| libm::cos(degrees.to_radians());
                 let full = 2.0 * PI * (1.0 - cosine(inner) + (cosine(inner) - cosine(outer)) / 2.0);
                 let scale = if power > 0.0 {
@@ -55,6 +52,7 @@ impl Converter {
                     intensity,
                     inner_degrees: inner as f32,
                     outer_degrees: outer as f32,
+                    falloff: SpotFalloff::Smooth,
                 });
             }
             "distant" => {

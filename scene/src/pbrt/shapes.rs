@@ -186,7 +186,7 @@ impl Converter {
                     kind,
                     parameters,
                     flipped: self.state.reverses,
-                    right_handed: false,
+                    right_handed: None,
                 };
                 self.scene.push_tessellated(shape, mesh, material)?
             }

@@ -11,7 +11,7 @@ use crate::{
     files::display_path,
     image::environment_map::read_environment,
     limits::{MAX_VISIBLE_RADIANCE, SAMPLE_LIMIT, check_brightness},
-    scene::{Environment, Light, SunPosition, SunSkySettings},
+    scene::{Environment, Light, SpotFalloff, SunPosition, SunSkySettings},
     sun_sky::Moment,
 };
 
@@ -88,7 +88,12 @@ fn read_light(
             intensity,
             inner,
             outer,
+            falloff,
         } => {
+            let falloff = falloff.map_or(Ok(SpotFalloff::default()), |raw| {
+                let expected = "Squared, Smooth or Linear";
+                source.field(object, "falloff", raw, expected, |_| true)
+            })?;
             let outer_degrees = angle("outer", outer, 90.0)?;
             let inner_degrees = inner.map_or(Ok(0.0), |raw| angle("inner", raw, 90.0))?;
             if inner_degrees > outer_degrees {
@@ -104,6 +109,7 @@ fn read_light(
                 intensity: strength(source, object, "intensity", intensity)?,
                 inner_degrees,
                 outer_degrees,
+                falloff,
             }
         }
         LightText::Directional {

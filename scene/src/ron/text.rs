@@ -188,7 +188,7 @@ fields! {
     /// An entry of `lights`: its type and the unparsed values of its fields.
     enum LightText {
         Point { position, intensity },
-        Spot { position, direction, intensity, inner?, outer },
+        Spot { position, direction, intensity, inner?, outer, falloff? },
         Directional { direction, irradiance, angle? },
         SunSky(SunSkyText),
         Environment { file, scale?, rotate_y? },

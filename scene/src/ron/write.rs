@@ -13,7 +13,7 @@ use crate::{
     atomic_file::folder_of,
     files::display_path,
     limits::SAMPLE_LIMIT,
-    scene::{Background, Environment, EnvironmentSource, Light, Scene},
+    scene::{Background, Environment, EnvironmentSource, Light, Scene, SpotFalloff},
     surroundings::Surroundings,
 };
 
@@ -130,12 +130,19 @@ fn lights(lights: &[Light]) -> Result<Vec<String>, String> {
                 intensity,
                 inner_degrees,
                 outer_degrees,
-            } => format!(
-                "Spot(position: {}, direction: {}, intensity: {}, inner: {inner_degrees}, outer: {outer_degrees})",
-                triple(position),
-                triple(direction),
-                strength(intensity)?
-            ),
+                falloff,
+            } => {
+                let falloff = match falloff {
+                    SpotFalloff::Squared => String::new(),
+                    other => format!(", falloff: {other:?}"),
+                };
+                format!(
+                    "Spot(position: {}, direction: {}, intensity: {}, inner: {inner_degrees}, outer: {outer_degrees}{falloff})",
+                    triple(position),
+                    triple(direction),
+                    strength(intensity)?
+                )
+            }
             Light::Directional {
                 direction,
                 irradiance,

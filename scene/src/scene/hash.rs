@@ -4,7 +4,8 @@ use glam::Vec3;
 
 use super::{
     Background, Camera, DirectLight, Focus, Instance, Lens, Light, MaterialTextures, Mesh,
-    Parameter, PixelFilter, Projection, Scene, Sphere, Surface, Texture, Triangle, hasher::Hasher,
+    Parameter, PixelFilter, Projection, Scene, Sphere, SpotFalloff, Surface, Texture, Triangle,
+    hasher::Hasher,
 };
 use crate::limits::MAX_BLENDS;
 
@@ -188,10 +189,16 @@ fn light_hash(light: &Light, hash: &mut Hasher) {
             intensity,
             inner_degrees,
             outer_degrees,
+            falloff,
         } => {
             hash.number(1);
             hash.vectors([position, direction, intensity]);
             hash.floats([inner_degrees, outer_degrees]);
+            match falloff {
+                SpotFalloff::Squared => {}
+                SpotFalloff::Smooth => hash.number(1),
+                SpotFalloff::Linear => hash.number(2),
+            }
         }
         &Light::Directional {
             direction,

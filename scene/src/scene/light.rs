@@ -3,6 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use glam::{DVec3, Vec3};
+use serde::Deserialize;
 
 use crate::{
     limits::MAX_VISIBLE_RADIANCE,
@@ -33,6 +34,8 @@ pub enum Light {
         inner_degrees: f32,
         /// Angle from the axis in degrees, 0..=90, at which the light ends.
         outer_degrees: f32,
+        /// Function by which the intensity falls from the inner to the outer angle.
+        falloff: SpotFalloff,
     },
     /// A light that emits from infinitely far away, in parallel rays or from a small disk.
     Directional {
@@ -46,6 +49,61 @@ pub enum Light {
     },
     /// Emits from infinitely far away in all directions, with the radiance that an environment map gives.
     Environment(Environment),
+}
+
+/// A function by which the intensity of a spot light falls from its inner to its outer angle.
+///
+/// A ramp is 0 at the outer and 1 at the inner angle, and linear in the cosine between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum SpotFalloff {
+    /// The square of the ramp, as in glTF.
+    #[default]
+    Squared,
+    /// 3 p² − 2 p³ for a ramp p, as in pbrt.
+    Smooth,
+    /// Linear in the angle, as in Mitsuba. A cubic polynomial of the ramp approximates it, within 0.003 for an inner
+    /// angle of at least half the outer one, and within 0.1 for all others.
+    Linear,
+}
+
+impl SpotFalloff {
+    /// Returns the factors of p, p² and p³ in the fall-off, where p is the ramp. They add up to 1. `inner` and `outer`
+    /// are the angles in radians.
+    pub fn polynomial(self, inner: f64, outer: f64) -> [f64; 3] {
+        match self {
+            SpotFalloff::Squared => [0.0, 1.0, 0.0],
+            SpotFalloff::Smooth => [0.0, 3.0, -2.0],
+            SpotFalloff::Linear if inner >= outer => [1.0, 0.0, 0.0],
+            SpotFalloff::Linear => linear_in_angle(inner, outer),
+        }
+    }
+}
+
+/// Returns the cubic polynomial of the ramp that is 0 at 0 and 1 at 1, and between has the smallest mean squared
+/// distance to a function that is linear in the angle.
+fn linear_in_angle(inner: f64, outer: f64) -> [f64; 3] {
+    const STEPS: u32 = 64;
+    let (cos_inner, cos_outer) = (libm::cos(inner), libm::cos(outer));
+    // p + p (1 − p) (a + b p), by the normal equations of a and b.
+    let (mut aa, mut ab, mut bb, mut a_rest, mut b_rest) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for step in 0..STEPS {
+        // Denser at both ends.
+        let turn = (f64::from(step) + 0.5) / f64::from(STEPS);
+        let part = 0.5 - 0.5 * libm::cos(turn * std::f64::consts::PI);
+        let cosine = cos_outer + part * (cos_inner - cos_outer);
+        let rest = (outer - libm::acos(cosine.clamp(-1.0, 1.0))) / (outer - inner) - part;
+        let a = part * (1.0 - part);
+        let b = a * part;
+        aa += a * a;
+        ab += a * b;
+        bb += b * b;
+        a_rest += a * rest;
+        b_rest += b * rest;
+    }
+    let determinant = aa * bb - ab * ab;
+    let a = (a_rest * bb - b_rest * ab) / determinant;
+    let b = (b_rest * aa - a_rest * ab) / determinant;
+    [1.0 + a, b - a, -b]
 }
 
 /// An environment map in latitude-longitude format.

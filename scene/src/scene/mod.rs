@@ -37,7 +37,7 @@ pub(crate) use framing::Outline;
 pub use framing::{Framing, NamedCamera, ViewAxes, WholeLens, WholeView};
 pub use hash::scene_hash;
 pub use image::{Image, Texels};
-pub use light::{Environment, EnvironmentSource, Light, SunSkySettings};
+pub use light::{Environment, EnvironmentSource, Light, SpotFalloff, SunSkySettings};
 pub(crate) use light::{SunPosition, turns};
 pub use settings::SettingOverrides;
 pub use shape::{Instance, Mesh, Sphere, Triangle};

@@ -1,11 +1,56 @@
 //! Tests of Mitsuba's plastics and textured spot lights, which other materials and lights replace.
 
-use raysieve_scene::{Light, Scene, Surface, Texels};
+use raysieve_scene::{Light, Scene, SpotFalloff, Surface, Texels};
 
 use super::{
     assert_noted,
     mitsuba::{BALL, scene, surface},
+    pbrt::world,
 };
+
+/// Returns the fall-off of the first light, a spot light, and whether a warning mentions it.
+fn falloff(scene: &Scene) -> (SpotFalloff, bool) {
+    let noted = scene.notes.iter().any(|note| note.contains("fall-off"));
+    match scene.lights[0] {
+        Light::Spot { falloff, .. } => (falloff, noted),
+        _ => panic!("no spot light"),
+    }
+}
+
+#[test]
+fn spot_lights_fall_off_as_in_their_format() {
+    let mitsuba = |angles: &str| {
+        let light = format!("{BALL}<emitter type=\"spot\">{angles}</emitter>");
+        falloff(&scene(&light).unwrap())
+    };
+    assert_eq!(mitsuba(""), (SpotFalloff::Linear, false));
+    let narrow = "<float name=\"beam_width\" value=\"0\"/>";
+    assert_eq!(mitsuba(narrow), (SpotFalloff::Linear, true));
+    let pbrt = world("LightSource \"spot\"\nShape \"sphere\"").unwrap();
+    assert_eq!(falloff(&pbrt), (SpotFalloff::Smooth, false));
+}
+
+#[test]
+fn the_fall_off_of_a_spot_light_is_a_field_of_scene_files() {
+    let light = |falloff: &str| {
+        let text = format!(
+            "(camera: (origin: (0, 0, 4), target: (0, 0, 0), fov: 40),
+            materials: {{ \"m\": Diffuse(albedo: (1, 1, 1)) }},
+            objects: [Sphere(center: (0, 0, 0), radius: 1, material: \"m\")],
+            lights: [Spot(position: (0, 3, 0), direction: (0, -1, 0), intensity: (1, 1, 1), outer: 30{falloff})])"
+        );
+        Scene::parse("spot.ron".as_ref(), &text)
+    };
+    let smooth = light(", falloff: Smooth").unwrap();
+    assert_eq!(falloff(&smooth).0, SpotFalloff::Smooth);
+    let squared = light("").unwrap();
+    assert_eq!(falloff(&squared).0, SpotFalloff::Squared);
+    let problem = light(", falloff: Round").unwrap_err().to_string();
+    assert!(
+        problem.contains("expected Squared, Smooth or Linear"),
+        "{problem}"
+    );
+}
 
 #[test]
 fn a_textured_spot_light_has_the_mean_of_its_texture() {

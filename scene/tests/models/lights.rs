@@ -92,6 +92,7 @@ fn alike(found: &Light, expected: &Light) -> bool {
                 intensity,
                 inner_degrees,
                 outer_degrees,
+                falloff,
             },
             &Light::Spot {
                 position: there,
@@ -99,12 +100,14 @@ fn alike(found: &Light, expected: &Light) -> bool {
                 intensity: strength,
                 inner_degrees: inner,
                 outer_degrees: outer,
+                falloff: other,
             },
         ) => {
             position == there
                 && near(direction, towards)
                 && near(intensity, strength)
                 && inner_degrees == inner
+                && falloff == other
                 && (outer_degrees - outer).abs() < 1e-4
         }
         _ => false,

@@ -37,7 +37,9 @@ fn lamp(inputs: &mut Inputs) -> Lamp {
         radiance: inputs.draw(),
         cos_inner: inputs.draw(),
         cos_outer: inputs.draw(),
-        ..Lamp::default()
+        falloff_1: inputs.draw(),
+        falloff_2: inputs.draw(),
+        falloff_3: inputs.draw(),
     }
 }
 
