@@ -48,7 +48,8 @@ shared! {
         /// Scheduling of pairs: 0 assigns them to paths in order; any other value assigns them tile by tile, see
         /// [`scheduled_pair`].
         pub tiled: u32,
-        /// Base-2 logarithm of the number of samples of a pixel that get adjacent paths if `tiled` is not 0.
+        /// Base-2 logarithm of the maximum number of samples of a pixel that get adjacent paths if `tiled` is not 0.
+        /// `pixel_count` times that number must be less than 2³².
         pub log2_samples_together: u32,
         /// 1 if the rendered pixels are given by a list, otherwise 0.
         pub listed: u32,

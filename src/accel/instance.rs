@@ -344,9 +344,10 @@ pub fn lift(from_vertex: Vec3, normal: Vec3) -> Vec3 {
     normal * if height < 0.0 { -height } else { 0.0 }
 }
 
-/// Returns the origin of rays that leave a surface, and whether it is lifted off the flat triangle.
+/// Returns the origin of rays that leave a surface, in world space, and whether it is lifted off the flat triangle.
 ///
-/// `side` is 1 for the eye's side, −1 for the other. A ray with a lifted origin may hit the triangle itself.
+/// `side` is 1 for the eye's side, −1 for the other. The origin is the point of the surface, with [`Surface::lift`] on
+/// the eye's side, moved along the normal by the error bound. A ray with a lifted origin may hit the triangle itself.
 #[inline(always)]
 pub fn ray_origin(surface: &Surface, side: f32) -> (Vec3, bool) {
     let lift = surface.lift;

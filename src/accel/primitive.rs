@@ -90,7 +90,7 @@ pub struct Shear {
 /// flipped towards the ray.
 #[derive(Clone, Copy, Debug)]
 pub struct Surface {
-    /// Position in metres, computed on the surface rather than along the ray.
+    /// Position in world space, metres, computed on the surface rather than along the ray.
     pub point: Vec3,
     /// Geometric normal of the front side, of length 1.
     pub normal: Vec3,

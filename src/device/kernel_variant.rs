@@ -40,7 +40,8 @@ impl KernelVariant {
         }
     }
 
-    /// Returns one example of each variant.
+    /// Returns each combination of material kinds, `instanced` and `alpha_tested` for which kernels are compiled, in
+    /// scenes with all kinds of lights. They give the sources of all kernels.
     pub(crate) fn each() -> [KernelVariant; 8] {
         [
             (PLAIN_KINDS, false, false),

@@ -11,16 +11,17 @@ use glam::Vec3;
 use crate::path::{Hit, PathRadiance, Ray, Span, Throughput};
 
 compaction::shared! {
-    /// A [`ShadowRay`](crate::path::ShadowRay) without its origin, which most shadow rays share with the ray by which
-    /// their path goes on. Writing and reading it once saves a tenth of the memory traffic of shading.
+    /// A [`ShadowRay`](crate::path::ShadowRay) without its origin, in 32 instead of 48 bytes. Most shadow rays have the
+    /// same origin as the ray by which their path goes on, and read it there.
     #[repr(align(16))]
     pub struct PackedShadowRay {
         /// Direction in world space, of length 1.
         pub direction: Vec3,
-        /// Distance to the light in metres; `f32::MAX` for a light at infinity; 0 if there is no shadow ray. A negative
-        /// sign means that the origin is a [`ShadowOrigin`]; otherwise it is that of the path's next ray.
+        /// Distance to the light in metres; `f32::MAX` for a light at infinity; 0 if there is no shadow ray. The sign
+        /// tells where the origin is stored: in [`PathBuffers::shadow_origins`] if it is negative, otherwise in the
+        /// path's next ray.
         pub distance_and_sign: f32,
-        /// Radiance to add if nothing blocks the ray, in linear sRGB.
+        /// Contribution to the path's sample if unoccluded, in linear sRGB.
         pub light: Vec3,
         /// Index of the light's primitive, which does not block the ray; `NO_PRIMITIVE` if the light is not a surface.
         pub to_primitive: u32,
@@ -28,7 +29,7 @@ compaction::shared! {
 }
 
 compaction::shared! {
-    /// The origin of a shadow ray that differs from that of the path's next ray, or whose path ends.
+    /// The origin of a shadow ray whose path ends, or goes on from another point or primitive.
     #[repr(align(16))]
     pub struct ShadowOrigin {
         /// Origin in world space, metres.
@@ -64,9 +65,10 @@ compaction::shared! {
         pub hits: InOut<Hit>,
         /// The index of the instance that each path's ray hit; one unused number in plain scenes.
         pub instances: InOut<u32>,
-        /// Shadow rays by queue entry; distance 0 means none.
+        /// Shadow rays by queue entry; a `distance_and_sign` of 0 means none.
         pub shadow_rays: InOut<PackedShadowRay>,
-        /// The origins of those shadow rays that do not start where the path goes on, by queue entry.
+        /// The origins of shadow rays whose `distance_and_sign` is negative, by queue entry; other entries are
+        /// unspecified.
         pub shadow_origins: InOut<ShadowOrigin>,
         /// The instance that each shadow ray goes to, by queue entry; one unused number in plain scenes.
         pub light_instances: InOut<u32>,

@@ -169,7 +169,8 @@ fn write_pfm(
     file.flush()
 }
 
-/// Parses a little-endian RGB image of this size from the contents of a PFM file; `None` if they are something else.
+/// Parses a little-endian RGB image of this size from the contents of a PFM file, whose rows go from the bottom up.
+/// Returns its pixels row by row from the top, or `None` if the contents are anything else.
 fn read_pfm(bytes: &[u8], (width, height): (u32, u32)) -> Option<Vec<Vec3>> {
     let mut rest = bytes;
     let mut header = [""; 3];

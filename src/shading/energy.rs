@@ -254,10 +254,13 @@ pub fn mean_below_coat(
     upper + (lower - upper) * down
 }
 
-/// Kind of facets that an energy table describes. A table for scenes with coats that need it is `coated`.
+/// Kind of facets that an energy table describes.
+///
+/// `correlated` selects height-correlated masking and shadowing; otherwise they are separable. A `coated` table also
+/// has the part for facets below a clear coat, see [`below_coat`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Facets {
-    /// Perfectly reflecting facets, whose masking is height-correlated or separable.
+    /// Perfectly reflecting facets.
     Mirrors { correlated: bool, coated: bool },
     /// Facets of a dielectric boundary with this refractive index.
     Glass {

@@ -2,8 +2,10 @@
 //!
 //! Reads: the span, the list of rendered pixels, and the radiances of the paths. Writes: the film's sums, its number of
 //! rejected samples, and, in adaptive renders, the sample counts of the pixels.
-//! Method: each sample is converted to fixed point as a whole and added. Integer addition is associative, so that the
-//! order of the samples has no effect.
+//! Method: each sample is converted to fixed point as a whole and added. On CUDA, the samples of a pixel have adjacent
+//! lanes of a warp if they form a whole group, see [`scheduled_pair`](crate::path::scheduled_pair). Their sum is then
+//! added to the film with one atomic operation per channel. Integer addition is associative, so that the order of the
+//! samples has no effect.
 
 use compaction::cuda::{InOut, Launch, Source};
 

@@ -2,7 +2,8 @@
 //!
 //! Reads: queue, rays, hits, instances, throughputs, and the scene. Writes by path: radiances (emission, and whether
 //! the path has scattered off anything but mirrors and glass), rays and throughputs of paths that continue. Writes by
-//! queue entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. Counts the shadow rays.
+//! queue entry: shadow rays and the instances they go to, and flags, 1 for paths that continue. On CUDA, origins of
+//! shadow rays are stored only where the path ends or its next ray has another origin. Counts the shadow rays.
 //! Method: see [`vertex::shading`](crate::vertex::shading).
 
 mod block;

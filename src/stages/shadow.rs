@@ -1,6 +1,8 @@
 //! The stage `shadow`: traces the shadow rays, and adds the light of those that nothing blocks to the paths.
 //!
-//! Reads: queue, instances, shadow rays and their instances by queue entry, and the BVHs. Writes: radiances by path.
+//! Reads: queue, instances, shadow rays and their instances by queue entry, and the BVHs. On CUDA also rays by path and
+//! shadow origins by queue entry, because a [`PackedShadowRay`](crate::device::path_buffers::PackedShadowRay) has no
+//! origin. So no stage may change rays or queue between `shade` and this one. Writes: radiances by path.
 //! Method: BVH traversal that ends at the first hit. In scenes without lights the stage does nothing. On CUDA, lanes of
 //! a warp whose rays end take new rays, see `kernels/shared/warp_traversal.cuh`. Scenes without instances, with
 //! instances and with alpha-tested surfaces have kernel variants.

@@ -201,7 +201,7 @@ impl Machine for Host {
 
     fn run(&mut self, step: Step, before: &Buffers) -> Buffers {
         let mut after = before.clone();
-        after.packed = PackedShadowRays::pack(&before.shadow_rays, &before.queue, &before.rays);
+        after.packed = PackedShadowRays::pack(step, before);
         match step {
             Step::Generate => self.generate(&mut after),
             Step::Intersect(bounce) => self.intersect(&mut after, bounce),

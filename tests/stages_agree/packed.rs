@@ -16,30 +16,35 @@ pub(crate) struct PackedShadowRays {
 }
 
 impl PackedShadowRays {
-    /// Packs shadow rays. `queue` and `rays` are those of the wave: a shadow ray that leaves the same place as the ray
-    /// of its path is stored without an origin.
-    pub(crate) fn pack(shadow_rays: &[ShadowRay], queue: &[u32], rays: &[Ray]) -> PackedShadowRays {
-        let pack = |(shadow_ray, &path): (&ShadowRay, &u32)| PackedShadowRay {
-            direction: shadow_ray.direction,
-            distance_and_sign: match rays.get(path as usize) {
-                Some(next) if shares_origin(shadow_ray, next) => shadow_ray.distance,
-                _ => -shadow_ray.distance,
-            },
-            light: shadow_ray.light,
-            to_primitive: shadow_ray.to_primitive,
-        };
-        let origins = shadow_rays.iter().map(|shadow_ray| ShadowOrigin {
-            origin: shadow_ray.origin,
-            from_primitive: shadow_ray.from_primitive,
-        });
-        PackedShadowRays {
-            rays: shadow_rays.iter().zip(queue).map(pack).collect(),
-            origins: origins.collect(),
+    /// Packs the shadow rays of a wave before a step. A shadow ray with the origin and primitive of its path's ray is
+    /// marked as sharing it. Its own origin is kept only for steps other than `Shadow`, which must not read it.
+    pub(crate) fn pack(step: Step, buffers: &Buffers) -> PackedShadowRays {
+        let mut packed = PackedShadowRays::default();
+        for (shadow_ray, &path) in buffers.shadow_rays.iter().zip(&buffers.queue) {
+            let next = buffers.rays.get(path as usize);
+            let shares = next.is_some_and(|next| shares_origin(shadow_ray, next));
+            let distance = shadow_ray.distance;
+            packed.rays.push(PackedShadowRay {
+                direction: shadow_ray.direction,
+                distance_and_sign: if shares { distance } else { -distance },
+                light: shadow_ray.light,
+                to_primitive: shadow_ray.to_primitive,
+            });
+            let is_read = !shares || distance == 0.0 || !matches!(step, Step::Shadow(_));
+            packed.origins.push(if is_read {
+                ShadowOrigin {
+                    origin: shadow_ray.origin,
+                    from_primitive: shadow_ray.from_primitive,
+                }
+            } else {
+                ShadowOrigin::default()
+            });
         }
+        packed
     }
 
-    /// Returns the shadow rays after a step that began with the buffers `before` and left `rays`. An entry without a
-    /// shadow ray, of distance 0, has the origin that was packed.
+    /// Returns the shadow rays after a step that began with the buffers `before` and left `rays`. An entry of distance
+    /// 0, which means that there is no shadow ray, has the origin that was packed.
     pub(crate) fn unpack(&self, step: Step, before: &Buffers, rays: &[Ray]) -> Vec<ShadowRay> {
         let stores_shadow_rays = matches!(step, Step::Shade(_));
         let rays = if stores_shadow_rays {

@@ -443,7 +443,7 @@ impl Forest<'_> {
     }
 }
 
-/// A child of a wide node that is being built.
+/// A child of a wide node that is being built: its node in the binary tree, and its box.
 struct Child {
     /// The child's node in the binary tree.
     at: BinaryRef,

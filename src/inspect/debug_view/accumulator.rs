@@ -247,7 +247,9 @@ impl Accumulator {
         Ok(tallies.iter().zip(lights).map(value).collect())
     }
 
-    /// Returns the values of the first `pixels` camera rays of a wave, which have been intersected with the scene.
+    /// Returns what the view shows for the hits of the first `pixels` camera rays of a wave, which have been
+    /// intersected with the scene: albedo or normal, or the depth in metres followed by 1 and 0. Rays that missed give
+    /// zeros.
     fn first_hits(&self, wave: &CpuWave, pixels: usize) -> Vec<[f64; 3]> {
         let value = |path: usize| {
             let instance = wave.instances.get(path).copied().unwrap_or(NO_INSTANCE);

@@ -38,7 +38,7 @@ const MIN_NOISE: f32 = 1e-3;
 /// Number of decades of the logarithmic noise scale.
 const NOISE_DECADES: f32 = 3.0;
 
-/// Minimum depth relative to the maximum depth; smaller values are clamped.
+/// Minimum ratio of the lower to the upper end of the depth scale. Smaller depths have the colour of the lower end.
 const MIN_RELATIVE_DEPTH: f32 = 1e-4;
 
 /// Maps the values of a scalar debug view to RGBA colours, with a legend. NaN means that a pixel has no value.

@@ -78,7 +78,7 @@ pub(super) struct Block {
     side_scatters: [bool; PATHS],
     /// Normal on the side that was hit.
     normals: Vec3Array,
-    /// Position of the hit.
+    /// Position of the hit in world space, metres.
     points: Vec3Array,
     /// Bound of the rounding error of the position in metres.
     point_errors: F32Array,

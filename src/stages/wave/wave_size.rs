@@ -17,12 +17,13 @@ pub enum Pace {
 /// Desired duration of a wave of a CPU thread at [`Pace::Steady`].
 pub(super) const STEADY_CPU_WAVE: Duration = Duration::from_millis(32);
 
-/// Desired duration of a wave on a GPU at [`Pace::Steady`]. At the end of each stage, a few long paths keep the GPU
-/// waiting, which long waves do less often.
+/// Desired duration of a wave on a GPU at [`Pace::Steady`]. At the end of each stage, a few rays with a long traversal
+/// leave most of the GPU idle. The longer waves are, the fewer such ends there are.
 pub(super) const STEADY_CUDA_WAVE: Duration = Duration::from_millis(256);
 
-/// Maximum factor by which waves grow at a time. A wave in flight then takes about as long as the host needs to allocate
-/// the buffers of the next size, so that the GPU does not wait for them.
+/// Maximum factor by which [`WaveSize::learn`] enlarges waves at a time. On a GPU, the host allocates larger buffers
+/// while a wave of the old size is in flight. If the factor were too large, that wave would end first, and the GPU
+/// would wait.
 const MAX_GROWTH: u32 = 8;
 
 /// Maximum number of waves in flight on a GPU.
@@ -53,8 +54,8 @@ pub(super) struct WaveSize {
 }
 
 impl WaveSize {
-    /// Returns sizes in the range `sizes`, which begin with `first`. `steady` is the desired duration of a wave at
-    /// [`Pace::Steady`].
+    /// Creates an adaptive size whose first value is `first`, and which adaptation keeps within `sizes`. `steady` is
+    /// the desired duration of a wave at [`Pace::Steady`].
     pub(super) fn new(first: u32, sizes: RangeInclusive<u32>, steady: Duration) -> WaveSize {
         WaveSize {
             first,
@@ -74,8 +75,8 @@ impl WaveSize {
         }
     }
 
-    /// Adapts the size to a completed wave of `paths` paths: doubles or halves it until the expected duration fits the
-    /// pace. It grows to at most [`MAX_GROWTH`] times its value.
+    /// Adapts the size to a completed wave of `paths` paths that took `milliseconds`: doubles or halves it until the
+    /// expected duration fits the pace. One call enlarges it at most [`MAX_GROWTH`]-fold.
     pub(super) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
         // Only waves of about the current size are representative; some are much smaller, such as a render's last one.
         if paths > self.next || paths <= self.next / 2 {

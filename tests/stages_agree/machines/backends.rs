@@ -179,8 +179,8 @@ impl Cuda {
         }
     }
 
-    /// Uploads buffers to the wave.
-    fn load(&mut self, from: &Buffers) {
+    /// Uploads buffers to the wave, with the shadow rays for a step.
+    fn load(&mut self, step: Step, from: &Buffers) {
         let wave = self.wave();
         let stream = wave.stream.clone();
         wave.begin(from.span).unwrap();
@@ -190,7 +190,7 @@ impl Cuda {
         wave.paths.hits = upload(&stream, &from.hits).unwrap();
         wave.paths.instances = upload(&stream, &from.instances).unwrap();
         wave.paths.light_instances = upload(&stream, &from.light_instances).unwrap();
-        let packed = PackedShadowRays::pack(&from.shadow_rays, &from.queue, &from.rays);
+        let packed = PackedShadowRays::pack(step, from);
         wave.paths.shadow_rays = upload(&stream, &packed.rays).unwrap();
         wave.paths.shadow_origins = upload(&stream, &packed.origins).unwrap();
         wave.paths.queue = upload(&stream, &from.queue).unwrap();
@@ -210,7 +210,7 @@ impl Machine for Cuda {
         fn get<T: Shared>(stream: &Arc<CudaStream>, buffer: &CudaSlice<T>) -> Vec<T> {
             download(stream, buffer).unwrap()
         }
-        self.load(before);
+        self.load(step, before);
         run(step, &mut self.0, before.span).unwrap();
         let wave = self.wave();
         let stream = &wave.stream;
@@ -238,7 +238,7 @@ impl Machine for Cuda {
     }
 
     fn resolve(&mut self, film: &Buffers, done: u64) -> Vec<f32> {
-        self.load(film);
+        self.load(Step::Accumulate, film);
         channels(&mut self.0, done)
     }
 

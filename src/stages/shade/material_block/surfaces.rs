@@ -64,9 +64,9 @@ pub(super) struct Surfaces {
     vertices: [VertexArray; 3],
     /// Handedness of the triangle's tangents, 1 or −1.
     corner_handedness: F32Array,
-    /// Rows of the instance's world-to-object matrix.
+    /// Rows of the instance's world-to-object matrix, 3 × 3, without the translation.
     inverse: [Vec3Array; 3],
-    /// Columns of the instance's object-to-world matrix.
+    /// Columns of the instance's object-to-world matrix, 3 × 3, without the translation.
     axes: [Vec3Array; 3],
     /// World-space position of the origin of object space, in metres.
     positions: Vec3Array,
