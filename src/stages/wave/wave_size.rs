@@ -6,7 +6,7 @@ use std::{ops::RangeInclusive, time::Duration};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
     /// Throughput: two waves are in flight, so that a GPU never idles, and waves are large, because the few rays of
-    /// late bounces leave most of it idle.
+    /// late bounces leave most of it idle. A command waits for both waves: on a GPU for up to half a second.
     #[default]
     Steady,
     /// Latency: one wave of about this duration is in flight, so that a command waits for one wave at most. After a
