@@ -354,7 +354,8 @@
 //! - Parameters that a plugin or a directive does not have are named in one warning. Clipping planes have no effect,
 //!   and a warning says where they would hide something.
 //! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
-//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, are left out.
+//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, become spot lights on their surface: up to
+//!   1,024 each, which shine like a diffuse surface together.
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
 //! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of

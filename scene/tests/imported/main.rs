@@ -10,6 +10,7 @@ mod orientation;
 mod pbrt;
 mod plastic_and_spots;
 mod repeated;
+mod sky;
 mod subdivision;
 mod views;
 
