@@ -10,6 +10,7 @@ mod clip;
 pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
+mod hidden_light;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
 mod notes;

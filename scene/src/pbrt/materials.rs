@@ -110,7 +110,7 @@ impl Converter {
             material.maps.opacity = opacity.clamp(0.0, 1.0);
         }
         if let Some(emission) = emission {
-            self.emit(&mut material, &emission.parameters, power, area)?;
+            self.emit(&mut material, &emission.parameters, area)?;
         }
         let index = self.scene.model.materials.len();
         self.scene.model.materials.push(material);
@@ -120,16 +120,15 @@ impl Converter {
         Ok(Some(index))
     }
 
-    /// Makes a material emit the light of an area light on a shape of `area` square metres. A `power` above 0 is that
-    /// of the whole light.
-    fn emit(
+    /// Returns the radiance of an area light on a shape of `area` square metres, and whether its back shines too. A
+    /// `power` above 0 is that of the whole light. Fails if the radiance is not finite.
+    pub(super) fn radiance(
         &mut self,
-        material: &mut ModelMaterial,
         parameters: &Parameters,
-        power: f64,
         area: f64,
-    ) -> Result<(), String> {
+    ) -> Result<(Vec3, bool), String> {
         let both_sides = parameters.flag("twosided", false);
+        let power = parameters.number("power", 0.0);
         let mut scale = parameters.number("scale", 1.0);
         if power > 0.0 {
             let sides = if both_sides { 2.0 } else { 1.0 };
@@ -139,9 +138,20 @@ impl Converter {
             self.note("not used: the image of area lights");
         }
         let radiance = self.light_color(parameters, "L")? * scale as f32;
-        if !radiance.is_finite() {
-            return Err(format!("L: {radiance} is not finite; lower the scale"));
+        match radiance.is_finite() {
+            true => Ok((radiance, both_sides)),
+            false => Err(format!("L: {radiance} is not finite; lower the scale")),
         }
+    }
+
+    /// Makes a material emit the light of an area light on a shape of `area` square metres.
+    fn emit(
+        &mut self,
+        material: &mut ModelMaterial,
+        parameters: &Parameters,
+        area: f64,
+    ) -> Result<(), String> {
+        let (radiance, both_sides) = self.radiance(parameters, area)?;
         if !emit(material, radiance.into()) {
             self.note("approximated: the reflection of area lights that are not diffuse");
         }

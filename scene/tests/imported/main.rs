@@ -5,6 +5,7 @@ mod coats;
 mod curves;
 mod defaults;
 mod folders;
+mod hidden_lights;
 mod mitsuba;
 mod orientation;
 mod pbrt;

@@ -93,15 +93,6 @@ fn flat_patches_and_unused_parameters_are_not_reported() {
     };
     assert_silent(&patch("0"), "bilinear patches");
     assert_noted(&patch("1"), "curved bilinear patches");
-    let principled = |sheen: &str| {
-        scene(&format!(
-            "<shape type=\"sphere\"><bsdf type=\"principled\"><float name=\"sheen\" value=\"{sheen}\"/>\
-             <float name=\"sheen_tint\" value=\"0.5\"/></bsdf></shape>"
-        ))
-        .unwrap()
-    };
-    assert_silent(&principled("0"), "sheen");
-    assert_noted(&principled("1"), "`sheen_tint` of `principled`");
     let rough =
         "<bsdf type=\"roughconductor\"><string name=\"distribution\" value=\"phong\"/></bsdf>";
     let scene = scene(&format!("<shape type=\"sphere\">{rough}</shape>")).unwrap();
@@ -193,19 +184,4 @@ fn clipping_planes_and_scales_are_reported_where_they_count() {
         &scene,
         "the scale of the orthographic sensor, so that pixels are square",
     );
-}
-
-#[test]
-fn an_invisible_area_light_is_reported() {
-    let lamp = |alpha: &str| {
-        world(&format!(
-            "LightSource \"infinite\" AreaLightSource \"diffuse\" Shape \"sphere\" \"float alpha\" {alpha}"
-        ))
-        .unwrap()
-    };
-    assert_noted(
-        &lamp("0"),
-        "1 area light with an alpha of 0, whose light is left out",
-    );
-    assert_silent(&lamp("0.5"), "alpha");
 }
