@@ -217,19 +217,7 @@ impl Converter {
                     one_sided: false,
                 }))
             }
-            "diffusetransmission" => {
-                self.note("not shown: the transmission of `diffusetransmission`");
-                let color = self.reflectance(parameters, "reflectance", 0.25)?;
-                let scale = parameters.number("scale", 1.0) as f32;
-                let color = Color {
-                    factor: color.factor * scale,
-                    ..color
-                };
-                Ok(colored(color, |albedo| Surface::Diffuse {
-                    albedo,
-                    one_sided: false,
-                }))
-            }
+            "diffusetransmission" => self.diffuse_transmission(parameters),
             kind @ ("coateddiffuse" | "subsurface") => {
                 let (note, grey) = match kind {
                     "subsurface" => (
@@ -346,6 +334,43 @@ impl Converter {
                 Ok(grey())
             }
         }
+    }
+
+    /// Converts a sheet that reflects and transmits light diffusely.
+    fn diffuse_transmission(&mut self, parameters: &Parameters) -> Result<Converted, String> {
+        let scale = parameters.number("scale", 1.0) as f32;
+        let mut color = |name: &str| -> Result<(Color, f32), String> {
+            let color = self.reflectance(parameters, name, 0.25)?;
+            let factor = reflectance(color.factor * scale);
+            let library = &self.scene.model.library;
+            let brightest = color.texture.map_or(1.0, |map| library.brightest(map));
+            let strength = factor.max_element() * brightest.clamp(0.0, 1.0);
+            Ok((Color { factor, ..color }, strength))
+        };
+        let ((reflected, r), (transmitted, t)) = (color("reflectance")?, color("transmittance")?);
+        // Each colour is divided by its part of the light. The largest channel of both becomes `r + t`, which is more
+        // than 1 if they are bright and have different hues, or textures.
+        let part = if t > 0.0 { t / (r + t) } else { 0.0 };
+        let divided = |color: Color, by: f32| Color {
+            factor: color.factor / if by > 0.0 { by } else { 1.0 },
+            ..color
+        };
+        let reflected = divided(reflected, 1.0 - part);
+        let transmitted = divided(transmitted, part);
+        let mut converted = Converted::from(Surface::Principled(Principled {
+            base_color: reflected.factor,
+            specular: 0.0,
+            thin: true,
+            diffuse_transmission: part,
+            diffuse_transmission_color: transmitted.factor,
+            ..Principled::default()
+        }));
+        let maps = &mut converted.material.maps;
+        reflected.apply(Parameter::Color, maps);
+        if part > 0.0 {
+            transmitted.apply(Parameter::DiffuseTransmissionColor, maps);
+        }
+        Ok(converted)
     }
 
     /// Returns the coat of a `coateddiffuse`. Its layer absorbs what it does not scatter.

@@ -10,6 +10,7 @@ mod mitsuba;
 mod orientation;
 mod pbrt;
 mod plastic_and_spots;
+mod principled;
 mod repeated;
 mod sky;
 mod subdivision;
