@@ -63,6 +63,7 @@
 //! | `fov` | horizontal angle of view of a perspective camera in degrees, 0.001 to 179.999 | `fov` or `width` is required |
 //! | `width` | width in metres of the view of an orthographic camera, whose rays are parallel and start on the plane through `origin` | `fov` or `width` is required |
 //! | `shift` | `(right, up)`: moves the view sideways without turning the camera, in image widths and heights, each -1e6 to 1e6; parallel edges stay parallel, as with a shift lens | `(0, 0)` |
+//! | `pixel_aspect` | width of a pixel divided by its height, 0.001 to 1000, which changes the height of the view; squares look stretched if it is not 1 | `1` |
 //! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
 //! | `filter` | pixel reconstruction filter, see below | `Box(radius: 0.5)` |
 //!

@@ -83,7 +83,7 @@ impl Planes {
             ViewExtent::Perspective(tangent) => tangent * near,
             ViewExtent::Orthographic(half_width) => half_width,
         };
-        let half_height = half_width * f64::from(size.1) / f64::from(size.0);
+        let half_height = half_width * f64::from(size.1) / f64::from(size.0) / view.pixel_aspect;
         let shift = DVec2::from_array(view.shift).abs() * 2.0;
         let half = DVec2::new(half_width, half_height) * (1.0 + shift);
         Some(Planes {

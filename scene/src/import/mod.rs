@@ -250,6 +250,9 @@ impl Imported {
         check_size(self.size)
             .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
         self.note_clipped();
+        if self.view.as_ref().is_some_and(View::is_sheared) {
+            self.note("approximated: the camera, whose axes are not perpendicular");
+        }
         self.finish_repeated();
         self.model.finish_notes();
         let of_view = || self.view.as_ref().map(View::up_axis);

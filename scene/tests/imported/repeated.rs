@@ -175,13 +175,9 @@ fn clipping_planes_and_scales_are_reported_where_they_count() {
          </transform></shape>",
     );
     assert_silent(&floor.unwrap(), "clip");
-    assert_silent(
-        &shown("orthographic", "", "value=\"2\""),
-        "pixels are square",
-    );
-    let scene = shown("orthographic", "", "x=\"3\" y=\"2\"");
-    assert_noted(
-        &scene,
-        "the scale of the orthographic sensor, so that pixels are square",
-    );
+    // Mitsuba scales the distance of the near plane, 2 m here, and not the distance between both planes, 5 m.
+    let deep = |near: f64, far: f64| shown("orthographic", &clip(near, far), "value=\"2\"");
+    assert_silent(&deep(1.0, 6.0), "clip");
+    assert_noted(&deep(2.1, 8.0), "not used: near_clip");
+    assert_noted(&deep(1.0, 4.9), "not used: far_clip");
 }
