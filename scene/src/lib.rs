@@ -245,7 +245,9 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
-//! - Transmission ignores `anisotropy`: such glass is equally rough in all directions.
+//! - Colourless glass with a `volume` and `anisotropy` along or across the tangent becomes a `RoughDielectric`, if it
+//!   has no textures but a normal map and no other layers. Other transmission ignores `anisotropy` and is equally rough
+//!   in all directions.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
