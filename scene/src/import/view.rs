@@ -1,11 +1,11 @@
 //! The camera of a scene of another renderer. Imports `limits`, `load_options`, `model` and `scene`.
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 
 use crate::{
     limits::{MAX_LENGTH, MAX_PIXEL_ASPECT, MAX_SHIFT, MIN_LENGTH, MIN_PIXEL_ASPECT},
     load_options::UpAxis,
-    model::check_position,
+    model::{check_position, clipping::ClippedView},
     scene::{Camera, Focus, Lens, PixelFilter, Projection, camera::fov_degrees},
 };
 
@@ -99,6 +99,25 @@ impl View {
             _ if up.z > up.y.max(0.0) => UpAxis::Z,
             _ => UpAxis::Y,
         }
+    }
+
+    /// Returns the clipping planes and the view of the camera, for an image of this size in pixels; `None` without
+    /// clipping planes.
+    pub(super) fn clipped(&self, (width, height): (u32, u32)) -> Option<ClippedView> {
+        let planes = self.clip?.map(|distance| distance * self.forward.length());
+        let (half_width, perspective) = match self.extent {
+            ViewExtent::Perspective(tangent) => (tangent, true),
+            ViewExtent::Orthographic(half_width) => (half_width, false),
+        };
+        let half_height = half_width * f64::from(height) / f64::from(width) / self.pixel_aspect;
+        let shift = DVec2::from_array(self.shift).abs() * 2.0;
+        Some(ClippedView {
+            origin: self.origin,
+            axes: [self.right, self.up, self.forward],
+            planes,
+            half: DVec2::new(half_width, half_height) * (1.0 + shift),
+            perspective,
+        })
     }
 
     /// Returns whether the axes of the camera are not perpendicular, which [`View::camera`] cannot express. Degenerate
