@@ -10,7 +10,11 @@ use super::{
 };
 use crate::{
     color::luminance,
-    import::materials::{Alphas, Color, Scalar, reflectance},
+    image::texture_library::CoatBase,
+    import::{
+        coat::Facets,
+        materials::{Alphas, Color, Scalar, reflectance},
+    },
     scene::{Absorption, Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
 };
 
@@ -18,6 +22,9 @@ use crate::{
 const SHEEN_ROUGHNESS: f32 = 0.35;
 /// Light that this sheen reflects, divided by that of fibres of [`SHEEN_ROUGHNESS`], at any direction: the best fit.
 const SHEEN_STRENGTH: f32 = 0.129;
+
+/// Fraction of diffuse light that a clear coat of index 1.5 reflects.
+const COAT_REFLECTANCE: f32 = 0.086;
 
 /// The parameters of a principled BSDF.
 struct Parameters {
@@ -58,6 +65,9 @@ impl Converter<'_> {
         if parameters.is_glass() && !thin {
             // Each side of a body lets the square root of its colour pass.
             parameters.color.factor = parameters.color.factor.map(|part| part.max(0.0).sqrt());
+        }
+        if !thin {
+            parameters.color = self.base_below_layers(&parameters, below)?;
         }
         let mut bsdf = colored(parameters.color, |base_color| {
             Surface::Principled(Principled {
@@ -109,6 +119,41 @@ impl Converter<'_> {
             principled.sheen_color = sheen_above(sheen, below);
         }
         Ok(bsdf)
+    }
+
+    /// Returns the colour of the base of an opaque dielectric, so that it is as bright in diffuse light as in Mitsuba.
+    /// There, the layers above the base take no light from it, and the base is not quite diffuse. `below` is the mean
+    /// colour of the base. Other materials keep their colour. Fails if memory does not suffice.
+    fn base_below_layers(&mut self, parameters: &Parameters, below: Vec3) -> Result<Color, String> {
+        if !is_constant(&parameters.metallic, 0.0) || !is_constant(&parameters.transmission, 0.0) {
+            return Ok(parameters.color);
+        }
+        let library = &self.scene.model.library;
+        let roughness = part(parameters.roughness.mean(library));
+        let facets = Facets {
+            alpha: roughness * roughness,
+            beckmann: false,
+            masking: Masking::Separable,
+        };
+        let [theirs, own] = facets.reflected(parameters.ior);
+        // The part of light from all directions that Burley's diffuse reflection returns from a white surface.
+        let diffuse = 0.953 + roughness * (0.1087 + 0.0035 * roughness);
+        let amplitude = (parameters.ior - 1.0) / (parameters.ior + 1.0);
+        let tint = parameters.specular_tint.max_element() - 1.0;
+        let coat = 0.25 * part(parameters.clearcoat.mean(library)) * COAT_REFLECTANCE;
+        let passed = (1.0 - own - amplitude * amplitude * tint).max(0.1) * (1.0 - coat).powi(2);
+        if parameters.color.texture.is_none() {
+            let color = (parameters.color.factor * diffuse + (theirs - own)) / passed;
+            return Ok(color.into());
+        }
+        let brightness = luminance(below).max(0.01);
+        let base = CoatBase {
+            passed: ((diffuse + (theirs - own) / brightness) / passed).max(0.0),
+            returned: 0.0,
+            reflections: 1,
+            inside: 0.0,
+        };
+        self.scene.below_coat(parameters.color, base)
     }
 
     /// Reads the parameters of a principled BSDF.

@@ -1,7 +1,7 @@
 //! Tests of Mitsuba's principled BSDFs and pbrt's diffuse transmission.
 
 use glam::Vec3;
-use raysieve_scene::{Masking, Metal, Parameter, Principled, Surface};
+use raysieve_scene::{Masking, Metal, Parameter, Principled, Surface, Texels};
 
 use super::{assert_noted, load, pbrt};
 
@@ -207,4 +207,45 @@ fn diffuse_transmission_has_textures() {
     assert!(scene.notes.iter().all(|note| !note.contains("diffuse")));
     let both = pbrt::world("Material \"subsurface\" Shape \"sphere\"").unwrap();
     assert_noted(&both, "subsurface");
+}
+
+#[test]
+fn the_base_of_principled_plastic_is_raised_by_what_the_layers_take() {
+    let color = |plugin: &str, value: &str, values: &[(&str, f32)]| {
+        let color = format!("<rgb name=\"base_color\" value=\"{value}\"/>");
+        layered(plugin, &format!("{color}{}", numbers(values))).base_color
+    };
+    for roughness in [0.0, 0.4, 1.0] {
+        let grey = color("principled", "0.5", &[("roughness", roughness)]);
+        assert!(grey.x == grey.y && grey.x > 0.51 && grey.x < 0.57, "{grey}");
+        let coated = [("roughness", roughness), ("clearcoat", 1.0)];
+        assert!(color("principled", "0.5", &coated).x > grey.x);
+        for extreme in ["0", "1"] {
+            let color = color("principled", extreme, &[("roughness", roughness)]);
+            assert!(color.min_element() >= 0.0 && color.max_element() <= 1.0);
+        }
+    }
+    // Other materials keep their colour.
+    let half = Vec3::splat(0.5);
+    assert_eq!(color("principled", "0.5", &[("metallic", 0.5)]), half);
+    assert_eq!(color("principled", "0.5", &[("spec_trans", 0.5)]), half);
+    assert_eq!(color("principledthin", "0.5", &[]), half);
+}
+
+#[test]
+fn a_texture_of_principled_plastic_is_raised_too() {
+    let text = "<scene version=\"3.0.0\"><emitter type=\"constant\"/><shape type=\"rectangle\"><bsdf type=\"principled\">\
+        <texture type=\"checkerboard\" name=\"base_color\"><rgb name=\"color0\" value=\"0.2\"/><rgb name=\"color1\" value=\"0.6\"/>\
+        </texture></bsdf></shape></scene>";
+    let scene = load(&[("scene.xml", text)]).unwrap();
+    let map = scene.maps[&0].textures[&Parameter::Color];
+    let image = &scene.images[scene.textures[map.texture as usize].image as usize];
+    let Texels::Floats(texels) = &image.texels else {
+        panic!("{image:?}");
+    };
+    let (dark, bright) = (texels[0][0], texels[1][0]);
+    assert!(
+        dark > 0.21 && dark < 0.23 && (bright / dark - 3.0).abs() < 1e-3,
+        "{dark} {bright}"
+    );
 }
