@@ -88,6 +88,10 @@ impl Converter<'_> {
         principled.clearcoat_roughness = (0.1 + (0.001 - 0.1) * parameters.clearcoat_gloss).sqrt();
         principled.ior = parameters.ior;
         principled.thin = thin;
+        if thin {
+            // Only the part that transmits light specularly also reflects it so.
+            principled.specular = 0.0;
+        }
         principled.specular_color = parameters.specular_tint;
         let mut roughness = part(parameters.roughness.apply(Parameter::Roughness, maps));
         if parameters.aspect != 1.0 {

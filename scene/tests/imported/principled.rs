@@ -143,6 +143,8 @@ fn a_thin_principled_sheet_transmits_half_of_its_diffuse_transmission() {
     assert_eq!(sheet.diffuse_transmission, 0.4);
     assert_eq!(sheet.diffuse_transmission_color, Vec3::new(0.6, 0.3, 0.2));
     assert!(sheet.thin && !sheet.one_sided);
+    // Without specular transmission there is no specular reflection.
+    assert_eq!(sheet.specular, 0.0);
 }
 
 #[test]
