@@ -63,6 +63,7 @@
 //! | `fov` | horizontal angle of view of a perspective camera in degrees, 0.001 to 179.999 | `fov` or `width` is required |
 //! | `width` | width in metres of the view of an orthographic camera, whose rays are parallel and start on the plane through `origin` | `fov` or `width` is required |
 //! | `shift` | `(right, up)`: moves the view sideways without turning the camera, in image widths and heights, each -1e6 to 1e6; parallel edges stay parallel, as with a shift lens | `(0, 0)` |
+//! | `pixel_aspect` | width of a pixel divided by its height, 0.001 to 1000, which changes the height of the view; squares look stretched if it is not 1 | `1` |
 //! | `lens` | `(..)`: a thin lens instead of the pinhole, see below | none |
 //! | `filter` | pixel reconstruction filter, see below | `Box(radius: 0.5)` |
 //!
@@ -245,7 +246,9 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
-//! - Transmission ignores `anisotropy`: such glass is equally rough in all directions.
+//! - Colourless glass with a `volume` and `anisotropy` along or across the tangent becomes a `RoughDielectric`, if it
+//!   has no textures but a normal map and no other layers. Other transmission ignores `anisotropy` and is equally rough
+//!   in all directions.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each
@@ -321,7 +324,7 @@
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
 //! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv`, objects and instances |
-//! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
+//! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `diffusetransmission`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
 //! | spectra | `uniform`, `regular`, `irregular`, `blackbody`, `d65`, lists of wavelengths, files; metals and glasses by name | lists of wavelengths, files, `blackbody`; metals and glasses by name |
@@ -355,7 +358,8 @@
 //! - Parameters that a plugin or a directive does not have are named in one warning. Clipping planes have no effect,
 //!   and a warning says where they would hide something.
 //! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
-//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, are left out.
+//! - pbrt's area lights with an alpha of 0, which light the scene invisibly, become spot lights on their surface: up to
+//!   1,024 each, which shine like a diffuse surface together.
 //!
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
 //! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of

@@ -23,6 +23,10 @@ pub const MAX_DISPERSION: f32 = 100.0;
 /// Largest magnitude of the shift of a camera, in whole widths and heights of its image. A larger shift is an error in
 /// a `.ron` scene; other formats clamp it.
 pub(crate) const MAX_SHIFT: f64 = 1e6;
+/// Smallest width of a pixel divided by its height. A smaller one is an error in a `.ron` scene; other formats clamp it.
+pub(crate) const MIN_PIXEL_ASPECT: f64 = 1e-3;
+/// Largest width of a pixel divided by its height. A larger one is an error in a `.ron` scene; other formats clamp it.
+pub(crate) const MAX_PIXEL_ASPECT: f64 = 1e3;
 /// Largest number of emissive triangles of all instances that can be sampled as lights: 2²⁰. A triangle of a mesh
 /// counts once per instance. Each takes about 300 bytes.
 pub const MAX_INSTANCED_LIGHTS: u64 = 1 << 20;

@@ -172,6 +172,10 @@ fn a_camera_printed_as_scene_text_loads_as_the_same_camera() {
             "(origin: (0, 1, 5), target: (0, 1, 0), up: (0, 1, 1), width: 4.5)",
         ),
         (
+            "oblong",
+            "(origin: (0, 1, 5), target: (0, 1, 0), width: 4.5, shift: (1, 2), pixel_aspect: 1.5)",
+        ),
+        (
             "lens",
             "(origin: (0, 1, 5), target: (0, 1, 0), fov: 40, lens: (f_stop: 1.4, blades: 7, rotation: 12.5))",
         ),

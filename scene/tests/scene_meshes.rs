@@ -271,6 +271,7 @@ fn the_cornell_box_has_the_numbers_of_its_model() {
             fov_degrees: 39.3077,
         },
         shift: [0.0; 2],
+        pixel_aspect: 1.0,
         lens: None,
         filter: PixelFilter::default(),
     };

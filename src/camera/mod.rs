@@ -214,7 +214,8 @@ impl Camera {
             }
             Projection::Orthographic { width } => f64::from(width) / 2.0,
         };
-        let half_height = half_width * f64::from(height) / f64::from(width);
+        let half_height =
+            half_width * f64::from(height) / f64::from(width) / f64::from(camera.pixel_aspect);
         let [shift_right, shift_up] = camera.shift.map(|part| 2.0 * f64::from(part));
         let shift = right * (shift_right * half_width) + up * (shift_up * half_height);
         let is_parallel = matches!(camera.projection, Projection::Orthographic { .. });

@@ -177,7 +177,7 @@ fn visible(
     let forward = (camera.target.as_dvec3() - origin).normalize_or(DVec3::NEG_Z);
     let right = forward.cross(camera.up.as_dvec3()).normalize_or(DVec3::X);
     let up = right.cross(forward);
-    let aspect_ratio = f64::from(width) / f64::from(height.max(1));
+    let aspect_ratio = f64::from(width) / f64::from(height.max(1)) * f64::from(camera.pixel_aspect);
     let is_in_view = |point: &SurfacePoint| {
         let from = point.position - origin;
         let depth = from.dot(forward);

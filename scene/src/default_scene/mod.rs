@@ -148,6 +148,7 @@ impl Staging {
                 },
             },
             shift: [0.0; 2],
+            pixel_aspect: 1.0,
             lens: None,
             filter: PixelFilter::default(),
         }

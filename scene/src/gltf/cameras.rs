@@ -1,13 +1,13 @@
 //! The cameras of a glTF file, and the choice of the one that shows the model.
 
-use glam::DAffine3;
+use glam::{DAffine3, DVec2};
 use gltf::json::{camera, validation::Checked};
 
 use super::container::File;
 use crate::{
     limits::MAX_LENGTH,
     load_options::{choose, listed},
-    model::{Model, ModelCamera, ModelView},
+    model::{Model, ModelCamera, ModelView, clipping::ClippedView},
 };
 
 /// A node of the file's scene that has a camera.
@@ -36,6 +36,7 @@ pub(super) fn read(
         Some(wanted) => Some(choose("camera", &names, wanted)?),
         None => None,
     };
+    let mut shown = None;
     for (index, of) in nodes.iter().enumerate() {
         let is_wanted = match chosen {
             Some(chosen) => chosen == index,
@@ -59,6 +60,7 @@ pub(super) fn read(
         };
         if is_wanted {
             model.camera = Some(camera);
+            shown = Some(of);
             if chosen.is_none() && nodes.len() > 1 {
                 let number = index + 1;
                 let list = listed(names.iter().map(String::as_str), true);
@@ -69,7 +71,51 @@ pub(super) fn read(
         }
         model.cameras.push((names[index].clone(), camera));
     }
+    if let Some(view) = shown.and_then(|of| clipped_view(file, of)) {
+        let clips = model.clipped_by(&view, std::iter::empty());
+        for (clips, (field, place)) in clips
+            .into_iter()
+            .zip([("znear", "before"), ("zfar", "beyond")])
+        {
+            if clips {
+                model.note(format!(
+                    "not used: {field} of the camera, so that shapes {place} that distance are visible"
+                ));
+            }
+        }
+    }
     Ok(())
+}
+
+/// Returns the view and the clipping planes of a camera; `None` if its type is unknown or its planes are invalid. If the
+/// file does not tell the aspect ratio, the view counts as square.
+fn clipped_view(file: &File, of: &CameraNode) -> Option<ClippedView> {
+    let camera = file.root.cameras.get(of.camera)?;
+    let (planes, half, perspective) = match (&camera.perspective, &camera.orthographic) {
+        (Some(perspective), _) => {
+            let half_height = libm::tan(f64::from(perspective.yfov) / 2.0);
+            let aspect_ratio = f64::from(perspective.aspect_ratio.unwrap_or(1.0));
+            let half = DVec2::new(half_height * aspect_ratio, half_height);
+            let far = perspective.zfar.map_or(f64::INFINITY, f64::from);
+            ([perspective.znear.into(), far], half, true)
+        }
+        (_, Some(orthographic)) => {
+            let half = DVec2::new(orthographic.xmag.into(), orthographic.ymag.into());
+            let planes = [orthographic.znear.into(), orthographic.zfar.into()];
+            (planes, half, false)
+        }
+        _ => return None,
+    };
+    // A scale of the node does not change the view.
+    let axes = of.transform.matrix3;
+    let is_valid = planes[0] >= 0.0 && planes[1] > planes[0] && half.min_element() > 0.0;
+    is_valid.then_some(ClippedView {
+        origin: of.transform.translation,
+        axes: [axes.x_axis, axes.y_axis, -axes.z_axis],
+        planes,
+        half,
+        perspective,
+    })
 }
 
 /// Returns the name of a camera in the file, or else that of its node. It is empty if both have none.

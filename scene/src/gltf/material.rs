@@ -132,6 +132,9 @@ pub(super) fn read(
             }
         }
         keep_coat_smooth(&mut material);
+        if let Some(glass) = extensions::brushed_glass(&material) {
+            material.surface = glass;
+        }
         if let Surface::Principled(surface) = &material.surface
             && surface.anisotropy > 0.0
             && surface.transmission > 0.0

@@ -118,6 +118,21 @@ impl Imported {
 }
 
 impl Facets {
+    /// Returns the fractions of diffuse light from outside that a boundary of this index reflects: by Fresnel's formula
+    /// with these facets, and by Schlick's formula with the facets of this renderer. An index below 1 counts as 1.
+    pub(crate) fn reflected(self, ior: f32) -> [f32; 2] {
+        let ior = f64::from(ior.max(1.0));
+        let own = Facets {
+            beckmann: false,
+            masking: Masking::HeightCorrelated,
+            ..self
+        };
+        [
+            self.passage(ior, 0.0).reflected as f32,
+            own.passage(ior, 0.0).schlick as f32,
+        ]
+    }
+
     /// Returns what a boundary of these facets does with diffuse light from one side. `eta` is the index of refraction
     /// behind the boundary divided by that before it. The layer is on the side with the larger index.
     fn passage(self, eta: f64, thickness: f64) -> Passage {

@@ -6,10 +6,10 @@
 
 pub(crate) mod bump;
 mod cie;
-mod clip;
 pub(crate) mod coat;
 pub(crate) mod curves;
 pub(crate) mod environment;
+mod hidden_light;
 pub(crate) mod materials;
 pub(crate) mod mesh_files;
 mod notes;
@@ -249,6 +249,9 @@ impl Imported {
         check_size(self.size)
             .map_err(|problem| wrong(format!("its image size {:?} {problem}", self.size)))?;
         self.note_clipped();
+        if self.view.as_ref().is_some_and(View::is_sheared) {
+            self.note("approximated: the camera, whose axes are not perpendicular");
+        }
         self.finish_repeated();
         self.model.finish_notes();
         let of_view = || self.view.as_ref().map(View::up_axis);
@@ -333,6 +336,24 @@ impl Imported {
             notes: self.model.notes.iter().map(prefix).collect(),
             ..builder::scene(path, camera, geometry, materials)
         })
+    }
+
+    /// Adds a warning for each clipping plane of the camera that would hide something in its view.
+    fn note_clipped(&mut self) {
+        let view = self.view.as_ref();
+        let Some(view) = view.and_then(|view| view.clipped(self.size)) else {
+            return;
+        };
+        let spheres = (self.spheres.iter()).map(|sphere| (sphere.center, sphere.radius));
+        let clips = self.model.clipped_by(&view, spheres);
+        let planes = [("near_clip", "before"), ("far_clip", "beyond")];
+        for (clips, (name, place)) in clips.into_iter().zip(planes) {
+            if clips {
+                self.note(format!(
+                    "not used: {name}, so that shapes {place} that distance are visible"
+                ));
+            }
+        }
     }
 
     /// Returns the median depth in metres of the shapes in front of the camera, within 45° of its axis. Returns `None`

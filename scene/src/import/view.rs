@@ -1,11 +1,11 @@
 //! The camera of a scene of another renderer. Imports `limits`, `load_options`, `model` and `scene`.
 
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 
 use crate::{
-    limits::{MAX_LENGTH, MAX_SHIFT, MIN_LENGTH},
+    limits::{MAX_LENGTH, MAX_PIXEL_ASPECT, MAX_SHIFT, MIN_LENGTH, MIN_PIXEL_ASPECT},
     load_options::UpAxis,
-    model::check_position,
+    model::{check_position, clipping::ClippedView},
     scene::{Camera, Focus, Lens, PixelFilter, Projection, camera::fov_degrees},
 };
 
@@ -22,6 +22,8 @@ pub(crate) struct View {
     pub(crate) forward: DVec3,
     /// Projection, with the extent of the view.
     pub(crate) extent: ViewExtent,
+    /// Width of a pixel divided by its height, above 0.
+    pub(crate) pixel_aspect: f64,
     /// Shift of the image in image widths to the right and image heights up, see [`Camera::shift`].
     pub(crate) shift: [f64; 2],
     /// Radius of the lens and distance of its plane of focus, both in metres; `None` for a pinhole.
@@ -99,6 +101,36 @@ impl View {
         }
     }
 
+    /// Returns the clipping planes and the view of the camera, for an image of this size in pixels; `None` without
+    /// clipping planes.
+    pub(super) fn clipped(&self, (width, height): (u32, u32)) -> Option<ClippedView> {
+        let planes = self.clip?.map(|distance| distance * self.forward.length());
+        let (half_width, perspective) = match self.extent {
+            ViewExtent::Perspective(tangent) => (tangent, true),
+            ViewExtent::Orthographic(half_width) => (half_width, false),
+        };
+        let half_height = half_width * f64::from(height) / f64::from(width) / self.pixel_aspect;
+        let shift = DVec2::from_array(self.shift).abs() * 2.0;
+        Some(ClippedView {
+            origin: self.origin,
+            axes: [self.right, self.up, self.forward],
+            planes,
+            half: DVec2::new(half_width, half_height) * (1.0 + shift),
+            perspective,
+        })
+    }
+
+    /// Returns whether the axes of the camera are not perpendicular, which [`View::camera`] cannot express. Degenerate
+    /// axes count as perpendicular.
+    pub(super) fn is_sheared(&self) -> bool {
+        let [right, up, forward] =
+            [self.right, self.up, self.forward].map(DVec3::normalize_or_zero);
+        let largest = [right.dot(up), right.dot(forward), up.dot(forward)]
+            .into_iter()
+            .fold(0.0, |largest: f64, cosine| largest.max(cosine.abs()));
+        largest > 1e-3
+    }
+
     /// Returns whether the camera shows a mirrored image: its directions right, up and backwards are left-handed.
     /// Degenerate axes count as not mirrored.
     pub(super) fn is_mirrored(&self) -> bool {
@@ -135,6 +167,7 @@ impl View {
             shift: self
                 .shift
                 .map(|part| part.clamp(-MAX_SHIFT, MAX_SHIFT) as f32),
+            pixel_aspect: self.pixel_aspect.clamp(MIN_PIXEL_ASPECT, MAX_PIXEL_ASPECT) as f32,
             lens: lens.map(|(radius, _)| Lens {
                 radius: radius.min(MAX_LENGTH) as f32,
                 focus: Focus::Distance(focus as f32),

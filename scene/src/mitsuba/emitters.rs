@@ -1,19 +1,21 @@
-//! Emitters of Mitsuba that are not shapes. Imports `document`, `textures` and `import`.
+//! Emitters of Mitsuba that are not shapes. Imports `document`, `sun`, `textures` and `import`.
 
 use glam::{DMat3, DVec3, Vec3};
 
-use super::{Converter, document::Object, textures::Use, values::Value};
+use super::{Converter, document::Object, sun, textures::Use, values::Value};
 use crate::{
     error::excerpt,
     import::environment::{self, Layout},
     limits::SAMPLE_LIMIT,
     scene::{Environment, Image, Light, SpotFalloff},
-    sun_sky::{Moment, SUN_DEGREES, SunSky, sun_at},
+    sun_sky::{Moment, SunSky, sun_at},
 };
 
 /// Factor from the radiance of the crate's sky, in W·sr⁻¹·m⁻² weighted by the eye, to Mitsuba's, which is divided by
 /// the integral of the colour matching function y.
-const SUN_SKY_SCALE: f64 = 1.0 / 106.857;
+const SKY_SCALE: f64 = 1.0 / 106.857;
+/// Angular diameter of Mitsuba's sun in degrees, unless the file gives another one.
+const SUN_APERTURE: f64 = 0.5358;
 
 impl Converter<'_> {
     /// Converts an emitter of the scene. An area light is skipped, because the shapes that refer to it convert it.
@@ -129,34 +131,38 @@ impl Converter<'_> {
 
     /// Converts the sky and the sun of a clear day, with z up before `to_world`.
     fn sun_sky(&mut self, object: &Object, to_world: DMat3) -> Result<(), String> {
-        self.scene
-            .note("approximated: the brightness of sun and sky");
         // Mitsuba's sky has z up, and this crate's y up: x stays, y becomes -z.
         let local = DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y);
         let to_world = to_world * local;
         let from_world = rotation(to_world)?;
         let day = day(object, from_world)?;
-        let scale = object.number("scale", 1.0) * SUN_SKY_SCALE;
+        let scale = object.number("scale", 1.0);
         let finite = |name: &str| object.number(name, 1.0).clamp(0.0, 1e6) * scale;
         if object.plugin != "sun" {
             let (width, mut radiances) = day.radiances();
             // Mitsuba's sky is black below the horizon.
             let half = radiances.len() / 2;
             radiances[half..].fill(Vec3::ZERO);
-            let factor = finite("sky_scale") as f32;
+            let factor = (finite("sky_scale") * SKY_SCALE) as f32;
             let radiances = radiances.iter().map(|&radiance| radiance * factor);
             let map = Environment::new(width, radiances.collect(), 0.0);
             self.environment(environment::rotated(&map, from_world));
         }
         if object.plugin != "sky" && object.number("sun_scale", 1.0) != 0.0 {
-            self.scene
-                .note("approximated: the brightness of the sun behind haze");
+            if object.flag("complex_sun", false) {
+                self.scene
+                    .note("approximated: the disk of the sun, which is equally bright everywhere");
+            }
+            let aperture = object
+                .number("sun_aperture", SUN_APERTURE)
+                .clamp(0.01, 90.0);
+            // Mitsuba spreads the flux evenly over the solid angle of the disk. Its edge faces surfaces less.
+            let facing = (1.0 + libm::cos(aperture.to_radians() / 2.0)) / 2.0;
+            let flux = sun::flux(day.elevation, day.turbidity) * finite("sun_scale");
             self.scene.lights.push(Light::Directional {
                 direction: (to_world * -day.to_sun()).as_vec3(),
-                irradiance: (day.irradiance() * finite("sun_scale")).as_vec3(),
-                angle_degrees: object
-                    .number("sun_aperture", SUN_DEGREES.into())
-                    .clamp(0.01, 90.0) as f32,
+                irradiance: (flux * facing).as_vec3(),
+                angle_degrees: aperture as f32,
             });
         }
         Ok(())

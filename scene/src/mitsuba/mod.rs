@@ -14,6 +14,7 @@ mod principled;
 mod sensor;
 mod serialized;
 mod shapes;
+mod sun;
 mod textures;
 mod values;
 

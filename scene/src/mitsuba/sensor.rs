@@ -96,13 +96,12 @@ impl Converter<'_> {
         let to_world = self.transform(sensor, "to_world");
         let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let aspect_ratio = width / height;
+        let mut pixel_aspect = 1.0;
         let extent = match sensor.plugin.as_str() {
             "orthographic" => {
                 let (right, up) = (axis(DVec3::X).length(), axis(DVec3::Y).length());
-                if (right / up - 1.0).abs() > 1e-3 {
-                    self.scene.note(
-                        "approximated: the scale of the orthographic sensor, so that pixels are square",
-                    );
+                if (right / up - 1.0).abs() > 1e-9 {
+                    pixel_aspect = right / up;
                 }
                 ViewExtent::Orthographic(right)
             }
@@ -132,20 +131,27 @@ impl Converter<'_> {
             let radius = sensor.number("aperture_radius", 0.0);
             (radius, sensor.number("focus_distance", 1e4))
         });
+        let forward = axis(DVec3::Z);
+        let (near, mut far) = (
+            sensor.number("near_clip", 1e-2),
+            sensor.number("far_clip", 1e4),
+        );
+        if let ViewExtent::Orthographic(_) = extent {
+            // Mitsuba scales the distance of the near plane and not that between both planes.
+            far = near + (far - near) / forward.length();
+        }
         self.scene.view = Some(View {
             origin: to_world.translation,
             // Mitsuba's x axis points to the left in the image.
             right: -axis(DVec3::X),
             up: axis(DVec3::Y),
-            forward: axis(DVec3::Z),
+            forward,
             extent: extent.scaled(crop.size[0] / width),
+            pixel_aspect,
             shift: crop.shift([width, height], shift),
             lens: lens.filter(|&(radius, _)| radius > 0.0),
             filter,
-            clip: Some([
-                sensor.number("near_clip", 1e-2),
-                sensor.number("far_clip", 1e4),
-            ]),
+            clip: Some([near, far]),
         });
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! The submodules transform a model after reading: they merge meshes, flatten instances, compute tangents and convert
 //! vertex colours. Imports `image`, `scene` and what they import.
 
+pub(crate) mod clipping;
 pub(crate) mod flat_instances;
 mod merge_meshes;
 pub(crate) mod polygon;

@@ -61,6 +61,7 @@ impl Converter {
         };
         let aspect_ratio = parameters.number("frameaspectratio", width / height);
         let mut half_width = aspect_ratio.max(1.0);
+        let mut half_height = (1.0 / aspect_ratio).max(1.0);
         let mut shift = [0.0; 2];
         if let &[left, right, bottom, top] = parameters.numbers("screenwindow") {
             if !(right > left && top > bottom) {
@@ -69,12 +70,18 @@ impl Converter {
                 ));
             }
             half_width = (right - left) / 2.0;
+            half_height = (top - bottom) / 2.0;
             let centre = |low: f64, high: f64| (low + high) / 2.0 / (high - low);
             shift = [centre(left, right), centre(bottom, top)];
-            if ((top - bottom) / (right - left) * (width / height) - 1.0).abs() > 1e-3 {
-                self.note("approximated: the screen window, so that pixels are square");
-            }
         }
+        let axis = |axis: DVec3| to_world.transform_vector3(axis);
+        let [across, up, along] = [DVec3::X, DVec3::Y, DVec3::Z].map(|of| axis(of).length());
+        let pixel_aspect = (half_width * across / width) / (half_height * up / height);
+        // Rounding does not make square pixels oblong.
+        let pixel_aspect = match (pixel_aspect - 1.0).abs() > 1e-6 {
+            true => pixel_aspect,
+            false => 1.0,
+        };
         let crop = film.numbers("cropwindow");
         let crop_pixels = film.numbers("pixelbounds");
         let crop = match (crop, crop_pixels) {
@@ -103,9 +110,8 @@ impl Converter {
             shift = crop.shift([width, height], shift);
             self.scene.size = (crop.size[0] as u32, crop.size[1] as u32);
         }
-        let axis = |axis: DVec3| to_world.transform_vector3(axis);
         let extent = if kind == "orthographic" {
-            ViewExtent::Orthographic(half_width * axis(DVec3::X).length())
+            ViewExtent::Orthographic(half_width * across)
         } else {
             if kind != "perspective" {
                 self.note(format!(
@@ -119,7 +125,11 @@ impl Converter {
                     "Camera: fov: found {fov}, expected an angle between 0 and 180 degrees"
                 ));
             }
-            ViewExtent::Perspective(libm::tan(fov.to_radians() / 2.0) * half_width)
+            let tangent = libm::tan(fov.to_radians() / 2.0) * half_width;
+            ViewExtent::Perspective(match (across / along - 1.0).abs() > 1e-6 {
+                true => tangent * across / along,
+                false => tangent,
+            })
         };
         let radius = parameters.number("lensradius", 0.0);
         self.scene.view = Some(View {
@@ -128,6 +138,7 @@ impl Converter {
             up: axis(DVec3::Y),
             forward: axis(DVec3::Z),
             extent,
+            pixel_aspect,
             shift,
             lens: (radius > 0.0).then(|| (radius, parameters.number("focaldistance", 1e6))),
             filter,

@@ -110,7 +110,7 @@ impl Converter {
             material.maps.opacity = opacity.clamp(0.0, 1.0);
         }
         if let Some(emission) = emission {
-            self.emit(&mut material, &emission.parameters, power, area)?;
+            self.emit(&mut material, &emission.parameters, area)?;
         }
         let index = self.scene.model.materials.len();
         self.scene.model.materials.push(material);
@@ -120,16 +120,15 @@ impl Converter {
         Ok(Some(index))
     }
 
-    /// Makes a material emit the light of an area light on a shape of `area` square metres. A `power` above 0 is that
-    /// of the whole light.
-    fn emit(
+    /// Returns the radiance of an area light on a shape of `area` square metres, and whether its back shines too. A
+    /// `power` above 0 is that of the whole light. Fails if the radiance is not finite.
+    pub(super) fn radiance(
         &mut self,
-        material: &mut ModelMaterial,
         parameters: &Parameters,
-        power: f64,
         area: f64,
-    ) -> Result<(), String> {
+    ) -> Result<(Vec3, bool), String> {
         let both_sides = parameters.flag("twosided", false);
+        let power = parameters.number("power", 0.0);
         let mut scale = parameters.number("scale", 1.0);
         if power > 0.0 {
             let sides = if both_sides { 2.0 } else { 1.0 };
@@ -139,9 +138,20 @@ impl Converter {
             self.note("not used: the image of area lights");
         }
         let radiance = self.light_color(parameters, "L")? * scale as f32;
-        if !radiance.is_finite() {
-            return Err(format!("L: {radiance} is not finite; lower the scale"));
+        match radiance.is_finite() {
+            true => Ok((radiance, both_sides)),
+            false => Err(format!("L: {radiance} is not finite; lower the scale")),
         }
+    }
+
+    /// Makes a material emit the light of an area light on a shape of `area` square metres.
+    fn emit(
+        &mut self,
+        material: &mut ModelMaterial,
+        parameters: &Parameters,
+        area: f64,
+    ) -> Result<(), String> {
+        let (radiance, both_sides) = self.radiance(parameters, area)?;
         if !emit(material, radiance.into()) {
             self.note("approximated: the reflection of area lights that are not diffuse");
         }
@@ -207,19 +217,7 @@ impl Converter {
                     one_sided: false,
                 }))
             }
-            "diffusetransmission" => {
-                self.note("not shown: the transmission of `diffusetransmission`");
-                let color = self.reflectance(parameters, "reflectance", 0.25)?;
-                let scale = parameters.number("scale", 1.0) as f32;
-                let color = Color {
-                    factor: color.factor * scale,
-                    ..color
-                };
-                Ok(colored(color, |albedo| Surface::Diffuse {
-                    albedo,
-                    one_sided: false,
-                }))
-            }
+            "diffusetransmission" => self.diffuse_transmission(parameters),
             kind @ ("coateddiffuse" | "subsurface") => {
                 let (note, grey) = match kind {
                     "subsurface" => (
@@ -336,6 +334,43 @@ impl Converter {
                 Ok(grey())
             }
         }
+    }
+
+    /// Converts a sheet that reflects and transmits light diffusely.
+    fn diffuse_transmission(&mut self, parameters: &Parameters) -> Result<Converted, String> {
+        let scale = parameters.number("scale", 1.0) as f32;
+        let mut color = |name: &str| -> Result<(Color, f32), String> {
+            let color = self.reflectance(parameters, name, 0.25)?;
+            let factor = reflectance(color.factor * scale);
+            let library = &self.scene.model.library;
+            let brightest = color.texture.map_or(1.0, |map| library.brightest(map));
+            let strength = factor.max_element() * brightest.clamp(0.0, 1.0);
+            Ok((Color { factor, ..color }, strength))
+        };
+        let ((reflected, r), (transmitted, t)) = (color("reflectance")?, color("transmittance")?);
+        // Each colour is divided by its part of the light. The largest channel of both becomes `r + t`, which is more
+        // than 1 if they are bright and have different hues, or textures.
+        let part = if t > 0.0 { t / (r + t) } else { 0.0 };
+        let divided = |color: Color, by: f32| Color {
+            factor: color.factor / if by > 0.0 { by } else { 1.0 },
+            ..color
+        };
+        let reflected = divided(reflected, 1.0 - part);
+        let transmitted = divided(transmitted, part);
+        let mut converted = Converted::from(Surface::Principled(Principled {
+            base_color: reflected.factor,
+            specular: 0.0,
+            thin: true,
+            diffuse_transmission: part,
+            diffuse_transmission_color: transmitted.factor,
+            ..Principled::default()
+        }));
+        let maps = &mut converted.material.maps;
+        reflected.apply(Parameter::Color, maps);
+        if part > 0.0 {
+            transmitted.apply(Parameter::DiffuseTransmissionColor, maps);
+        }
+        Ok(converted)
     }
 
     /// Returns the coat of a `coateddiffuse`. Its layer absorbs what it does not scatter.

@@ -3,11 +3,12 @@
 use std::{
     f64::consts::{PI, TAU},
     path::Path,
+    rc::Rc,
 };
 
 use glam::{DAffine3, DVec2, DVec3, Vec3};
 
-use super::{Converter, parameters::Parameters};
+use super::{Converter, parameters::Parameters, state::Emission};
 use crate::{
     error::excerpt,
     import::{
@@ -54,7 +55,6 @@ impl Converter {
                 let hole = (parameters.number("innerradius", 0.0) / radius).clamp(0.0, 0.9999);
                 let mesh = shapes::disk(hole, phi_max, DiskCoordinates::AngleRadius);
                 let height = DVec3::new(0.0, 0.0, parameters.number("height", 0.0));
-                self.note_tessellated();
                 let key = bits("disk", [hole, phi_max, 0.0]);
                 self.mesh(
                     key,
@@ -69,7 +69,6 @@ impl Converter {
                     parameters.number("zmax", 1.0),
                 );
                 let mesh = shapes::cylinder(low.min(high), high.max(low), phi_max);
-                self.note_tessellated();
                 let scale = DAffine3::from_scale(DVec3::new(radius, radius, 1.0));
                 let key = bits("cylinder", [low, high, phi_max]);
                 self.mesh(key, mesh, scale, parameters)
@@ -140,6 +139,7 @@ impl Converter {
             && whole
             && !self.state.reverses
             && self.object.is_none()
+            && self.hidden_emission(parameters)?.is_none()
         {
             let (circumference, area) = (TAU * radius, 4.0 * PI * radius * radius);
             let material = self.shape_material(circumference as f32, area, parameters)?;
@@ -153,7 +153,6 @@ impl Converter {
         if high <= low {
             return Err("zmin and zmax: expected a part of the sphere between them".to_owned());
         }
-        self.note_tessellated();
         let mesh = shapes::sphere(low, high, phi_max, true);
         let key = ("sphere", [low, high, phi_max].map(f64::to_bits));
         let scale = DAffine3::from_scale(DVec3::splat(radius));
@@ -175,6 +174,20 @@ impl Converter {
         }
         for uv in mesh.uvs.iter_mut().flatten() {
             uv[1] = 1.0 - uv[1];
+        }
+        if let Some(emission) = self.hidden_emission(parameters)? {
+            let parameters = key.map(|(kind, bits)| (kind, bits.map(f64::from_bits)));
+            let curved = match parameters {
+                Some(("disk", [hole, phi_max, _])) => (1.0 - hole * hole) * phi_max / 2.0,
+                Some((_, [low, high, phi_max])) => (high - low) * phi_max,
+                None => 0.0,
+            };
+            let flat = area(&mesh, &DAffine3::IDENTITY);
+            let larger = if curved > 0.0 { curved / flat } else { 1.0 };
+            return self.hidden_light(&mesh, &transform, larger, &emission);
+        }
+        if key.is_some() {
+            self.note_tessellated();
         }
         let (size, area) = (extent_of_u(&mesh, &transform), area(&mesh, &transform));
         let Some(material) = self.shape_material(size, area, parameters)? else {
@@ -281,6 +294,16 @@ impl Converter {
         let model = &mut self.scene.model;
         let meshes = self.meshes.indices(model, &path, reading, read)?;
         let transform = self.state.transform;
+        if let Some(emission) = self.hidden_emission(parameters)? {
+            for &index in meshes.iter() {
+                // A light needs the mesh and the whole model, which has it.
+                let mesh = std::mem::take(&mut self.scene.model.meshes[index]);
+                let done = self.hidden_light(&mesh, &transform, 1.0, &emission);
+                self.scene.model.meshes[index] = mesh;
+                done?;
+            }
+            return Ok(());
+        }
         let total: f64 = (meshes.iter())
             .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
             .sum();
@@ -308,13 +331,34 @@ impl Converter {
     ) -> Result<Option<usize>, String> {
         let alpha = self.scalar(parameters, "alpha", 1.0)?;
         let emission = self.emission();
-        if emission.is_some() && alpha.factor == 0.0 {
-            let text =
-                "not shown: {} with an alpha of 0, whose light is left out; remove the alpha";
-            let names = ["area light", "area lights"];
-            self.scene.model.note_count(text, names, 1);
-        }
         self.material(size, area, alpha, emission.as_ref())
+    }
+
+    /// Returns the area light of a shape that pbrt does not show, because it has an alpha of 0; `None` for other shapes.
+    fn hidden_emission(&mut self, parameters: &Parameters) -> Result<Option<Rc<Emission>>, String> {
+        let alpha = self.scalar(parameters, "alpha", 1.0)?;
+        let is_hidden = alpha.factor == 0.0 && alpha.texture.is_none();
+        Ok(self.emission().filter(|_| is_hidden))
+    }
+
+    /// Adds an area light that lights the scene and is not visible. Its surface is `larger` than that of the mesh, by a
+    /// factor.
+    fn hidden_light(
+        &mut self,
+        mesh: &ModelMesh,
+        transform: &DAffine3,
+        larger: f64,
+        emission: &Emission,
+    ) -> Result<(), String> {
+        if self.object.is_some() {
+            self.note("not used: area lights with an alpha of 0 in objects, as in pbrt");
+            return Ok(());
+        }
+        let area = area(mesh, transform) * larger;
+        let (radiance, both_sides) = self.radiance(&emission.parameters, area)?;
+        let radiance = radiance * larger as f32;
+        self.scene
+            .push_hidden_light(mesh, transform, radiance, both_sides)
     }
 }
 

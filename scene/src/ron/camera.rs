@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error,
-    limits::MAX_SHIFT,
+    limits::{MAX_PIXEL_ASPECT, MAX_SHIFT, MIN_PIXEL_ASPECT},
     scene::{Camera, Focus, Lens, PixelFilter, Projection},
 };
 
@@ -54,6 +54,7 @@ pub(crate) fn camera(source: &SceneSource, object: &Object) -> Result<Camera, Er
         up,
         projection,
         shift: shift(source, object, &written)?,
+        pixel_aspect: pixel_aspect(source, object, &written)?,
         lens: None,
         filter: PixelFilter::default(),
     };
@@ -106,6 +107,17 @@ fn shift(source: &SceneSource, object: &Object, written: &CameraText) -> Result<
     let valid = |&(right, up): &(f64, f64)| right.abs() <= MAX_SHIFT && up.abs() <= MAX_SHIFT;
     let (right, up) = source.field(object, "shift", raw, expected, valid)?;
     Ok([right as f32, up as f32])
+}
+
+/// Reads the optional field `pixel_aspect` of a camera, 1 by default. Invalid values are an [`Error::Scene`].
+fn pixel_aspect(source: &SceneSource, object: &Object, written: &CameraText) -> Result<f32, Error> {
+    let Some(raw) = written.pixel_aspect else {
+        return Ok(1.0);
+    };
+    let expected = "the width of a pixel divided by its height, from 0.001 to 1000";
+    let valid = |aspect: f64| (MIN_PIXEL_ASPECT..=MAX_PIXEL_ASPECT).contains(&aspect);
+    let aspect = source.number(object, "pixel_aspect", raw, expected, valid)?;
+    Ok(aspect as f32)
 }
 
 /// Reads the field `lens` of `camera`. Its aperture may be given as `radius` or as `f_stop`, and the focus defaults to

@@ -101,7 +101,7 @@ pub(crate) struct SceneText<'a> {
 
 fields! {
     /// The fields of `camera`, with unparsed values.
-    struct CameraText = "Camera" { origin, target, up?, fov?, width?, shift?, lens?, filter? }
+    struct CameraText = "Camera" { origin, target, up?, fov?, width?, shift?, pixel_aspect?, lens?, filter? }
 }
 
 fields! {

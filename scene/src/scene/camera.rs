@@ -22,6 +22,10 @@ pub struct Camera {
     /// right and image heights up, -1e6..=1e6. The direction of view and the perspective stay.
     #[serde(default)]
     pub shift: [f32; 2],
+    /// Width of a pixel divided by its height, as the camera sees them, 0.001..=1000. It is 1 for square pixels, and
+    /// changes the height of the view.
+    #[serde(default = "square")]
+    pub pixel_aspect: f32,
     /// Thin lens, which blurs what is out of focus; `None` for a pinhole camera, which shows everything sharp.
     pub lens: Option<Lens>,
     /// Reconstruction filter, which weights the light that falls around a pixel's centre.
@@ -147,6 +151,11 @@ impl Camera {
             ..self
         }
     }
+}
+
+/// Returns the pixel aspect of square pixels.
+fn square() -> f32 {
+    1.0
 }
 
 /// Returns the rotation about +y by this angle in degrees, which turns +z towards +x.

@@ -307,6 +307,7 @@ impl WholeView {
             up: self.axes.camera_up(),
             projection,
             shift: [0.0; 2],
+            pixel_aspect: 1.0,
             lens: None,
             filter: PixelFilter::default(),
         }

@@ -228,6 +228,7 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
         up,
         projection,
         shift,
+        pixel_aspect,
         lens,
         filter,
     } = camera;
@@ -245,6 +246,11 @@ pub fn scene_hash(surfaces: u128, camera: &Camera) -> String {
     if shift != [0.0; 2] {
         hash.bytes(b"shift");
         hash.floats(shift);
+    }
+    // Square pixels add nothing either.
+    if pixel_aspect != 1.0 {
+        hash.bytes(b"pixel aspect");
+        hash.floats([pixel_aspect]);
     }
     if let Some(lens) = &lens {
         lens_hash(lens, &mut hash);

@@ -5,11 +5,14 @@ mod coats;
 mod curves;
 mod defaults;
 mod folders;
+mod hidden_lights;
 mod mitsuba;
 mod orientation;
 mod pbrt;
 mod plastic_and_spots;
+mod principled;
 mod repeated;
+mod sky;
 mod subdivision;
 mod views;
 

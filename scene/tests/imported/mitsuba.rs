@@ -36,7 +36,6 @@ fn each_element_is_read_or_reported() {
         "participating media",
         "the BSDF `hair`",
         "1 shape of type `sdfgrid`",
-        "`sheen` of `principled`",
         "the filter `tent`",
         "bump maps",
         "camera 1 of its cameras 1 \"front\", 2 \"top\"",

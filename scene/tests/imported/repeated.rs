@@ -93,15 +93,6 @@ fn flat_patches_and_unused_parameters_are_not_reported() {
     };
     assert_silent(&patch("0"), "bilinear patches");
     assert_noted(&patch("1"), "curved bilinear patches");
-    let principled = |sheen: &str| {
-        scene(&format!(
-            "<shape type=\"sphere\"><bsdf type=\"principled\"><float name=\"sheen\" value=\"{sheen}\"/>\
-             <float name=\"sheen_tint\" value=\"0.5\"/></bsdf></shape>"
-        ))
-        .unwrap()
-    };
-    assert_silent(&principled("0"), "sheen");
-    assert_noted(&principled("1"), "`sheen_tint` of `principled`");
     let rough =
         "<bsdf type=\"roughconductor\"><string name=\"distribution\" value=\"phong\"/></bsdf>";
     let scene = scene(&format!("<shape type=\"sphere\">{rough}</shape>")).unwrap();
@@ -184,28 +175,9 @@ fn clipping_planes_and_scales_are_reported_where_they_count() {
          </transform></shape>",
     );
     assert_silent(&floor.unwrap(), "clip");
-    assert_silent(
-        &shown("orthographic", "", "value=\"2\""),
-        "pixels are square",
-    );
-    let scene = shown("orthographic", "", "x=\"3\" y=\"2\"");
-    assert_noted(
-        &scene,
-        "the scale of the orthographic sensor, so that pixels are square",
-    );
-}
-
-#[test]
-fn an_invisible_area_light_is_reported() {
-    let lamp = |alpha: &str| {
-        world(&format!(
-            "LightSource \"infinite\" AreaLightSource \"diffuse\" Shape \"sphere\" \"float alpha\" {alpha}"
-        ))
-        .unwrap()
-    };
-    assert_noted(
-        &lamp("0"),
-        "1 area light with an alpha of 0, whose light is left out",
-    );
-    assert_silent(&lamp("0.5"), "alpha");
+    // Mitsuba scales the distance of the near plane, 2 m here, and not the distance between both planes, 5 m.
+    let deep = |near: f64, far: f64| shown("orthographic", &clip(near, far), "value=\"2\"");
+    assert_silent(&deep(1.0, 6.0), "clip");
+    assert_noted(&deep(2.1, 8.0), "not used: near_clip");
+    assert_noted(&deep(1.0, 4.9), "not used: far_clip");
 }

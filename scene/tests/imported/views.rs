@@ -1,10 +1,10 @@
 //! Tests of the view of an imported scene, and of a scene without anything to see.
 
 use glam::Vec3;
-use raysieve_scene::{Background, CameraFrom, Light, LoadOptions, Scene, UpAxis};
+use raysieve_scene::{Background, CameraFrom, Light, LoadOptions, Projection, Scene, UpAxis};
 
 use super::{
-    load_with,
+    load, load_with,
     mitsuba::{refused, scene},
 };
 
@@ -120,4 +120,69 @@ fn steep_cameras_have_the_vertical_axis_that_they_are_not_rolled_about() {
         let is = scene.spheres[0].center == Vec3::new(0.0, 2.0, 3.0);
         assert_eq!(is, is_turned, "from {origin} with {up}");
     }
+}
+
+#[test]
+fn cameras_have_the_pixels_of_their_scale() {
+    let mitsuba = |film: &str, scale: &str| {
+        scene(&format!(
+            "<sensor type=\"orthographic\"><film type=\"hdrfilm\">{film}</film><transform name=\"to_world\">\
+             <scale {scale}/><lookat origin=\"0, 0, 5\" target=\"0, 0, 0\" up=\"0, 1, 0\"/></transform></sensor>\
+             <shape type=\"sphere\"/>"
+        ))
+        .unwrap()
+        .camera
+    };
+    let film = "<integer name=\"width\" value=\"200\"/><integer name=\"height\" value=\"100\"/>";
+    let camera = mitsuba(film, "x=\"3\" y=\"2\"");
+    assert_eq!(
+        (camera.projection, camera.pixel_aspect),
+        (Projection::Orthographic { width: 6.0 }, 1.5)
+    );
+    assert_eq!(mitsuba(film, "value=\"3\"").pixel_aspect, 1.0);
+    let pbrt = |film: &str, directives: &str| {
+        let text = format!("{film} {directives} WorldBegin Translate 0 0 5 Shape \"sphere\"\n");
+        load(&[("scene.pbrt", &text)]).unwrap().camera
+    };
+    let film = "Film \"rgb\" \"integer xresolution\" 200 \"integer yresolution\" 100";
+    // The view is 6 m wide and 2 m high.
+    let camera = pbrt(
+        film,
+        "Camera \"orthographic\" \"float screenwindow\" [ -3 3 -1 1 ]",
+    );
+    assert_eq!(
+        (camera.projection, camera.pixel_aspect),
+        (Projection::Orthographic { width: 6.0 }, 1.5)
+    );
+    let camera = pbrt(film, "Camera \"perspective\" \"float frameaspectratio\" 3");
+    assert_eq!(camera.pixel_aspect, 1.5);
+    let Projection::Perspective { fov_degrees } = camera.projection else {
+        panic!();
+    };
+    assert!((fov_degrees - 2.0 * 3.0_f32.atan().to_degrees()).abs() < 1e-3);
+    let camera = pbrt(film, "Scale 0.5 0.25 1 Camera \"orthographic\"");
+    assert_eq!(
+        (camera.projection, camera.pixel_aspect),
+        (Projection::Orthographic { width: 8.0 }, 0.5)
+    );
+    let plain = pbrt(film, "Scale -2 2 2 Camera \"perspective\"");
+    assert_eq!(plain.pixel_aspect, 1.0);
+}
+
+#[test]
+fn a_sheared_camera_is_reported() {
+    let noted = |transform: &str| {
+        let scene = scene(&format!(
+            "<sensor type=\"orthographic\"><transform name=\"to_world\">{transform}<translate z=\"-5\"/></transform></sensor>\
+             <shape type=\"sphere\"/>"
+        ))
+        .unwrap();
+        scene
+            .notes
+            .iter()
+            .any(|note| note.contains("not perpendicular"))
+    };
+    let turn = "<rotate z=\"1\" angle=\"30\"/>";
+    assert!(!noted(&format!("<scale x=\"2\" y=\"1\"/>{turn}")));
+    assert!(noted(&format!("{turn}<scale x=\"2\" y=\"1\"/>")));
 }

@@ -328,3 +328,36 @@ fn a_camera_follows_the_animation_of_its_node() {
     let scene = load_with(&path, &options);
     assert_eq!(scene.camera.origin, Vec3::new(1.0, 0.0, 2.0));
 }
+
+#[test]
+fn clipping_planes_are_noted_where_they_hide_something() {
+    let notes = |kind: &str, planes: [f64; 2], at: f64| {
+        let mut model = Gltf::triangle();
+        let extent = match kind {
+            "perspective" => json!({ "yfov": 1.0 }),
+            _ => json!({ "xmag": 2.0, "ymag": 2.0 }),
+        };
+        let mut camera = json!({ "type": kind, kind: extent });
+        camera[kind]["znear"] = json!(planes[0]);
+        camera[kind]["zfar"] = json!(planes[1]);
+        model.json["cameras"] = json!([camera]);
+        model.json["nodes"] =
+            json!([{ "mesh": 0, "children": [1] }, { "camera": 0, "translation": [at, 0, 5] }]);
+        model.load(&format!("clip_{kind}")).notes
+    };
+    for kind in ["perspective", "orthographic"] {
+        assert_eq!(notes(kind, [0.1, 100.0], 0.0), [""; 0]);
+        let near = notes(kind, [5.5, 100.0], 0.0);
+        assert!(
+            near.len() == 1 && near[0].contains("znear of the camera"),
+            "{near:?}"
+        );
+        let far = notes(kind, [0.1, 4.5], 0.0);
+        assert!(
+            far.len() == 1 && far[0].contains("zfar of the camera"),
+            "{far:?}"
+        );
+        // What is not in view is not hidden.
+        assert_eq!(notes(kind, [5.5, 100.0], 20.0), [""; 0]);
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs;
 
 use glam::Vec3;
-use raysieve::scene::{Light, Scene};
+use raysieve::scene::{Absorption, Light, Scene, Surface};
 use serde_json::{Value, json};
 
 use crate::{
@@ -168,6 +168,62 @@ fn anisotropic_glass_is_noted_and_hints_for_polygons_are_not() {
     model.json["materials"] = material(0.0, 0.5);
     let note = "approximated: the anisotropic glass of 1 material by glass that is equally rough in all directions";
     assert_eq!(notes(&model, "glass"), [note]);
+}
+
+#[test]
+fn plain_anisotropic_glass_is_a_rough_dielectric() {
+    let mut model = Gltf::triangle();
+    model.primitive()["material"] = json!(0);
+    let mut glass = |rotation: f64, color: f64| {
+        model.json["materials"] = json!([{
+            "pbrMetallicRoughness": {
+                "metallicFactor": 0, "roughnessFactor": 0.4, "baseColorFactor": [1, color, 1, 1],
+            },
+            "extensions": {
+                "KHR_materials_transmission": { "transmissionFactor": 1 },
+                "KHR_materials_ior": { "ior": 1.4 },
+                "KHR_materials_volume": {
+                    "thicknessFactor": 1, "attenuationDistance": 1, "attenuationColor": [0.5, 0.6, 0.7],
+                },
+                "KHR_materials_anisotropy": {
+                    "anisotropyStrength": 0.5, "anisotropyRotation": rotation,
+                },
+            },
+        }]);
+        load(&model.write("brushed"))
+    };
+    let quarter = std::f64::consts::FRAC_PI_2;
+    // Alpha is 0.16, and the strength raises that along the direction by a quarter of the way to 1.
+    for (rotation, expected) in [
+        (0.0, [0.37, 0.16]),
+        (quarter, [0.16, 0.37]),
+        (-quarter, [0.16, 0.37]),
+        (2.0 * quarter, [0.37, 0.16]),
+    ] {
+        let scene = glass(rotation, 1.0);
+        let Surface::RoughDielectric {
+            ior,
+            roughness,
+            absorption,
+        } = scene.materials[0]
+        else {
+            panic!("{:?}", scene.materials);
+        };
+        assert!(ior == 1.4 && absorption != Absorption::NONE);
+        let found = [roughness.alpha, roughness.alpha_v.unwrap()];
+        let off = |axis: usize| (found[axis] - expected[axis]).abs();
+        assert!(off(0) < 1e-6 && off(1) < 1e-6, "{rotation}: {found:?}");
+        assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+    }
+    for (rotation, color) in [(0.5 * quarter, 1.0), (0.0, 0.5)] {
+        let scene = glass(rotation, color);
+        assert!(matches!(scene.materials[0], Surface::Principled(_)));
+        assert!(
+            scene.notes[0].contains("equally rough"),
+            "{:?}",
+            scene.notes
+        );
+    }
 }
 
 #[test]

@@ -10,11 +10,12 @@ use serde_json::Map;
 
 use super::{color, part, value};
 use crate::{
-    limits::{MAX_DISPERSION, MAX_FILM_THICKNESS},
+    limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
+    model::ModelMaterial,
     scene::{
         Channel::{self, Alpha, Green, Red},
         Encoding::{self, Linear, Srgb},
-        Parameter, Principled,
+        Masking, Parameter, Principled, Roughness, Surface,
     },
 };
 
@@ -148,6 +149,50 @@ pub(super) fn textures(others: &Map<String, Value>) -> Result<Vec<ExtensionTextu
 /// Reads a field of an extension. Returns `default` if the field is missing, and fails if it is not a `T`.
 fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T, String> {
     Ok(value(written, field)?.unwrap_or(default))
+}
+
+/// Returns the rough dielectric that a material with anisotropic glass is: colourless, with a volume, without other
+/// layers and with textures for its normal and opacity alone. The direction of anisotropy must be that of the tangent or
+/// across it. Returns `None` for other materials.
+pub(super) fn brushed_glass(material: &ModelMaterial) -> Option<Surface> {
+    let Surface::Principled(principled) = material.surface else {
+        return None;
+    };
+    let glass = Principled {
+        transmission: 1.0,
+        roughness: principled.roughness,
+        ior: principled.ior,
+        absorption: principled.absorption,
+        anisotropy: principled.anisotropy,
+        anisotropy_rotation: principled.anisotropy_rotation,
+        ..Principled::default()
+    };
+    let is_plain = |map: &Parameter| matches!(map, Parameter::Normal | Parameter::Opacity);
+    let quarters = principled.anisotropy_rotation / 90.0;
+    let is_straight = (quarters - quarters.round()).abs() < 1e-3;
+    let is_brushed = principled == glass && principled.anisotropy > 0.0 && is_straight;
+    if !is_brushed || !material.maps.textures.keys().all(is_plain) {
+        return None;
+    }
+    let across = principled.roughness * principled.roughness;
+    let along = across + (1.0 - across) * principled.anisotropy * principled.anisotropy;
+    let [along, across] = [along, across].map(|alpha| alpha.clamp(MIN_ALPHA, 1.0));
+    let is_turned = quarters.round() as i32 % 2 != 0;
+    let (alpha, alpha_v) = if is_turned {
+        (across, along)
+    } else {
+        (along, across)
+    };
+    Some(Surface::RoughDielectric {
+        ior: principled.ior,
+        roughness: Roughness {
+            alpha,
+            alpha_v: Some(alpha_v),
+            masking: Masking::HeightCorrelated,
+            energy_compensation: false,
+        },
+        absorption: principled.absorption,
+    })
 }
 
 /// Reads a factor and clamps it to 0..=1; 0 if it is missing. Fails if it is not a finite number.

@@ -121,6 +121,7 @@ impl Camera {
             up,
             projection,
             shift: [right, upwards],
+            pixel_aspect,
             lens,
             ..
         } = self;
@@ -138,6 +139,9 @@ impl Camera {
         });
         if (*right, *upwards) != (0.0, 0.0) {
             text.push_str(&format!(", shift: ({right}, {upwards})"));
+        }
+        if *pixel_aspect != 1.0 {
+            text.push_str(&format!(", pixel_aspect: {pixel_aspect}"));
         }
         if let Some(lens) = lens {
             text.push_str(&format!(

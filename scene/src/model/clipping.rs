@@ -2,7 +2,7 @@
 
 use glam::{DVec2, DVec3, Vec3};
 
-use super::{Imported, View, ViewExtent};
+use super::Model;
 
 /// Largest number of triangles that are looked at, counted as often as their instances. Beyond it, nothing is reported.
 const MAX_TRIANGLES: usize = 1 << 24;
@@ -10,20 +10,35 @@ const MAX_TRIANGLES: usize = 1 << 24;
 /// Bounding box of a shape in the coordinates of the camera: to the right, up and forwards.
 type Bounds = (DVec3, DVec3);
 
-impl Imported {
-    /// Adds a warning for each clipping plane of the camera that would hide something in its view.
-    pub(super) fn note_clipped(&mut self) {
-        let Some(planes) = self
-            .view
-            .as_ref()
-            .and_then(|view| Planes::new(view, self.size))
-        else {
-            return;
+/// A camera with clipping planes.
+pub(crate) struct ClippedView {
+    pub(crate) origin: DVec3,
+    /// Directions to the right, up and forwards, of any length.
+    pub(crate) axes: [DVec3; 3],
+    /// Distances of the near and the far plane in metres. The far one may be infinite.
+    pub(crate) planes: [f64; 2],
+    /// Largest distances from the axis, to the side and up, at which the camera sees something: in metres, or divided
+    /// by the distance along the axis if `perspective`.
+    pub(crate) half: DVec2,
+    /// Whether the view grows with the distance.
+    pub(crate) perspective: bool,
+}
+
+impl Model {
+    /// Returns whether the near and the far plane of a camera would hide something in its view: a mesh of the model or
+    /// one of `spheres`, which are centres with radii.
+    pub(crate) fn clipped_by(
+        &self,
+        view: &ClippedView,
+        spheres: impl Iterator<Item = (DVec3, f64)>,
+    ) -> [bool; 2] {
+        let Some(planes) = Planes::new(view) else {
+            return [false; 2];
         };
         let (mut near, mut far) = (false, false);
         let mut left = MAX_TRIANGLES;
-        for instance in &self.model.instances {
-            let mesh = &self.model.meshes[instance.mesh];
+        for instance in &self.instances {
+            let mesh = &self.meshes[instance.mesh];
             if mesh.triangles.is_empty() {
                 continue;
             }
@@ -44,20 +59,14 @@ impl Imported {
                 far |= bounds.1.z > planes.far;
             }
         }
-        for sphere in &self.spheres {
-            let center = planes.local(sphere.center);
-            let extent = DVec3::splat(sphere.radius);
-            let surface = (center.length() - sphere.radius).abs();
-            far |= center.z + sphere.radius > planes.far;
+        for (center, radius) in spheres {
+            let center = planes.local(center);
+            let extent = DVec3::splat(radius);
+            let surface = (center.length() - radius).abs();
+            far |= center.z + radius > planes.far;
             near |= surface < planes.reach() && planes.is_near(&(center - extent, center + extent));
         }
-        for (clips, name, place) in [(near, "near_clip", "before"), (far, "far_clip", "beyond")] {
-            if clips {
-                self.note(format!(
-                    "not used: {name}, so that shapes {place} that distance are visible"
-                ));
-            }
-        }
+        [near, far]
     }
 }
 
@@ -76,29 +85,28 @@ struct Planes {
 }
 
 impl Planes {
-    /// Returns the planes of a camera whose image has `size` pixels; `None` if it has none, or is degenerate.
-    fn new(view: &View, size: (u32, u32)) -> Option<Planes> {
-        let [near, far] = view.clip?.map(|distance| distance * view.forward.length());
-        let half_width = match view.extent {
-            ViewExtent::Perspective(tangent) => tangent * near,
-            ViewExtent::Orthographic(half_width) => half_width,
-        };
-        let half_height = half_width * f64::from(size.1) / f64::from(size.0);
-        let shift = DVec2::from_array(view.shift).abs() * 2.0;
-        let half = DVec2::new(half_width, half_height) * (1.0 + shift);
+    /// Returns the planes of a camera; `None` if it is degenerate.
+    fn new(view: &ClippedView) -> Option<Planes> {
+        let [near, far] = view.planes;
+        let [right, up, forward] = view.axes;
         Some(Planes {
             origin: view.origin,
             axes: [
-                view.right.try_normalize()?,
-                view.up.try_normalize()?,
-                view.forward.try_normalize()?,
+                right.try_normalize()?,
+                up.try_normalize()?,
+                forward.try_normalize()?,
             ],
             near,
             far,
-            half,
-            growth: match view.extent {
-                ViewExtent::Perspective(_) => half / near,
-                ViewExtent::Orthographic(_) => DVec2::ZERO,
+            half: if view.perspective {
+                view.half * near
+            } else {
+                view.half
+            },
+            growth: if view.perspective {
+                view.half
+            } else {
+                DVec2::ZERO
             },
         })
     }
