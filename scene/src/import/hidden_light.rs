@@ -9,7 +9,11 @@
 use glam::{DAffine3, DVec3, Vec3};
 
 use super::Imported;
-use crate::{memory::reserve_more, model::ModelMesh, scene::Light};
+use crate::{
+    memory::reserve_more,
+    model::ModelMesh,
+    scene::{Light, SpotFalloff},
+};
 
 /// Largest number of points with a spot light on one area light.
 const MAX_POINTS: usize = 1 << 10;
@@ -75,6 +79,7 @@ impl Imported {
                         0.0
                     },
                     outer_degrees: 90.0,
+                    falloff: SpotFalloff::Squared,
                 });
             };
             let front = normal.normalize_or_zero();
