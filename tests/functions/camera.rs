@@ -15,6 +15,7 @@ fn camera(lens: Option<Lens>, filter: PixelFilter) -> Camera {
         up: Vec3::Y,
         projection,
         shift: [0.0; 2],
+        pixel_aspect: 1.0,
         lens,
         filter,
     };
@@ -123,6 +124,7 @@ fn a_shifted_camera_has_the_rays_of_a_crop() {
             up: Vec3::Y,
             projection,
             shift: [0.1, -0.2],
+            pixel_aspect: 1.0,
             lens,
             filter: PixelFilter::default(),
         };
@@ -231,5 +233,36 @@ fn a_filter_keeps_its_spread() {
             (ratio - 1.0).abs() < 0.01,
             "radius {radius}, sigma {sigma}: {ratio}"
         );
+    }
+}
+
+#[test]
+fn oblong_pixels_change_the_height_of_the_view() {
+    for projection in [
+        Projection::Perspective { fov_degrees: 50.0 },
+        Projection::Orthographic { width: 3.0 },
+    ] {
+        let square = scene::Camera {
+            origin: Vec3::ZERO,
+            target: Vec3::NEG_Z,
+            up: Vec3::Y,
+            projection,
+            shift: [0.0; 2],
+            pixel_aspect: 1.0,
+            lens: None,
+            filter: PixelFilter::default(),
+        };
+        let wide = scene::Camera {
+            pixel_aspect: 2.0,
+            ..square
+        };
+        // Pixels that are half as high show what an image of half the height shows.
+        let (wide, low) = (Camera::new(&wide, 40, 30), Camera::new(&square, 40, 15));
+        for (x, y) in [(0.0, 0.0), (40.0, 30.0), (7.5, 22.0)] {
+            let one = camera_ray(&wide, x, y, 0.0, 0.0);
+            let other = camera_ray(&low, x, y / 2.0, 0.0, 0.0);
+            let off = (one.0 - other.0).length().max((one.1 - other.1).length());
+            assert!(off < 1e-6, "{projection:?}, ({x}, {y}): {one:?}, {other:?}");
+        }
     }
 }
