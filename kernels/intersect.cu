@@ -28,9 +28,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, INSTANCED ? 7 : 8)
         bool missed = found.hit.primitive == NO_PRIMITIVE;
         // If there is more than a constant sky, intersect_sky adds its light. Camera rays see the background.
         if (missed && scene.light_params.far_lights == 0) {
-            // Camera rays have a throughput of 1, and their paths have gathered nothing yet. As in a sum, -0 becomes 0.
-            Vec3 light = clamp_indirect(scene.light_params, scene.light_params.background, bounce);
-            paths.radiances[path] = {Vec3{0.0f, 0.0f, 0.0f} + light, 0};
+            Vec3 light = paths.throughputs[path].rgb * scene.light_params.background;
+            paths.radiances[path].rgb = paths.radiances[path].rgb + clamp_indirect(scene.light_params, light, bounce);
         }
         if (INSTANCED) paths.instances[path] = found.instance;
         paths.hits[path] = found.hit;

@@ -1,7 +1,7 @@
 //! Tests of pbrt's area lights with an alpha of 0, which light the scene and are not visible.
 
 use glam::Vec3;
-use raysieve_scene::{Light, Scene};
+use raysieve_scene::{Light, Scene, SpotFalloff};
 
 use super::{assert_noted, pbrt::world};
 
@@ -25,6 +25,7 @@ fn spots(scene: &Scene) -> Vec<(Vec3, Vec3, Vec3, [f32; 2])> {
             intensity,
             inner_degrees,
             outer_degrees,
+            falloff: SpotFalloff::Squared,
         } => (
             position,
             direction,
