@@ -147,7 +147,7 @@ pub fn has_coat_towards_eye(bsdf: &Bsdf) -> bool {
 /// Returns the factor by which the clear coat dims the base below the boundary towards the eye: the transmittance over
 /// its mean for the light that leaves the base.
 ///
-/// `mean_entered` is the value of [`resolve_base`]. Towards the light, the factor is [`coat_transmittance`].
+/// `mean_entered` is the value of `resolve_base`. Towards the light, the factor is [`coat_transmittance`].
 #[inline]
 pub fn coat_over_base(tables: &[f32], bsdf: &Bsdf, mean_entered: f32) -> f32 {
     let alphas = (alpha_below_coat(bsdf), bsdf.coat_alpha);
