@@ -219,6 +219,9 @@ impl Machine for Cuda {
             origins: get(stream, &wave.paths.shadow_origins),
         };
         let rays = get(stream, &wave.paths.rays);
+        // Compaction swaps the queue with a buffer that may have room for more paths.
+        let mut queue = get(stream, &wave.paths.queue);
+        queue.truncate(before.queue.len());
         Buffers {
             span: wave.span,
             shadow_rays: packed.unpack(step, before, &rays),
@@ -229,7 +232,7 @@ impl Machine for Cuda {
             hits: get(stream, &wave.paths.hits),
             instances: get(stream, &wave.paths.instances),
             light_instances: get(stream, &wave.paths.light_instances),
-            queue: get(stream, &wave.paths.queue),
+            queue,
             flags: get(stream, &wave.paths.flags),
             counts: get(stream, &wave.counts),
             sums: get(stream, &wave.film.sums),
