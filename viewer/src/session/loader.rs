@@ -127,6 +127,7 @@ impl Loader {
             posed: None,
             poses: None,
             watcher,
+            wanted: BTreeSet::new(),
             watched: BTreeSet::new(),
             on_event,
         };
@@ -198,7 +199,9 @@ struct LoaderState<T: Fn(RenderEvent)> {
     settings: Settings,
     /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
-    /// Folders that are being watched.
+    /// Folders that should be watched.
+    wanted: BTreeSet<PathBuf>,
+    /// Those of them that are being watched.
     watched: BTreeSet<PathBuf>,
     on_event: T,
 }
@@ -231,7 +234,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 }
             }
             match request {
-                LoadRequest::CheckFiles => self.load_changed(),
+                LoadRequest::CheckFiles => self.check_files(),
                 LoadRequest::Open(path) => self.load(&path, LoadReason::Opened),
                 LoadRequest::Pose(pose) => self.pose = Some(pose),
                 // The pose has the edits too.
@@ -250,6 +253,8 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     if !Arc::ptr_eq(&scene, &self.scene) {
                         self.edit(scene);
                     }
+                    // The folder of the file may have been replaced, and its watch lost.
+                    self.follow_folders();
                 }
                 // The scene has been reloaded in the meantime.
                 LoadRequest::Edit(..) | LoadRequest::Saved { .. } => {}
@@ -282,6 +287,19 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
     fn have_unopened_files_changed(&self) -> bool {
         let mut files = self.unopened.iter().flat_map(|(_, files)| files);
         files.any(SceneFile::has_changed)
+    }
+
+    /// Watches folders that have come back, and loads scenes again whose files have changed.
+    fn check_files(&mut self) {
+        self.follow_folders();
+        self.load_changed();
+    }
+
+    /// Watches other folders if those of the files have gone or come back.
+    fn follow_folders(&mut self) {
+        if self.watcher.is_some() && self.wanted_folders() != self.wanted {
+            self.watch();
+        }
     }
 
     /// Loads the displayed scene again if one of its files has changed, and opens again the scene that could not be
@@ -413,10 +431,21 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
         })
     }
 
+    /// Returns the folders to watch: those of the files of the displayed scene and of one that could not be opened.
+    fn wanted_folders(&self) -> BTreeSet<PathBuf> {
+        let unopened = self.unopened.iter().flat_map(|(_, files)| files);
+        self.files
+            .iter()
+            .chain(unopened)
+            .flat_map(folders)
+            .collect()
+    }
+
     /// Watches exactly the folders that contain the files of the displayed scene and of one that could not be opened.
     /// Sends a message for each existing folder that cannot be watched, or if watching is impossible. Does nothing if
     /// the user disabled watching.
     fn watch(&mut self) {
+        let wanted = self.wanted_folders();
         let watcher = match &mut self.watcher {
             None => return,
             Some(Ok(watcher)) => watcher.watcher(),
@@ -425,15 +454,12 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 return (self.on_event)(RenderEvent::Problem(line));
             }
         };
-        let unopened = self.unopened.iter().flat_map(|(_, files)| files);
-        let files = self.files.iter().chain(unopened);
-        let wanted: BTreeSet<PathBuf> = files.flat_map(folders).collect();
         for gone in self.watched.difference(&wanted) {
             // The folder may have been removed, and its watch with it.
             let _ = watcher.unwatch(gone);
         }
         let mut watched = BTreeSet::new();
-        for folder in wanted {
+        for folder in wanted.clone() {
             let seen = self.watched.contains(&folder)
                 || watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok();
             if seen {
@@ -443,7 +469,7 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                 (self.on_event)(RenderEvent::Problem(line));
             }
         }
-        self.watched = watched;
+        (self.wanted, self.watched) = (wanted, watched);
     }
 }
 
@@ -460,11 +486,16 @@ pub(super) fn shown_options(first: &LoadOptions, scene: &Scene) -> LoadOptions {
     }
 }
 
-/// Returns the folder of the file's path, followed by the folder of the file to which the path leads through symbolic
-/// links. The second is equal to the first without such links, and missing if the file does not exist.
+/// Returns the folder of the file's path, or the nearest existing one above it if it does not exist. The folder of the
+/// file to which the path leads through symbolic links follows. It is equal to the first without such links, and missing
+/// if the file does not exist.
 fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
     let own = folder_of(&file.path);
-    let own = fs::canonicalize(own).unwrap_or_else(|_| own.to_owned());
+    let own = std::path::absolute(own).unwrap_or_else(|_| own.to_owned());
+    let existing = own
+        .ancestors()
+        .find_map(|folder| fs::canonicalize(folder).ok());
+    let own = existing.unwrap_or(own);
     let real = fs::canonicalize(&file.path).ok();
     [own]
         .into_iter()

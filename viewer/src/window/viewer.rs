@@ -408,6 +408,10 @@ impl Viewer {
     /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
     /// until the file is loaded. If it has unsaved changes, asks to drop the file again.
     pub(super) fn open_file(&mut self, path: PathBuf) {
+        if let Err(problem) = Scene::check_name(&path) {
+            self.view.withdraw_question();
+            return self.say_problem(format!("{}: {problem}", path.display()));
+        }
         if !self.may_discard(&format!("dropping {} again opens it", name(&path))) {
             return;
         }

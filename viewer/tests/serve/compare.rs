@@ -264,13 +264,26 @@ fn the_page_compares_saves_and_magnifies() {
                 text.contains("FLIP, difference from other.exr") && text.contains("mean 0.0")
             })
             .await;
-        browser.press("X").await;
+        browser.click("[data-action=error-map]").await;
         browser
             .until(
                 "return document.getElementById('legend').hidden",
                 |hidden| *hidden == true,
             )
             .await;
+
+        // A slider that has the focus uses its arrows, but no letters.
+        let opens_help = |key: &str| {
+            format!(
+                "const at = {{ key: '{key}', bubbles: true }};\
+                 document.getElementById('time').dispatchEvent(new KeyboardEvent('keydown', at));\
+                 const keys = document.getElementById('keys');\
+                 const isOpen = keys.open; keys.close(); return isOpen"
+            )
+        };
+        for (key, opens) in [("?", true), ("ArrowLeft", false)] {
+            assert_eq!(browser.run(&opens_help(key)).await, opens, "{key}");
+        }
 
         let transform = "return document.getElementById('view').style.transform";
         browser.click("[data-action=whole-picture]").await;

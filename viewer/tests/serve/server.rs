@@ -90,7 +90,7 @@ impl Program {
 
     /// Starts to serve the scene or model of this name in `folder` on this address, with further arguments, on the given
     /// command.
-    fn start_in(
+    pub(crate) fn start_in(
         folder: TempDir,
         scene: &str,
         machine: &[&str],

@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 use serde_json::{Value, json};
 
 use crate::{
-    program::{add_tests, run, stdout},
+    program::{add_tests, folder, run, stdout},
     server::{Program, SCENE},
     viewer::{Viewer, difference},
 };
@@ -22,6 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         changed_files_are_reloaded_and_the_view_stays,
         scene_errors_are_shown_until_they_are_fixed,
+        a_scene_whose_folder_is_gone_is_not_saved_until_it_is_back,
         meshes_and_images_are_watched_too,
         a_saved_camera_does_not_restart_the_render,
         changed_materials_reuse_the_acceleration_structures,
@@ -121,6 +122,33 @@ fn scene_errors_are_shown_until_they_are_fixed() {
         (1..=2).contains(&reports("does not exist")),
         "a missing file is reported once per removal: {messages}"
     );
+}
+
+fn a_scene_whose_folder_is_gone_is_not_saved_until_it_is_back() {
+    let parent = folder();
+    let (folder, away) = (parent.path().join("win"), parent.path().join("away"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("scene.ron"), SCENE).unwrap();
+    let machine = ["--backend", "cpu", "--threads", "1"];
+    let scene = "win/scene.ron";
+    let program = Program::start_in(parent, scene, &machine, "127.0.0.1:0", &[], &[]);
+    let mut viewer = Viewer::join(&program);
+    viewer.still();
+    viewer.send(r#"{"turn":[0.25,0]}"#);
+    fs::rename(&folder, &away).unwrap();
+    viewer.wait_for_status(|status| {
+        let error = status["scene_error"].as_str().unwrap_or_default();
+        error.contains("does not exist; check the path")
+    });
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_problem("camera not saved: the file does not exist any more; put it back");
+    // The folder comes back before its file.
+    fs::create_dir(&folder).unwrap();
+    thread::sleep(Duration::from_millis(500));
+    fs::copy(away.join("scene.ron"), folder.join("scene.ron")).unwrap();
+    viewer.wait_for_status(|status| status["scene_error"].is_null());
+    viewer.send(r#"{"act":"save-camera"}"#);
+    viewer.wait_for_message("camera saved to");
 }
 
 fn meshes_and_images_are_watched_too() {

@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         only_a_visible_question_is_answered,
         closing_a_minimised_window_shows_the_question,
         a_dropped_file_discards_unsaved_changes_only_the_second_time,
+        an_unsupported_dropped_file_is_reported_at_once,
     );
 }
 
@@ -186,6 +187,15 @@ fn a_dropped_file_discards_unsaved_changes_only_the_second_time() {
     );
     desktop.drop_file("other.ron", &other);
     desktop.until_title("other.ron – 5 samples");
+}
+
+fn an_unsupported_dropped_file_is_reported_at_once() {
+    let (desktop, _) = moved();
+    desktop.drop_file("notes.txt", "text");
+    eventually("the file is refused", || {
+        desktop.errors().contains("notes.txt: ").then_some(())
+    });
+    assert!(!desktop.errors().contains("again"), "{}", desktop.errors());
 }
 
 fn closing_a_minimised_window_shows_the_question() {

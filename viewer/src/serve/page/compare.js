@@ -46,6 +46,7 @@ export function switchWipe() {
 export function updateComparison(status) {
   name = status.compared ?? "";
   size = status.size;
+  at("error-map").hidden = !name;
   if (!name) return;
   // The program converts the image with these settings.
   const source = `/compared.png?${status.exposure_stops},${status.tone}`;

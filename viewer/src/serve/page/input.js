@@ -101,7 +101,10 @@ export function follow(picture, send, act, click, point, tools) {
     // Focused elements that use the key themselves keep it.
     const isCtrl = event.ctrlKey || event.metaKey;
     // With Ctrl, sliders and colours use no key.
-    const users = isCtrl ? "input[type=number], dialog" : "select, input, dialog";
+    // Sliders use no letters, but arrows and the like. Some browsers focus a slider that was dragged.
+    const isLetter = (event.key.length === 1 && event.key !== " ") || event.key === "Escape";
+    const inputs = isLetter ? "input:not([type=range])" : "input";
+    const users = isCtrl ? "input[type=number], dialog" : `select, ${inputs}, dialog`;
     if (event.altKey || event.target.closest(users)) return;
     if (event.target.closest("button") && (event.key === " " || event.key === "Enter")) return;
     const shifted = event.key.length > 1 && event.shiftKey ? `Shift+${event.key}` : event.key;

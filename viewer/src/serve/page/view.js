@@ -162,6 +162,8 @@ function build({ controls, gestures, strategies, tones, debug_views: debugViews,
       at("buttons").append(made);
     }
   }
+  at("buttons").querySelector("[data-action=wipe]").after(at("error-map"));
+  at("error-map").addEventListener("click", () => act({ render: "error-map" }));
   for (const [gesture, effect] of gestures) explain("gestures", gesture, effect);
   for (const [name, all] of [["strategy", strategies], ["tone", tones], ["debug-view", debugViews]]) {
     at(name).append(...all.map((one) => new Option(one, one)));

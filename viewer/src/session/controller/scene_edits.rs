@@ -235,10 +235,9 @@ impl Session {
             can_save_view(&self.scene.path),
             write_refusal(&self.scene.path),
         ) {
-            (true, _) => self.write_to_scene().map_err(|error| match error {
-                raysieve_scene::Error::Write { .. } => format!("{error}, with S (Save as)"),
-                _ => error.to_string(),
-            }),
+            (true, _) => self
+                .write_to_scene()
+                .map_err(|error| self.save_problem(&error)),
             (false, Some(why)) => Err(format!("{path}: {why}")),
             (false, None) => Err(format!(
                 "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
@@ -247,6 +246,26 @@ impl Session {
         match saved {
             Ok(message) => Some(message),
             Err(problem) => self.report_problem(problem),
+        }
+    }
+
+    /// Returns a problem on one line: what was not saved to the scene's file, why, and what to do instead.
+    fn save_problem(&self, error: &raysieve_scene::Error) -> String {
+        use raysieve_scene::Error;
+        let path = &self.scene.path;
+        let what = format!(
+            "{}: {} not saved",
+            path.display(),
+            words(true, &self.edits())
+        );
+        match error {
+            // Saving under another name also needs the text of the file.
+            Error::File { .. } if matches!(path.try_exists(), Ok(false)) => format!(
+                "{what}: the file does not exist any more; put it back and press K again, or k prints them"
+            ),
+            Error::File { problem, .. } => format!("{what}: {problem}"),
+            Error::Write { problem, .. } => format!("{what}: {problem}, with S (Save as)"),
+            _ => format!("{} not saved: {error}", words(true, &self.edits())),
         }
     }
 
