@@ -2,7 +2,8 @@
 //!
 //! Reads: queue, rays, throughputs, instances, the BVHs and the sky. Writes by path: hits, their instances, and, for
 //! rays that missed, radiances with the light of the sky added. Writes by queue entry: flags, 1 for a hit, otherwise 0.
-//! On CUDA, bounce 0 does not read throughputs and radiances: it assumes the values that `generate` writes, 1 and 0.
+//! On CUDA, the kernel that adds the light of a sky that is not constant does not read throughputs and radiances in
+//! bounce 0: it assumes the values that `generate` writes, 1 and 0.
 //! Method: BVH traversal. On CUDA, lanes of a warp whose rays end take new rays from bounce 1 on, see
 //! `kernels/shared/warp_traversal.cuh`. Scenes without instances, with instances and with alpha-tested surfaces have
 //! kernel variants. A further kernel adds a sky that is not constant, because its code would take registers from the

@@ -199,9 +199,9 @@ struct LoaderState<T: Fn(RenderEvent)> {
     settings: Settings,
     /// Watcher of the files' folders, or the error that prevented it; `None` if the user disabled watching.
     watcher: Option<notify::Result<Debouncer<RecommendedWatcher>>>,
-    /// Folders that should be watched.
+    /// Folders to watch, see [`LoaderState::wanted_folders`].
     wanted: BTreeSet<PathBuf>,
-    /// Those of them that are being watched.
+    /// Folders that are being watched; those that the system refuses to watch are missing.
     watched: BTreeSet<PathBuf>,
     on_event: T,
 }

@@ -62,14 +62,21 @@ fn a_problem_stays_beside_later_messages() {
     desktop.until_same(&bare, "the picture alone");
 }
 
-fn a_later_problem_does_not_replace_an_earlier_one() {
-    let missing = "no denoiser ".repeat(30);
-    let desktop = Desktop::open_all(SCENE, &[], &[(PROGRAM_VARIABLE, &missing)], BARE);
+/// Opens a window whose program for denoising does not exist, and asks for it. Returns the window with that problem, which
+/// contains the name `missing`, and the picture before it.
+fn desktop_with_problem(missing: &str) -> (Desktop, RgbImage) {
+    let desktop = Desktop::open_all(SCENE, &[], &[(PROGRAM_VARIABLE, missing)], BARE);
     desktop.press(&["Escape"]);
     desktop.until_title("scene.ron – 4 samples");
     let bare = desktop.still();
     desktop.press(&["N"]);
     desktop.until_shown("a problem", |shot| problem_pixels(shot) > 500);
+    (desktop, bare)
+}
+
+fn a_later_problem_does_not_replace_an_earlier_one() {
+    let missing = "no denoiser ".repeat(30);
+    let (desktop, bare) = desktop_with_problem(&missing);
     let first = desktop.still();
     desktop.drop_file("no scene.txt", "nothing");
     desktop.until_shown("another problem", |shot| {
@@ -88,12 +95,7 @@ fn a_later_problem_does_not_replace_an_earlier_one() {
 
 fn long_messages_leave_most_of_the_picture_visible() {
     let missing = "no denoiser ".repeat(200);
-    let desktop = Desktop::open_all(SCENE, &[], &[(PROGRAM_VARIABLE, &missing)], BARE);
-    desktop.press(&["Escape"]);
-    desktop.until_title("scene.ron – 4 samples");
-    let bare = desktop.still();
-    desktop.press(&["N"]);
-    desktop.until_shown("a problem", |shot| problem_pixels(shot) > 500);
+    let (desktop, bare) = desktop_with_problem(&missing);
     let upper = |shot: &RgbImage| image::imageops::crop_imm(shot, 0, 0, 480, 240).to_image();
     assert_eq!(upper(&desktop.shot()), upper(&bare));
     assert!(

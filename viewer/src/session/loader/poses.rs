@@ -31,7 +31,7 @@ pub(in crate::session) struct PoseRequest {
 /// The time of a pose, in seconds of the animation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::session) enum PoseTime {
-    /// This number of seconds from the start.
+    /// A fixed time in seconds from the start.
     At(f64),
     /// The time of an animation that has been playing in a loop of this length since an instant, when it was at `from`.
     Playing {
