@@ -96,9 +96,7 @@ pub enum Error {
         capacity: usize,
     },
     /// The strategy cannot select in place on a GPU.
-    #[error(
-        "{strategy} cannot select in place on a GPU; look-back (in order), hole-filling and off can"
-    )]
+    #[error("{strategy} cannot select in place on a GPU; use look-back, which keeps the order")]
     NotInPlace {
         /// The strategy that has no in-place variant.
         strategy: crate::select::Strategy,
