@@ -184,7 +184,7 @@ impl TextureLibrary {
             return Ok(texture);
         }
         self.mapped(texture, ColorMap::Luminance, |color| {
-            Vec3::splat(luminance(color))
+            Vec3::splat(luminance(color).clamp(f32::MIN, f32::MAX))
         })
     }
 
@@ -211,7 +211,7 @@ impl TextureLibrary {
             return Ok(texture);
         }
         self.mapped(texture, ColorMap::Mean, |color| {
-            Vec3::splat(color.element_sum() / 3.0)
+            Vec3::splat((color / 3.0).element_sum().clamp(f32::MIN, f32::MAX))
         })
     }
 
@@ -249,7 +249,9 @@ impl TextureLibrary {
     /// Adds a texture whose red, green and blue values are the squares of the linear values of the texture with index
     /// `texture`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
     pub(crate) fn square(&mut self, texture: u32) -> Result<u32, String> {
-        self.mapped(texture, ColorMap::Square, |color| color * color)
+        self.mapped(texture, ColorMap::Square, |color| {
+            (color * color).min(Vec3::splat(f32::MAX))
+        })
     }
 
     /// Adds a texture whose colours are [`CoatBase::albedo`] of those of the texture with index `texture` times
