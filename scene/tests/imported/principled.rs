@@ -126,7 +126,7 @@ fn the_tint_of_the_reflection_of_principled_glass_is_reported() {
     }
 }
 
-/// Its parts have the colours of glass and of opaque plastic; one material would have one colour for both.
+/// The parts have the colours of glass and of opaque plastic, and a single material would have one colour for both.
 #[test]
 fn principled_that_transmits_a_part_is_a_blend_of_glass_and_plastic() {
     let parts = |transmission: &str| {

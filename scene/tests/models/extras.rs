@@ -255,7 +255,11 @@ fn anisotropic_glass_can_have_a_texture_of_its_roughness() {
     textured(&mut model, map.clone());
     for (rotation, along, across) in [
         (0.0, Parameter::Roughness, Parameter::RoughnessV),
-        (1.570_796_3, Parameter::RoughnessV, Parameter::Roughness),
+        (
+            std::f64::consts::FRAC_PI_2,
+            Parameter::RoughnessV,
+            Parameter::Roughness,
+        ),
     ] {
         model.json["materials"] = json!([{
             "pbrMetallicRoughness": {
