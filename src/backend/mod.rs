@@ -5,6 +5,7 @@ mod ahead;
 pub mod devices;
 mod gpu_health;
 mod gpus;
+mod groups;
 mod host_film;
 mod leak_on_hang;
 mod opening;
@@ -24,6 +25,7 @@ use compaction::{
     select::Strategy,
 };
 use gpus::Gpus;
+use groups::Groups;
 use leak_on_hang::{CanHang, LeakOnHang};
 use opening::Opening;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -97,6 +99,8 @@ enum Engine {
 /// Waves that share a film, and the threads that run them.
 struct Waves {
     waves: Vec<Mutex<Wave>>,
+    /// The pairs that the waves on the CPU trace together; unused on a GPU.
+    groups: Mutex<Groups>,
     /// Pool with one thread per wave.
     pool: ThreadPool,
     /// Counts of the waves that have finished since [`Backend::take_counts`].
@@ -295,6 +299,7 @@ impl Backend {
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         match &mut *self.engine {
             Engine::Waves(waves) => {
+                lock(&waves.groups).pace = pace;
                 for wave in &waves.waves {
                     lock(wave).set_pace(pace);
                 }
@@ -395,6 +400,7 @@ impl Backend {
         match &mut *self.engine {
             Engine::Waves(waves) => {
                 let (pixels, size) = (camera.pixel_count(), camera.size());
+                lock(&waves.groups).begin_film(pixels);
                 let clear = |film: &mut Film| film.clear(pixels).map_err(Error::memory(size));
                 waves.begin_again(clear, |wave, film| wave.set_camera(camera, film))
             }
@@ -443,6 +449,7 @@ impl Waves {
     fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
         Waves {
             waves,
+            groups: Mutex::new(Groups::new()),
             pool,
             finished: Vec::new(),
         }
@@ -481,14 +488,15 @@ impl Waves {
         spans: &Spans,
         enough: &(dyn Fn(u64) -> bool + Sync),
     ) -> Result<(), Error> {
-        let waves = &self.waves;
+        let (waves, groups) = (&self.waves, &self.groups);
         let reports = self.pool.broadcast(|thread| {
-            render(
-                &mut lock(&waves[thread.index()]),
-                spans,
-                waves.len() as u64,
-                enough,
-            )
+            let mut wave = lock(&waves[thread.index()]);
+            match &*wave {
+                Wave::Cpu(_) => {
+                    render_groups(&mut wave, spans, (groups, waves.len() as u64), enough)
+                }
+                Wave::Cuda(_) => render(&mut wave, spans, enough),
+            }
         });
         for reports in reports {
             self.count(reports?);
@@ -528,11 +536,10 @@ impl Waves {
 }
 
 /// Traces the pairs that `spans` assigns to the wave, see [`Backend::advance`]. Returns the reports of finished waves.
-/// On CUDA the last waves can still run when it returns. `wave_count` is the number of waves that share the pairs.
+/// The last waves can still run when it returns.
 fn render(
     wave: &mut Wave,
     spans: &Spans,
-    wave_count: u64,
     enough: &(dyn Fn(u64) -> bool + Sync),
 ) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
@@ -544,18 +551,33 @@ fn render(
             return Ok(reports);
         }
         let paths = u64::from(wave.next_paths());
-        let assigned = spans.assign(|left| {
-            if wave_count == 1 {
-                return paths;
-            }
-            // Waves get smaller towards the end, so that all threads finish at the same time.
-            let share = (left.end - left.start) / (2 * wave_count);
-            paths.min(share.max(CpuWave::MIN_PATHS.into()))
-        });
-        let Some(pairs) = assigned else {
+        let Some(pairs) = spans.assign(|_| paths) else {
             return Ok(reports);
         };
         spans.plan.launch(wave, pairs)?;
+    }
+}
+
+/// Traces paths of the groups that `wave_count` waves on the CPU share, see [`Backend::advance`]. Returns the reports of
+/// the waves.
+fn render_groups(
+    wave: &mut Wave,
+    spans: &Spans,
+    (groups, wave_count): (&Mutex<Groups>, u64),
+    enough: &(dyn Fn(u64) -> bool + Sync),
+) -> Result<Vec<Report>, Error> {
+    let mut reports = Vec::new();
+    loop {
+        let max_paths = wave.next_paths();
+        let assigned = lock(groups).assign(spans, (max_paths, wave_count), enough);
+        let Some((span, paths)) = assigned else {
+            return Ok(reports);
+        };
+        if let Wave::Cpu(cpu) = wave {
+            cpu.begin_part(span, paths);
+        }
+        spans.plan.launch_begun(wave)?;
+        reports.extend(wave.finish_oldest()?);
     }
 }
 
@@ -568,9 +590,10 @@ fn chosen(found: &[DeviceInfo], ordinals: &[usize]) -> Vec<Gpu> {
     chosen.collect()
 }
 
-/// Locks the wave. After a panic in another thread the wave is between two stages, and the next span overwrites it.
-fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
-    wave.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a wave or the groups. After a panic in another thread a wave is between two stages, and the next span
+/// overwrites it.
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks that a wave size is at least 1 and at most [`MAX_PATHS`].

@@ -21,6 +21,7 @@ pub use cuda::CudaWave;
 pub use rounds::CudaAdaptiveState;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
+pub(crate) use wave_size::WaveSize;
 
 use super::Stage;
 use crate::{
