@@ -222,9 +222,9 @@ pub fn fill_pairs(span: &Span, list: &[u32], first_path: u32, pairs: &mut [(u32,
         let run = run_of_pixels(span, path, pixel);
         let count = (run.pixels * run.samples).min(rest.len() as u32);
         let (filled, others) = rest.split_at_mut(count as usize);
-        for (pixel, pairs) in (pixel..).zip(filled.chunks_mut(run.samples as usize)) {
-            for (sample, pair) in (sample..).zip(pairs) {
-                *pair = (pixel, sample);
+        for (column, pairs) in (0..).zip(filled.chunks_mut(run.samples as usize)) {
+            for (number, pair) in (0..).zip(pairs) {
+                *pair = (pixel + column, sample + number);
             }
         }
         path += count;

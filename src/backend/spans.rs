@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Base-2 logarithm of the maximum number of samples of a pixel that get adjacent paths: one per lane of a warp of a
-/// GPU. It applies to waves on the CPU too.
+/// GPU. It applies to [groups](super::groups) on the CPU, too.
 const MAX_LOG2_SAMPLES_TOGETHER: u32 = 5;
 
 /// The pixels of a picture that are rendered: all of them, a random selection for verification, or those of a list, see

@@ -253,7 +253,15 @@ pub(super) fn camera_hit(
     pixel: u32,
     sample: u32,
 ) -> (Ray, InstanceHit) {
-    let pair = pixel_and_sample(&Span { first_pixel: pixel, first_sample: sample, ..*span }, &[], 0);
+    let pair = pixel_and_sample(
+        &Span {
+            first_pixel: pixel,
+            first_sample: sample,
+            ..*span
+        },
+        &[],
+        0,
+    );
     let (pixel, sample) = pair;
     let ray = first_ray(camera, span, pixel, sample);
     let numbers = sampler(span.seed, pixel, sample);

@@ -21,7 +21,6 @@ pub use cuda::CudaWave;
 pub use rounds::CudaAdaptiveState;
 pub use sort_tuner::{SortHits, SortTuner, Timed};
 pub use wave_size::Pace;
-pub(crate) use wave_size::WaveSize;
 
 use super::Stage;
 use crate::{

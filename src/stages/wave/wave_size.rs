@@ -40,23 +40,23 @@ impl Pace {
 }
 
 /// The adaptive size of waves, in paths.
-pub(crate) struct WaveSize {
+pub(super) struct WaveSize {
     /// Maximum size of a film's first wave.
-    pub(crate) first: u32,
+    pub(super) first: u32,
     /// Minimum size that adaptation sets.
-    pub(crate) min: u32,
+    pub(super) min: u32,
     /// Maximum size that adaptation sets.
-    pub(crate) max: u32,
+    pub(super) max: u32,
     /// Size of the next wave.
-    pub(crate) next: u32,
+    pub(super) next: u32,
     /// Desired duration of a wave at [`Pace::Steady`].
-    pub(crate) steady: Duration,
+    pub(super) steady: Duration,
 }
 
 impl WaveSize {
     /// Creates an adaptive size whose first value is `first`, and which adaptation keeps within `sizes`. `steady` is
     /// the desired duration of a wave at [`Pace::Steady`].
-    pub(crate) fn new(first: u32, sizes: RangeInclusive<u32>, steady: Duration) -> WaveSize {
+    pub(super) fn new(first: u32, sizes: RangeInclusive<u32>, steady: Duration) -> WaveSize {
         WaveSize {
             first,
             min: *sizes.start(),
@@ -68,7 +68,7 @@ impl WaveSize {
 
     /// Limits the size of the next wave, which is the first one of a film with this number of pixels. At
     /// [`Pace::Watched`], that wave has at most one sample per pixel, or the minimum size if that is larger.
-    pub(crate) fn begin_film(&mut self, pixel_count: u32, pace: Pace) {
+    pub(super) fn begin_film(&mut self, pixel_count: u32, pace: Pace) {
         self.next = self.next.min(self.first);
         if pace != Pace::Steady {
             self.next = self.next.min(pixel_count.max(self.min));
@@ -77,7 +77,7 @@ impl WaveSize {
 
     /// Adapts the size to a completed wave of `paths` paths that took `milliseconds`: doubles or halves it until the
     /// expected duration fits the pace. One call enlarges it at most [`MAX_GROWTH`]-fold.
-    pub(crate) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
+    pub(super) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
         // Only waves of about the current size are representative; some are much smaller, such as a render's last one.
         if paths > self.next || paths <= self.next / 2 {
             return;
