@@ -244,7 +244,7 @@ struct Run {
 fn run_of_pixels(span: &Span, path: u32, pixel: u32) -> Run {
     let (first, log2_samples) = samples_together(span, path);
     let (scheduled, samples) = ((path - first) >> log2_samples, 1 << log2_samples);
-    if (path - first) % samples != 0 {
+    if !(path - first).is_multiple_of(samples) {
         return Run {
             pixels: 1,
             samples: 1,
