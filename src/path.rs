@@ -160,16 +160,7 @@ pub fn scheduled_pair(span: &Span, path: u32) -> u32 {
     if span.tiled == 0 {
         return path;
     }
-    let mut log2_samples_together = span.log2_samples_together;
-    let mut first = 0;
-    loop {
-        let group = span.pixel_count << log2_samples_together;
-        first += (path - first) / group * group;
-        if log2_samples_together == 0 || span.path_count - first >= group {
-            break;
-        }
-        log2_samples_together -= 1;
-    }
+    let (first, log2_samples_together) = samples_together(span, path);
     let pixels = span.pixel_count.min(span.path_count - first);
     let mut pixel = (path - first) >> log2_samples_together;
     let sample = (path - first) - (pixel << log2_samples_together);
@@ -181,6 +172,26 @@ pub fn scheduled_pair(span: &Span, path: u32) -> u32 {
         pixel = start + within / TILE * span.width + tile * TILE + within % TILE;
     }
     first + sample * span.pixel_count + pixel
+}
+
+/// Returns the first path of the group of whole pictures that `path` belongs to, and the base-2 logarithm of the number
+/// of samples of a pixel that have adjacent paths in it.
+#[inline]
+fn samples_together(span: &Span, path: u32) -> (u32, u32) {
+    let mut log2_samples_together = if span.tiled == 0 {
+        0
+    } else {
+        span.log2_samples_together
+    };
+    let mut first = 0;
+    loop {
+        let group = span.pixel_count << log2_samples_together;
+        first += (path - first) / group * group;
+        if log2_samples_together == 0 || span.path_count - first >= group {
+            return (first, log2_samples_together);
+        }
+        log2_samples_together -= 1;
+    }
 }
 
 /// Returns the row-major pixel index and the sample number of a path of the wave.
@@ -199,36 +210,55 @@ pub fn pixel_and_sample(span: &Span, list: &[u32], path: u32) -> (u32, u32) {
     )
 }
 
-/// Replaces `pairs` by [`pixel_and_sample`] of as many paths of the wave, from path 0 on.
+/// Replaces `pairs` by [`pixel_and_sample`] of as many paths of the span, from `first_path` on.
 ///
 /// Computes the pair of the first path of each run of consecutive pixels, and counts up from it. This saves the integer
 /// divisions of the others.
-pub fn fill_pairs(span: &Span, list: &[u32], pairs: &mut [(u32, u32)]) {
-    let mut path = 0;
+pub fn fill_pairs(span: &Span, list: &[u32], first_path: u32, pairs: &mut [(u32, u32)]) {
+    let mut path = first_path;
     let mut rest = pairs;
     while !rest.is_empty() {
         let (pixel, sample) = pixel_and_sample(span, list, path);
-        let count = run_length(span, path, pixel).min(rest.len() as u32);
-        let (row, others) = rest.split_at_mut(count as usize);
-        for (pixel, pair) in (pixel..).zip(row) {
-            *pair = (pixel, sample);
+        let run = run_of_pixels(span, path, pixel);
+        let count = (run.pixels * run.samples).min(rest.len() as u32);
+        let (filled, others) = rest.split_at_mut(count as usize);
+        for (column, pairs) in (0..).zip(filled.chunks_mut(run.samples as usize)) {
+            for (number, pair) in (0..).zip(pairs) {
+                *pair = (pixel + column, sample + number);
+            }
         }
         path += count;
         rest = others;
     }
 }
 
-/// Returns a lower bound, at least 1, of the number of paths from `path` on that have consecutive pixel indices and one
-/// sample number. `pixel` is the pixel of `path`.
-fn run_length(span: &Span, path: u32, pixel: u32) -> u32 {
-    let is_scattered = span.listed != 0 || span.skipped_pixels != 0;
-    if is_scattered || span.log2_samples_together != 0 {
-        return 1;
+/// Adjacent paths of consecutive pixels, each with the same samples.
+struct Run {
+    /// Number of pixels.
+    pixels: u32,
+    /// Number of samples of each pixel.
+    samples: u32,
+}
+
+/// Returns a run that begins with `path`, whose pixel is `pixel`. It can be shorter than possible.
+fn run_of_pixels(span: &Span, path: u32, pixel: u32) -> Run {
+    let (first, log2_samples) = samples_together(span, path);
+    let (scheduled, samples) = ((path - first) >> log2_samples, 1 << log2_samples);
+    if !(path - first).is_multiple_of(samples) {
+        return Run {
+            pixels: 1,
+            samples: 1,
+        };
     }
-    // Bands, tiles and their rows begin at multiples of `TILE` in this order.
-    let scheduled = path % span.pixel_count;
-    let row_end = TILE - scheduled % TILE;
-    row_end
-        .min(span.pixel_count - scheduled)
-        .min(span.pixel_count - pixel)
+    let is_scattered = span.listed != 0 || span.skipped_pixels != 0;
+    let pixels = if is_scattered {
+        1
+    } else {
+        // Bands, tiles and their rows begin at multiples of `TILE` in this order.
+        let row_end = TILE - scheduled % TILE;
+        row_end
+            .min(span.pixel_count - scheduled % span.pixel_count)
+            .min(span.pixel_count - pixel)
+    };
+    Run { pixels, samples }
 }

@@ -5,6 +5,7 @@ mod ahead;
 pub mod devices;
 mod gpu_health;
 mod gpus;
+mod groups;
 mod host_film;
 mod leak_on_hang;
 mod opening;
@@ -13,20 +14,23 @@ mod rounds;
 mod settings;
 mod spans;
 mod sum;
+mod waves;
 
 use std::{
     mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering::Relaxed},
+    sync::{Arc, Mutex},
 };
 
 use compaction::{
-    cuda::{DeviceInfo, devices, is_alive},
+    cuda::{DeviceInfo, devices},
     select::Strategy,
 };
 use gpus::Gpus;
+pub(crate) use groups::Stop;
 use leak_on_hang::{CanHang, LeakOnHang};
 use opening::Opening;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use waves::{Waves, lock};
 
 use crate::{
     Error,
@@ -92,15 +96,6 @@ enum Engine {
     Waves(Waves),
     /// Waves on several GPUs, each with its own film.
     Gpus(Box<Gpus>),
-}
-
-/// Waves that share a film, and the threads that run them.
-struct Waves {
-    waves: Vec<Mutex<Wave>>,
-    /// Pool with one thread per wave.
-    pool: ThreadPool,
-    /// Counts of the waves that have finished since [`Backend::take_counts`].
-    finished: Vec<Counted>,
 }
 
 impl CanHang for Engine {
@@ -280,14 +275,10 @@ impl Backend {
 
     /// Assigns pairs to all waves until none are left, or until `enough` returns `true` for the number of the first
     /// pair that is not assigned.
-    pub(crate) fn advance(
-        &mut self,
-        spans: &Spans,
-        enough: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Result<(), Error> {
+    pub(crate) fn advance(&mut self, spans: &Spans, stop: &Stop) -> Result<(), Error> {
         match &mut *self.engine {
-            Engine::Waves(waves) => waves.advance(spans, enough),
-            Engine::Gpus(gpus) => gpus.advance(spans, enough),
+            Engine::Waves(waves) => waves.advance(spans, stop),
+            Engine::Gpus(gpus) => gpus.advance(spans, stop.enough),
         }
     }
 
@@ -295,6 +286,7 @@ impl Backend {
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         match &mut *self.engine {
             Engine::Waves(waves) => {
+                lock(&waves.groups).pace = pace;
                 for wave in &waves.waves {
                     lock(wave).set_pace(pace);
                 }
@@ -395,6 +387,7 @@ impl Backend {
         match &mut *self.engine {
             Engine::Waves(waves) => {
                 let (pixels, size) = (camera.pixel_count(), camera.size());
+                lock(&waves.groups).begin_film();
                 let clear = |film: &mut Film| film.clear(pixels).map_err(Error::memory(size));
                 waves.begin_again(clear, |wave, film| wave.set_camera(camera, film))
             }
@@ -438,127 +431,6 @@ impl Backend {
     }
 }
 
-impl Waves {
-    /// Returns these waves; the pool must have one thread per wave.
-    fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
-        Waves {
-            waves,
-            pool,
-            finished: Vec::new(),
-        }
-    }
-
-    /// Does the work with the first wave, on the rendering threads if that is on the CPU.
-    fn with_first<R: Send>(&self, work: impl FnOnce(&mut Wave) -> R + Send) -> R {
-        let first = &self.waves[0];
-        let is_on_cpu = matches!(&*lock(first), Wave::Cpu(_));
-        if is_on_cpu {
-            self.pool.install(|| work(&mut lock(first)))
-        } else {
-            work(&mut lock(first))
-        }
-    }
-
-    /// Returns whether a GPU that traces these waves hangs.
-    fn hangs(&self) -> bool {
-        self.waves.iter().any(|wave| match &*lock(wave) {
-            Wave::Cpu(_) => false,
-            Wave::Cuda(cuda) => cuda.hangs(),
-        })
-    }
-
-    /// Returns whether a GPU that traces these waves has failed or hangs.
-    fn gpu_has_failed(&self) -> bool {
-        self.waves.iter().any(|wave| match &*lock(wave) {
-            Wave::Cpu(_) => false,
-            Wave::Cuda(cuda) => cuda.hangs() || !is_alive(&cuda.stream),
-        })
-    }
-
-    /// See [`Backend::advance`].
-    fn advance(
-        &mut self,
-        spans: &Spans,
-        enough: &(dyn Fn(u64) -> bool + Sync),
-    ) -> Result<(), Error> {
-        let waves = &self.waves;
-        let reports = self.pool.broadcast(|thread| {
-            render(
-                &mut lock(&waves[thread.index()]),
-                spans,
-                waves.len() as u64,
-                enough,
-            )
-        });
-        for reports in reports {
-            self.count(reports?);
-        }
-        Ok(())
-    }
-
-    /// See [`Backend::finish_waves`].
-    fn finish_waves(&mut self) -> Result<bool, Error> {
-        let mut reports = Vec::new();
-        for wave in &self.waves {
-            let mut wave = lock(wave);
-            while let Some(report) = wave.finish_oldest()? {
-                reports.push(report);
-            }
-        }
-        let any = !reports.is_empty();
-        self.count(reports);
-        Ok(any)
-    }
-
-    /// Keeps the reports of finished waves for [`Backend::take_counts`].
-    fn count(&mut self, reports: Vec<Report>) {
-        let time_share = 1.0 / self.waves.len() as f64;
-        let counted = |report| Counted {
-            device: 0,
-            report,
-            time_share,
-        };
-        self.finished.extend(reports.into_iter().map(counted));
-    }
-
-    /// Does the work with every wave, up to the first error.
-    fn each(&mut self, work: impl Fn(&mut Wave) -> Result<(), Error>) -> Result<(), Error> {
-        self.waves.iter().try_for_each(|wave| work(&mut lock(wave)))
-    }
-}
-
-/// Traces the pairs that `spans` assigns to the wave, see [`Backend::advance`]. Returns the reports of finished waves.
-/// On CUDA the last waves can still run when it returns. `wave_count` is the number of waves that share the pairs.
-fn render(
-    wave: &mut Wave,
-    spans: &Spans,
-    wave_count: u64,
-    enough: &(dyn Fn(u64) -> bool + Sync),
-) -> Result<Vec<Report>, Error> {
-    let mut reports = Vec::new();
-    loop {
-        while wave.is_full() {
-            reports.extend(wave.finish_oldest()?);
-        }
-        if enough(spans.next.load(Relaxed)) {
-            return Ok(reports);
-        }
-        let paths = u64::from(wave.next_paths());
-        let assigned = spans.assign(|left| {
-            if wave_count == 1 {
-                return paths;
-            }
-            // Waves get smaller towards the end, so that all threads finish at the same time.
-            let share = (left.end - left.start) / (2 * wave_count);
-            paths.min(share.max(CpuWave::MIN_PATHS.into()))
-        });
-        let Some(pairs) = assigned else {
-            return Ok(reports);
-        };
-        spans.plan.launch(wave, pairs)?;
-    }
-}
-
 /// Returns the GPUs with these device numbers; one that the driver does not know has an empty name and fails to open.
 fn chosen(found: &[DeviceInfo], ordinals: &[usize]) -> Vec<Gpu> {
     let chosen = ordinals.iter().map(|&ordinal| {
@@ -566,11 +438,6 @@ fn chosen(found: &[DeviceInfo], ordinals: &[usize]) -> Vec<Gpu> {
         Gpu::new(ordinal, device.map_or("", |device| &device.name))
     });
     chosen.collect()
-}
-
-/// Locks the wave. After a panic in another thread the wave is between two stages, and the next span overwrites it.
-fn lock(wave: &Mutex<Wave>) -> MutexGuard<'_, Wave> {
-    wave.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks that a wave size is at least 1 and at most [`MAX_PATHS`].

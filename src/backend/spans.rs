@@ -8,13 +8,12 @@ use std::{
 use crate::{
     Error,
     path::{Span, rendered_pixel},
-    stages::megakernel,
-    stages::wave::Wave,
-    wavefront::trace,
+    stages::{megakernel_begun, wave::Wave},
+    wavefront::trace_begun,
 };
 
 /// Base-2 logarithm of the maximum number of samples of a pixel that get adjacent paths: one per lane of a warp of a
-/// GPU. It applies to waves on the CPU too.
+/// GPU. It applies to [groups](super::groups) on the CPU, too.
 const MAX_LOG2_SAMPLES_TOGETHER: u32 = 5;
 
 /// The pixels of a picture that are rendered: all of them, a random selection for verification, or those of a list, see
@@ -80,15 +79,15 @@ impl Plan {
         first..end.min(pairs.end)
     }
 
-    /// Launches a wave of these pairs, fewer than 2³². On a GPU it returns while the wave runs.
-    pub(super) fn launch(&self, wave: &mut Wave, pairs: Range<u64>) -> Result<(), Error> {
+    /// Returns the span of these pairs, fewer than 2³².
+    pub(super) fn span(&self, pairs: Range<u64>) -> Span {
         let Pixels {
             count,
             skipped,
             pick_seed,
         } = self.pixels;
         let path_count = (pairs.end - pairs.start) as u32;
-        let span = Span {
+        Span {
             width: self.width,
             pixel_count: count,
             first_pixel: (pairs.start % u64::from(count)) as u32,
@@ -104,11 +103,21 @@ impl Plan {
                 .unwrap_or(0)
                 .min(MAX_LOG2_SAMPLES_TOGETHER),
             listed: self.listed.into(),
-        };
+        }
+    }
+
+    /// Launches a wave of these pairs, fewer than 2³². On a GPU it returns while the wave runs.
+    pub(super) fn launch(&self, wave: &mut Wave, pairs: Range<u64>) -> Result<(), Error> {
+        wave.begin(self.span(pairs))?;
+        self.launch_begun(wave)
+    }
+
+    /// Launches a wave that has begun.
+    pub(super) fn launch_begun(&self, wave: &mut Wave) -> Result<(), Error> {
         if self.by_megakernel {
-            megakernel(wave, span)?;
+            megakernel_begun(wave)?;
         } else {
-            trace(wave, span)?;
+            trace_begun(wave)?;
         }
         wave.post_report()
     }

@@ -74,14 +74,14 @@ pub struct Film {
     sample_counts: OnceLock<Vec<AtomicU32>>,
     /// Locks of the pixels, see [`Film::lock_of`]. A thread that adds samples holds the lock of their pixels. It can then
     /// load and store sums separately, which is faster than to add atomically.
-    locks: [Mutex<()>; LOCKS],
+    locks: Vec<Mutex<()>>,
 }
 
 /// Number of locks of a film.
-const LOCKS: usize = 32;
-/// Number of consecutive pixels that share a lock: eight rows of an image that is 2,048 pixels wide, because waves trace
-/// tiles of eight rows.
-const PIXELS_PER_LOCK: usize = 1 << 14;
+const LOCKS: usize = 1 << 10;
+/// Number of consecutive pixels that share a lock: a row of eight tiles. Threads trace neighbouring tiles at the same
+/// time, and would wait for one another if a lock covered more.
+const PIXELS_PER_LOCK: usize = 64;
 
 impl Film {
     /// Memory of a film's sums in bytes per pixel.
@@ -103,6 +103,7 @@ impl Film {
     /// # Errors
     /// See [`Film::new`]. The film is then unchanged.
     pub(crate) fn clear(&mut self, pixel_count: u32) -> Result<(), String> {
+        self.locks.resize_with(LOCKS, Mutex::default);
         let channels = 3 * pixel_count as usize;
         memory::reserve(&mut self.sums, channels)?;
         self.sums.truncate(channels);

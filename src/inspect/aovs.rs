@@ -253,13 +253,17 @@ pub(super) fn camera_hit(
     pixel: u32,
     sample: u32,
 ) -> (Ray, InstanceHit) {
-    let span = Span {
-        first_pixel: pixel,
-        first_sample: sample,
-        ..*span
-    };
-    let ray = first_ray(camera, &span, &[], 0);
-    let (pixel, sample) = pixel_and_sample(&span, &[], 0);
+    let pair = pixel_and_sample(
+        &Span {
+            first_pixel: pixel,
+            first_sample: sample,
+            ..*span
+        },
+        &[],
+        0,
+    );
+    let (pixel, sample) = pair;
+    let ray = first_ray(camera, span, pixel, sample);
     let numbers = sampler(span.seed, pixel, sample);
     let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);
     (ray, found)

@@ -23,7 +23,7 @@ use crate::{
     Error,
     accel::trees::SceneBvhs,
     adaptive::schedule::{ConvergenceGoal, Schedule},
-    backend::{Backend, Pixels, Plan, Spans},
+    backend::{Backend, Pixels, Plan, Spans, Stop},
     camera::Camera,
     device::render_scene::RenderScene,
     render::{
@@ -39,6 +39,9 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
+/// Time that a CPU takes for a group of samples that its threads divide, if the caller sets no shorter one. A render
+/// only stops between two groups. The longer they are, the more samples of a pixel are traced side by side.
+const STEADY_GROUP: Duration = Duration::from_millis(400);
 /// Minimum time for which one [`Renderer::advance`] starts waves, as at the beginning of a render.
 const MIN_ADVANCE: Duration = Duration::from_millis(100);
 /// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the
@@ -248,27 +251,43 @@ impl Renderer {
     /// Renders for a while, as [`Renderer::advance_for`]: for about 0.1 s at first, and for up to half a second later.
     /// Returns `true` if samples remain, and `false` when all are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
-        self.advance_for((self.elapsed / ADVANCE_DIVISOR).clamp(MIN_ADVANCE, MAX_ADVANCE))
+        let slice = (self.elapsed / ADVANCE_DIVISOR).clamp(MIN_ADVANCE, MAX_ADVANCE);
+        self.advance_in_groups(slice, STEADY_GROUP)
     }
 
     /// Starts waves for the time `slice`, at least one, or until all samples are assigned. On the CPU it returns when
     /// they have finished; on a GPU the last ones may still run. Returns `false` when all samples are done.
     pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
+        self.advance_in_groups(slice, slice.min(STEADY_GROUP))
+    }
+
+    /// Renders as [`Renderer::advance_for`]. On a CPU, groups of pairs take about `group`.
+    fn advance_in_groups(&mut self, slice: Duration, group: Duration) -> Result<bool, Error> {
         // The time counts from the first wave on: on a busy machine, the slice can be over before a thread takes it.
         let begun = OnceLock::new();
-        self.advance_until(&|_| {
+        let enough = |_| {
             let is_first = begun.set(Instant::now()).is_ok();
             !is_first && begun.wait().elapsed() >= slice
-        })
+        };
+        self.advance_by(&enough, group)
     }
 
     /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the
     /// sample count that every pixel will have once the running waves finish. Returns `false` when all samples are
     /// done.
     pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
+        self.advance_by(enough, STEADY_GROUP)
+    }
+
+    /// Renders as [`Renderer::advance_until`]. On a CPU, groups of pairs take about `group` at a steady pace.
+    fn advance_by(
+        &mut self,
+        enough: &(dyn Fn(u32) -> bool + Sync),
+        group: Duration,
+    ) -> Result<bool, Error> {
         let goes_on = match self.rounds {
-            Some(_) => self.advance_rounds(enough)?,
-            None => self.advance_pairs(enough)?,
+            Some(_) => self.advance_rounds(enough, group)?,
+            None => self.advance_pairs(enough, group)?,
         };
         if goes_on {
             self.keep_safe_copy()?;
@@ -277,7 +296,11 @@ impl Renderer {
     }
 
     /// Renders like [`Renderer::advance_until`], but without rounds and without a safe copy.
-    fn advance_pairs(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
+    fn advance_pairs(
+        &mut self,
+        enough: &(dyn Fn(u32) -> bool + Sync),
+        group: Duration,
+    ) -> Result<bool, Error> {
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
         let doubling = self.next_doubling();
@@ -298,7 +321,11 @@ impl Renderer {
         let enough = |assigned: u64| {
             enough(Samples::of_pairs(start..assigned.min(end), pixel_count).min_samples())
         };
-        let advanced = self.backend.advance(&spans, &enough);
+        let stop = Stop {
+            enough: &enough,
+            interval: group,
+        };
+        let advanced = self.backend.advance(&spans, &stop);
         self.done = spans.next.into_inner().min(end);
         self.elapsed += begun.elapsed();
         self.record_counts(advanced)?;

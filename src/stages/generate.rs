@@ -20,7 +20,7 @@ use crate::{
         kernels::{BLOCK_THREADS, stage},
         path_buffers::PathBuffers,
     },
-    path::{NO_PRIMITIVE, PathRadiance, Ray, Span, Throughput, pixel_and_sample},
+    path::{NO_PRIMITIVE, PathRadiance, Ray, Span, Throughput},
     sampler::{PAIR_FILM, PAIR_LENS, pair, sampler},
 };
 
@@ -132,11 +132,9 @@ fn first_rays(wave: &mut CpuWave, camera: &Camera) {
     }
 }
 
-/// Returns the camera ray of the path with index `path` in `span`. `list` holds the rendered pixels if `span.listed` is
-/// 1.
+/// Returns the camera ray of a sample of a pixel. `span` gives the seed, and the width of the image.
 #[inline]
-pub(crate) fn first_ray(camera: &Camera, span: &Span, list: &[u32], path: u32) -> Ray {
-    let (pixel, sample) = pixel_and_sample(span, list, path);
+pub(crate) fn first_ray(camera: &Camera, span: &Span, pixel: u32, sample: u32) -> Ray {
     let numbers = sampler(span.seed, pixel, sample);
     let (u, v) = pair(numbers, 0, PAIR_FILM);
     let (x, y) = film_point(camera, pixel % span.width, pixel / span.width, u, v);

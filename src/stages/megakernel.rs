@@ -29,7 +29,7 @@ use crate::{
         kernel_variant::KernelVariant,
         kernels::{BLOCK_THREADS, stage_for},
     },
-    path::{NO_PRIMITIVE, Span, Throughput, pixel_and_sample},
+    path::{NO_PRIMITIVE, Span, Throughput},
     sampler::sampler,
     shading::material::{ALL_KINDS, EXTENDED_KINDS, PLAIN_KINDS, RARE_KINDS},
     vertex::{
@@ -46,10 +46,15 @@ const TALLY: u32 = 96;
 /// [`trace`](crate::wavefront::trace) does. On CUDA it loads the kernel if needed, and only enqueues the work.
 pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
+    megakernel_begun(wave)
+}
+
+/// Traces the paths of a wave that has begun, as [`megakernel`] does.
+pub(crate) fn megakernel_begun(wave: &mut Wave) -> Result<(), Error> {
     match wave {
-        Wave::Cpu(cpu) if cpu.scene.is_plain() => on_cpu::<false>(cpu, span),
-        Wave::Cpu(cpu) => on_cpu::<true>(cpu, span),
-        Wave::Cuda(cuda) => on_cuda(cuda, span)?,
+        Wave::Cpu(cpu) if cpu.scene.is_plain() => on_cpu::<false>(cpu),
+        Wave::Cpu(cpu) => on_cpu::<true>(cpu),
+        Wave::Cuda(cuda) => on_cuda(cuda)?,
     }
     wave.mark(Stage::Megakernel);
     Ok(())
@@ -57,8 +62,8 @@ pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
 
 /// Runs the stage on the CPU. `INSTANCED` is `false` for plain scenes, and `true` for others; see
 /// [`is_plain`](crate::device::render_scene::RenderScene::is_plain).
-fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
-    for path in 0..span.path_count {
+fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave) {
+    for path in 0..wave.span.path_count {
         let rgb = trace_path::<INSTANCED>(wave, path);
         wave.radiances[path as usize].rgb = rgb;
     }
@@ -68,9 +73,9 @@ fn on_cpu<const INSTANCED: bool>(wave: &mut CpuWave, span: Span) {
 /// Traces the path with index `path`, adds its rays to the counts, and returns its radiance.
 fn trace_path<const INSTANCED: bool>(wave: &mut CpuWave, path: u32) -> Vec3 {
     let (scene, span) = (&wave.scene, &wave.span);
-    let (pixel, sample) = pixel_and_sample(span, &wave.list, path);
+    let (pixel, sample) = wave.pairs[path as usize];
     let numbers = sampler(span.seed, pixel, sample);
-    let mut ray = first_ray(&wave.camera, span, &wave.list, path);
+    let mut ray = first_ray(&wave.camera, span, pixel, sample);
     let mut throughput = Throughput {
         rgb: Vec3::ONE,
         eta_scale: 1.0,
@@ -184,8 +189,9 @@ impl Megakernel {
     }
 }
 
-fn on_cuda(wave: &mut CudaWave, span: Span) -> Result<(), Error> {
+fn on_cuda(wave: &mut CudaWave) -> Result<(), Error> {
     wave.load_megakernel()?;
+    let span = wave.span;
     let count_slots = wave.counts.len() as u32;
     let clear = compaction::Error::driver("clear the counts");
     wave.stream

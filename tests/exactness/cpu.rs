@@ -109,7 +109,7 @@ fn long_render(scene: &Scene) -> Renderer {
 }
 
 pub(crate) fn the_film_is_identical_for_any_steps() {
-    let scene = sized(load("scenes/cornell.ron"), 128, 128, 16);
+    let scene = sized(load("scenes/cornell.ron"), 128, 128, 64);
     let (picture, expected) = render(&scene, &on_cpu());
     let mut renderer = long_render(&scene);
     let (mut steps, mut strategies) = (1, Strategy::ALL.iter().cycle());

@@ -1,6 +1,11 @@
 //! Adaptive sampling: each pixel gets samples until its estimated noise is low enough.
 
-use std::{mem, ops::Range, sync::atomic::AtomicU64, time::Instant};
+use std::{
+    mem,
+    ops::Range,
+    sync::atomic::AtomicU64,
+    time::{Duration, Instant},
+};
 
 use super::Renderer;
 use crate::{
@@ -9,7 +14,7 @@ use crate::{
         pixel_stats::PixelStats,
         schedule::{ConvergenceGoal, Schedule, in_tiles},
     },
-    backend::{Pixels, Plan, Spans},
+    backend::{Pixels, Plan, Spans, Stop},
     render::{
         part::{Part, PartHeader, Samples},
         region::Region,
@@ -213,9 +218,10 @@ impl Renderer {
     pub(super) fn advance_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
+        group: Duration,
     ) -> Result<bool, Error> {
         let begun = Instant::now();
-        let advanced = self.advance_within_rounds(enough);
+        let advanced = self.advance_within_rounds(enough, group);
         self.elapsed += begun.elapsed();
         let goes_on = advanced?;
         if !goes_on {
@@ -228,6 +234,7 @@ impl Renderer {
     fn advance_within_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
+        group: Duration,
     ) -> Result<bool, Error> {
         while let Some(rounds) = &mut self.rounds
             && !rounds.is_complete()
@@ -251,7 +258,11 @@ impl Renderer {
             };
             let enough =
                 |assigned: u64| enough(first_sample + (assigned / u64::from(listed)) as u32);
-            let advanced = self.backend.advance(&spans, &enough);
+            let stop = Stop {
+                enough: &enough,
+                interval: group,
+            };
+            let advanced = self.backend.advance(&spans, &stop);
             let done = spans.next.into_inner().min(spans.end);
             rounds.set_done(done);
             let (ends, over, round) = (done == spans.end, rounds.is_complete(), rounds.round());

@@ -1,6 +1,6 @@
 //! A wave in the memory of the CPU.
 
-use std::{sync::Arc, time::Instant};
+use std::{ops::Range, sync::Arc, time::Instant};
 
 use compaction::select::Strategy;
 
@@ -35,7 +35,7 @@ pub struct CpuWave {
     pub sorts_hits: bool,
     /// Maximum number of times that a path scatters.
     pub max_bounces: u32,
-    /// The (pixel, sample) pairs of the wave's paths.
+    /// The span of the wave's paths, with their number as `path_count`. Their pairs are in `pairs`.
     pub span: Span,
     /// The pixels that are rendered, as row-major indices in the image and in the order of rendering, if `span.listed`
     /// is 1; otherwise empty.
@@ -160,10 +160,19 @@ impl CpuWave {
 
     /// Begins a wave of the paths of `span`, which must fit into the buffers. Clears counts and times.
     pub fn begin(&mut self, span: Span) {
-        self.span = span;
+        self.begin_part(span, 0..span.path_count);
+    }
+
+    /// Begins a wave of these paths of `span`, which must fit into the buffers. Clears counts and times.
+    ///
+    /// If the waves of several threads share a span that is larger than each of them, several samples of a pixel can be
+    /// adjacent.
+    pub(crate) fn begin_part(&mut self, span: Span, paths: Range<u32>) {
+        let path_count = paths.end - paths.start;
+        self.span = Span { path_count, ..span };
         // Stored, because several stages need them.
-        let path_count = span.path_count as usize;
-        fill_pairs(&span, &self.list, &mut self.pairs[..path_count]);
+        let pairs = &mut self.pairs[..path_count as usize];
+        fill_pairs(&span, &self.list, paths.start, pairs);
         self.counts.fill(0);
         self.stage_ends.clear();
         self.begun = Instant::now();
