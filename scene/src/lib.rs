@@ -325,7 +325,7 @@
 //! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
 //! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv`, objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `diffusetransmission`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
-//! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` (its mean) |
+//! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` |
 //! | lights | `area`, `constant`, `envmap` with any rotation, `point`, `spot`, `directional`, `sunsky`, `sun`, `sky` | `diffuse`, `infinite` with any rotation, `point`, `spot`, `distant` |
 //! | spectra | `uniform`, `regular`, `irregular`, `blackbody`, `d65`, lists of wavelengths, files; metals and glasses by name | lists of wavelengths, files, `blackbody`; metals and glasses by name |
 //!
@@ -349,7 +349,14 @@
 //!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
-//! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean.
+//! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean. Nested
+//!   opacities are multiplied.
+//! - A coloured image that is a number, such as a roughness, has the luminance of its colours in Mitsuba. In pbrt it has
+//!   the mean of the channels, or the alpha of a PNG or EXR image that is not opaque. pbrt's textures `mix` and
+//!   `imagemap` with `invert` are exact with one image, and a mix of several images becomes their mean.
+//! - The slopes of a bump map are those of the mean sizes that u and v cover on a shape. An instance that scales it
+//!   unevenly counts as evenly scaled. Of a bump map and a normal map around each other, the outer one is shown.
+//! - The sky and the sun of Mitsuba are black if the sun is not above the horizon, as in Mitsuba, with a warning.
 //! - Participating media, scattering in hair, projected images as lights, subsurface scattering, polarisation and
 //!   motion are not shown.
 //! - Mitsuba's `max_depth` counts edges of a path, so that `max_bounces` is one less. Without a limit it is 128.
@@ -364,7 +371,8 @@
 //! A Mitsuba file has at most 256 MiB, and a document type definition, which could declare entities, is an error.
 //! Reading takes at most 128 times the size of an XML file in memory, 16 MiB for defaults, 32 times that of a pbrt file, and the data of
 //! meshes and images. Below coats, each different combination of an image, its factor and the coat makes one more
-//! image. It has 8 bytes per texel, or 16 if the image has floats. Time grows linearly with the size of all files,
+//! image, and so do coloured images that are numbers, inverted or mixed. It has 8 bytes per texel, or 16 if the image has
+//! floats. Time grows linearly with the size of all files,
 //! included ones counted as often as they are included. A scene has at most 2²³ shapes, and an instance of a group
 //! counts as all of its shapes. Tessellated shapes with equal parameters share a mesh, of up to 0.5 MB. A curved patch
 //! takes up to 16 kB, and a segment of a curve 7 kB. In Mitsuba's files with few segments it takes more, up to 200 MB

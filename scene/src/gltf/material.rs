@@ -132,15 +132,17 @@ pub(super) fn read(
             }
         }
         keep_coat_smooth(&mut material);
-        if let Some(glass) = extensions::brushed_glass(&material) {
-            material.surface = glass;
-        }
+        extensions::brush_glass(&mut material, &mut model.library).map_err(within(index))?;
         if let Surface::Principled(surface) = &material.surface
             && surface.anisotropy > 0.0
             && surface.transmission > 0.0
             && surface.metallic < 1.0
         {
             let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions";
+            model.note_count(text, ["material", "materials"], 1);
+        }
+        if extensions::is_tinted_glass(&material) {
+            let text = "not used: the specular strength and color (KHR_materials_specular) of the glass of {}, which reflects by its index of refraction";
             model.note_count(text, ["material", "materials"], 1);
         }
         model.materials[index] = material;

@@ -1,6 +1,6 @@
 //! Conversion of height maps (bump maps) to normal maps. A scene contains only normal maps.
 
-use glam::Vec3;
+use glam::{Mat2, Vec2, Vec3};
 
 use crate::{
     memory::vec_with_capacity,
@@ -8,16 +8,16 @@ use crate::{
 };
 
 /// Height of a white texel above a black one at scale 1, as a fraction of the image's width on the surface.
-const HEIGHT: f32 = 0.01;
+pub(super) const HEIGHT: f32 = 0.01;
 /// Largest slope of the surface, rise over run; steeper ones are clamped.
 const MAX_SLOPE: f32 = 1e3;
 
 /// Converts a height map to a tangent-space normal map with 16 bits per channel. A texel's height is the mean of its
-/// red, green and blue as stored, times `scale`.
+/// red, green and blue as stored.
 ///
-/// Slopes are differences of neighbouring texels; `wrap` selects the neighbours at the edges. Fails if memory does not
-/// suffice.
-pub(crate) fn normals(heights: &Image, scale: f32, wrap: Wrap) -> Result<Image, String> {
+/// `slopes` multiplies the differences of neighbouring texels to the right and upwards, and the products are the slopes
+/// along the tangent and the bitangent. `wrap` selects the neighbours at the edges. Fails if memory does not suffice.
+pub(crate) fn normals(heights: &Image, slopes: Mat2, wrap: Wrap) -> Result<Image, String> {
     let (width, height) = (heights.width as usize, heights.height as usize);
     let texels = vec_with_capacity::<f32>(width * height).map(|mut levels| {
         match &heights.texels {
@@ -41,9 +41,7 @@ pub(crate) fn normals(heights: &Image, scale: f32, wrap: Wrap) -> Result<Image, 
             (before, after, (after - before).max(1) as f32)
         }
     };
-    let rise = HEIGHT * scale * width as f32;
-    let slope = |before: f32, after: f32, apart: f32| {
-        let slope = (after - before) / apart * rise;
+    let clamped = |slope: f32| {
         if slope.is_nan() {
             0.0
         } else {
@@ -55,9 +53,11 @@ pub(crate) fn normals(heights: &Image, scale: f32, wrap: Wrap) -> Result<Image, 
         let (above, below, rows) = around(y, height);
         for x in 0..width {
             let (left, right, columns) = around(x, width);
-            let across = slope(texels[y * width + left], texels[y * width + right], columns);
-            let upwards = slope(texels[below * width + x], texels[above * width + x], rows);
-            let normal = Vec3::new(-across, -upwards, 1.0).normalize();
+            let (before, after) = (texels[y * width + left], texels[y * width + right]);
+            let (lower, upper) = (texels[below * width + x], texels[above * width + x]);
+            let steps = Vec2::new((after - before) / columns, (upper - lower) / rows);
+            let slope = (slopes * steps).map(clamped);
+            let normal = Vec3::new(-slope.x, -slope.y, 1.0).normalize();
             let [r, g, b] = (normal * 0.5 + 0.5).to_array();
             normals.push([r, g, b, 1.0].map(|part| (part * 65535.0).round() as u16));
         }

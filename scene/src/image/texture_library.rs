@@ -6,10 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use glam::Vec3;
+use glam::{Mat2, Vec2, Vec3};
 
 use super::height_maps;
-use crate::scene::{Encoding, Image, Texels, Texture, Wrap};
+use crate::{
+    color::luminance,
+    scene::{Encoding, Image, Texels, Texture, Wrap},
+};
 
 /// The images and textures of a scene or model while it is read. A file is read once, and equal textures are stored
 /// once.
@@ -20,8 +23,8 @@ pub(crate) struct TextureLibrary {
     /// Index into `images` of each image file that was read, by canonical path.
     by_path: HashMap<PathBuf, u32>,
     /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
-    /// bits of the scale, and the wrap mode.
-    height_maps: HashMap<(u32, u32, Wrap), u32>,
+    /// bits of the slopes, and the wrap mode.
+    height_maps: HashMap<(u32, [u32; 4], Wrap), u32>,
     /// Index into `images` of each image whose colours are a function of those of another one. The key is the index and
     /// the encoding of that one, and the function.
     mapped: HashMap<(u32, Encoding, ColorMap), u32>,
@@ -32,6 +35,18 @@ pub(crate) struct TextureLibrary {
 enum ColorMap {
     /// The square root of each channel.
     SquareRoot,
+    /// The square of each channel.
+    Square,
+    /// The colour as it is.
+    Identity,
+    /// The luminance, as red, green and blue.
+    Luminance,
+    /// The mean of the channels, as red, green and blue.
+    Mean,
+    /// The alpha, as red, green and blue.
+    Alpha,
+    /// A product and a sum, by the bits of the factor and the summand.
+    Affine([u32; 6]),
     /// [`CoatBase::albedo`], by the bits of the factor and of the numbers of the conversion.
     CoatBase([u32; 7]),
 }
@@ -161,6 +176,84 @@ impl TextureLibrary {
         })
     }
 
+    /// Adds a texture whose red, green and blue are the luminances of the texture with index `texture`. Returns the new
+    /// texture's index, or `texture` if its image is grey. Equal calls return the same one. Fails if memory does not
+    /// suffice.
+    pub(crate) fn luminance(&mut self, texture: u32) -> Result<u32, String> {
+        if self.image_of(texture).is_gray() {
+            return Ok(texture);
+        }
+        self.mapped(texture, ColorMap::Luminance, |color| {
+            Vec3::splat(luminance(color).clamp(f32::MIN, f32::MAX))
+        })
+    }
+
+    /// Adds a texture whose red, green and blue are the means of the channels of the texture with index `texture`, or
+    /// its alpha if that is not 1 everywhere and `use_alpha` is set. Returns the new texture's index, or `texture` if
+    /// its image is grey and alpha does not count. Equal calls return the same one. Fails if memory does not suffice.
+    pub(crate) fn mean_or_alpha(&mut self, texture: u32, use_alpha: bool) -> Result<u32, String> {
+        let image = self.image_of(texture);
+        if use_alpha && !image.is_opaque() {
+            let texture = self.textures[texture as usize];
+            let key = (texture.image, texture.encoding, ColorMap::Alpha);
+            let image = match self.mapped.get(&key) {
+                Some(&known) => known,
+                None => {
+                    let image = self.images[texture.image as usize].of_alpha()?;
+                    let image = self.add_image(image);
+                    self.mapped.insert(key, image);
+                    image
+                }
+            };
+            return Ok(self.add_texture(Texture { image, ..texture }));
+        }
+        if image.is_gray() {
+            return Ok(texture);
+        }
+        self.mapped(texture, ColorMap::Mean, |color| {
+            Vec3::splat((color / 3.0).element_sum().clamp(f32::MIN, f32::MAX))
+        })
+    }
+
+    /// Adds a texture whose texels are the linear values of the texture with index `texture`. Returns the new texture's
+    /// index, or `texture` if it is linear. Equal calls return the same one. Fails if memory does not suffice.
+    pub(crate) fn linear(&mut self, texture: u32) -> Result<u32, String> {
+        let is_linear = self.textures[texture as usize].encoding == Encoding::Linear;
+        match is_linear || matches!(self.image_of(texture).texels, Texels::Floats(_)) {
+            true => Ok(texture),
+            false => self.mapped(texture, ColorMap::Identity, |color| color),
+        }
+    }
+
+    /// Adds a texture whose colours are those of the texture with index `texture` times `factor` plus `summand`, at least
+    /// 0. Those of an image without floats are at most 1. Returns the new texture's index. Equal calls return the same
+    /// one. Fails if memory does not suffice.
+    pub(crate) fn affine(
+        &mut self,
+        texture: u32,
+        factor: Vec3,
+        summand: Vec3,
+    ) -> Result<u32, String> {
+        let [a, b, c] = factor.to_array().map(f32::to_bits);
+        let [d, e, f] = summand.to_array().map(f32::to_bits);
+        self.mapped(texture, ColorMap::Affine([a, b, c, d, e, f]), |color| {
+            (color * factor + summand).max(Vec3::ZERO)
+        })
+    }
+
+    /// Returns the image of the texture with this index. Panics if the index is invalid.
+    fn image_of(&self, texture: u32) -> &Image {
+        &self.images[self.textures[texture as usize].image as usize]
+    }
+
+    /// Adds a texture whose red, green and blue values are the squares of the linear values of the texture with index
+    /// `texture`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
+    pub(crate) fn square(&mut self, texture: u32) -> Result<u32, String> {
+        self.mapped(texture, ColorMap::Square, |color| {
+            (color * color).min(Vec3::splat(f32::MAX))
+        })
+    }
+
     /// Adds a texture whose colours are [`CoatBase::albedo`] of those of the texture with index `texture` times
     /// `factor`. Returns the new texture's index. Equal calls return the same one. Fails if memory does not suffice.
     pub(crate) fn coat_base(
@@ -204,8 +297,8 @@ impl TextureLibrary {
         }))
     }
 
-    /// Converts the height map with index `image`, with heights times `scale`, to a normal map and returns the index of
-    /// that image. Equal calls return the same image.
+    /// Converts the height map with index `image` to a normal map of square texels, in which white is a hundredth of the
+    /// image's width times `scale` above black. Returns the index of that image. Equal calls return the same image.
     ///
     /// # Errors
     /// A one-line message if the normal map does not fit into memory.
@@ -215,11 +308,27 @@ impl TextureLibrary {
         scale: f32,
         wrap: Wrap,
     ) -> Result<u32, String> {
-        let key = (image, scale.to_bits(), wrap);
+        let width = self.images[image as usize].width as f32;
+        let slopes = Mat2::from_diagonal(Vec2::splat(height_maps::HEIGHT * scale * width));
+        self.normal_map_with_slopes(image, slopes, wrap)
+    }
+
+    /// Converts the height map with index `image` to a normal map and returns the index of that image. Equal calls return
+    /// the same image. `slopes` is as for [`height_maps::normals`].
+    ///
+    /// # Errors
+    /// A one-line message if the normal map does not fit into memory.
+    pub(crate) fn normal_map_with_slopes(
+        &mut self,
+        image: u32,
+        slopes: Mat2,
+        wrap: Wrap,
+    ) -> Result<u32, String> {
+        let key = (image, slopes.to_cols_array().map(f32::to_bits), wrap);
         if let Some(&known) = self.height_maps.get(&key) {
             return Ok(known);
         }
-        let normals = height_maps::normals(&self.images[image as usize], scale, wrap)?;
+        let normals = height_maps::normals(&self.images[image as usize], slopes, wrap)?;
         let number = self.add_image(normals);
         self.height_maps.insert(key, number);
         Ok(number)

@@ -1,10 +1,12 @@
-//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known. Imports `model`.
+//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known. Imports `memory` and
+//! `model`.
 
-use glam::{DAffine3, Vec3};
+use glam::{DAffine3, Mat2, Vec2, Vec3};
 
 use super::Imported;
 use crate::{
-    model::ModelMesh,
+    memory,
+    model::{ModelInstance, ModelMesh},
     scene::{Channel, Encoding, MaterialTexture, Texture},
 };
 
@@ -17,24 +19,58 @@ pub(crate) struct Bump {
     pub(crate) scale: f32,
 }
 
+/// Steps per octave to which the sizes of bump maps are rounded, so that similar surfaces share a normal map.
+const STEPS_PER_OCTAVE: f32 = 64.0;
+
 impl Imported {
-    /// Returns the size in metres that one repetition of a bump map covers, on a surface on which u grows by 1 over
-    /// `size` metres. It is rounded, so that similar surfaces share a normal map.
-    pub(crate) fn bump_size(&self, bump: Bump, size: f32) -> f32 {
-        const STEPS_PER_OCTAVE: f32 = 64.0;
+    /// Returns the sizes in metres that one repetition of a bump map covers along u and v, on a surface on which these
+    /// grow by 1 over `size` metres. They are rounded to [`STEPS_PER_OCTAVE`].
+    pub(crate) fn bump_size(&self, bump: Bump, size: [f32; 2]) -> [f32; 2] {
         let texture = &self.model.library.textures[bump.texture as usize];
-        let repeats = texture.transform.matrix2.x_axis.length();
-        let size = (size / repeats.max(1e-6)).clamp(1e-6, 1e9);
-        ((size.log2() * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2()
+        let axes = texture.transform.matrix2;
+        let covered = |size: f32, repeats: f32| {
+            let size = (size / repeats.max(1e-6)).clamp(1e-6, 1e9);
+            ((size.log2() * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2()
+        };
+        [
+            covered(size[0], axes.x_axis.length()),
+            covered(size[1], axes.y_axis.length()),
+        ]
     }
 
-    /// Returns the normal map for a bump map whose image covers `size` metres. Fails if memory does not suffice.
-    pub(crate) fn normal_map(&mut self, bump: Bump, size: f32) -> Result<MaterialTexture, String> {
+    /// Returns the normal map for a bump map of which one repetition covers `size` metres along u and v. Fails if memory
+    /// does not suffice.
+    pub(crate) fn normal_map(
+        &mut self,
+        bump: Bump,
+        size: [f32; 2],
+    ) -> Result<MaterialTexture, String> {
         let library = &mut self.model.library;
-        let texture = library.textures[bump.texture as usize];
-        // A scale of 1 stands for a height of a hundredth of the image's width.
-        let scale = (100.0 * bump.scale / size).clamp(-1e6, 1e6);
-        let image = library.normal_map_from_heights(texture.image, scale, texture.wrap[0])?;
+        let linear = library.linear(bump.texture)?;
+        let texture = library.textures[linear as usize];
+        let image = &library.images[texture.image as usize];
+        let texels = Vec2::new(image.width as f32, image.height as f32);
+        // Directions in the image, with y downwards, in which it moves when u or v grows.
+        let [along_u, along_v] = [
+            texture.transform.matrix2.x_axis,
+            texture.transform.matrix2.y_axis,
+        ]
+        .map(Vec2::normalize_or_zero);
+        // In the order of the first formula, which films depend on.
+        let rise =
+            |size: f32, texels: f32| 0.01 * (100.0 * bump.scale / size).clamp(-1e6, 1e6) * texels;
+        let slopes = Mat2::from_cols(
+            Vec2::new(
+                along_u.x * rise(size[0], texels.x),
+                -along_v.x * rise(size[1], texels.x),
+            ),
+            Vec2::new(
+                -along_u.y * rise(size[0], texels.y),
+                along_v.y * rise(size[1], texels.y),
+            ),
+        );
+        let wrap = texture.wrap[0];
+        let image = library.normal_map_with_slopes(texture.image, slopes, wrap)?;
         let texture = library.add_texture(Texture {
             image,
             encoding: Encoding::Linear,
@@ -45,15 +81,87 @@ impl Imported {
             channel: Channel::Red,
         })
     }
+
+    /// Returns the instance that `transform` makes of one in a group. A bump map gets the slopes of its size there, for
+    /// which an uneven scale counts as an even one. A normal map keeps its relief if `transform` mirrors. Fails if memory
+    /// does not suffice.
+    pub(crate) fn placed(
+        &mut self,
+        transform: &DAffine3,
+        instance: ModelInstance,
+    ) -> Result<ModelInstance, String> {
+        let determinant = transform.matrix3.determinant();
+        Ok(ModelInstance {
+            mesh: match determinant < 0.0 {
+                true => self.mirrored(instance.mesh)?,
+                false => instance.mesh,
+            },
+            material: self.scaled(instance.material, determinant),
+            transform: *transform * instance.transform,
+        })
+    }
+
+    /// Returns the mesh with the other sign of its bitangents, or the mesh itself if it has none.
+    fn mirrored(&mut self, mesh: usize) -> Result<usize, String> {
+        if let Some(&known) = self.mirrored_meshes.get(&mesh) {
+            return Ok(known);
+        }
+        let own = &self.model.meshes[mesh];
+        if own.tangents.is_none() {
+            return Ok(mesh);
+        }
+        memory::check(72 * own.positions.len() as u64 + 12 * own.triangles.len() as u64)?;
+        let mut copy = ModelMesh {
+            positions: own.positions.clone(),
+            normals: own.normals.clone(),
+            uvs: own.uvs.clone(),
+            second_uvs: own.second_uvs.clone(),
+            tangents: own.tangents.clone(),
+            colors: own.colors.clone(),
+            triangles: own.triangles.clone(),
+            ..ModelMesh::default()
+        };
+        for tangent in copy.tangents.iter_mut().flatten() {
+            tangent[3] = -tangent[3];
+        }
+        let index = self.model.push_mesh(copy);
+        self.mirrored_meshes.insert(mesh, index);
+        Ok(index)
+    }
+
+    /// Returns the material for a surface that is scaled by the cube root of `determinant`: another one if it has a bump
+    /// map, and else the same.
+    fn scaled(&mut self, material: usize, determinant: f64) -> usize {
+        if !self.bumped.contains(&material) {
+            return material;
+        }
+        let octaves = (determinant.abs().log2() / 3.0).clamp(-64.0, 64.0) as f32;
+        let steps = (octaves * STEPS_PER_OCTAVE).round();
+        if steps == 0.0 || steps.is_nan() {
+            return material;
+        }
+        let key = (material, steps as i32);
+        if let Some(&known) = self.scaled_bumps.get(&key) {
+            return known;
+        }
+        let mut copy = self.model.materials[material].clone();
+        // Slopes fall when the surface grows and the heights stay.
+        copy.maps.normal_scale = (-steps / STEPS_PER_OCTAVE).exp2().min(100.0);
+        let index = self.model.materials.len();
+        self.model.materials.push(copy);
+        self.scaled_bumps.insert(key, index);
+        index
+    }
 }
 
-/// Returns the mean distance in metres over which u grows by 1 on a mesh with this transform, weighted by area. Returns
-/// 1 if no triangle has usable texture coordinates. For a large mesh, only some thousand evenly spaced triangles count.
-pub(crate) fn extent_of_u(mesh: &ModelMesh, transform: &DAffine3) -> f32 {
+/// Returns the mean distances in metres over which u and v grow by 1 on a mesh with this transform, weighted by area.
+/// Returns 1 if no triangle has usable texture coordinates. For a large mesh, only some thousand evenly spaced triangles
+/// count.
+pub(crate) fn uv_extent(mesh: &ModelMesh, transform: &DAffine3) -> [f32; 2] {
     let Some(uvs) = &mesh.uvs else {
-        return 1.0;
+        return [1.0; 2];
     };
-    let (mut sum, mut weights) = (0.0, 0.0);
+    let (mut sums, mut weights) = ([0.0; 2], 0.0);
     // A sample of the triangles suffices for a mean.
     let step = (mesh.triangles.len() / 4096).max(1);
     for triangle in mesh.triangles.iter().step_by(step) {
@@ -63,17 +171,23 @@ pub(crate) fn extent_of_u(mesh: &ModelMesh, transform: &DAffine3) -> f32 {
             transform.transform_point3(position.as_dvec3())
         });
         let [ta, tb, tc] = corners.map(|vertex| uvs[vertex].map(f64::from));
-        let determinant = (tb[0] - ta[0]) * (tc[1] - ta[1]) - (tc[0] - ta[0]) * (tb[1] - ta[1]);
-        let along = ((b - a) * (tc[1] - ta[1]) - (c - a) * (tb[1] - ta[1])) / determinant;
+        let [du, dv] = [0, 1].map(|axis| [tb[axis] - ta[axis], tc[axis] - ta[axis]]);
+        let determinant = du[0] * dv[1] - du[1] * dv[0];
+        let along = [
+            ((b - a) * dv[1] - (c - a) * dv[0]) / determinant,
+            ((c - a) * du[0] - (b - a) * du[1]) / determinant,
+        ];
         let area = (b - a).cross(c - a).length();
-        if along.is_finite() && area.is_finite() {
-            sum += along.length() * area;
+        if along.iter().all(|along| along.is_finite()) && area.is_finite() {
+            for (sum, along) in sums.iter_mut().zip(along) {
+                *sum += along.length() * area;
+            }
             weights += area;
         }
     }
     if weights > 0.0 {
-        (sum / weights) as f32
+        sums.map(|sum| (sum / weights) as f32)
     } else {
-        1.0
+        [1.0; 2]
     }
 }

@@ -391,6 +391,22 @@ impl Imported {
         }
     }
 
+    /// Multiplies the opacity of a material. Of two textures, that of the material is replaced by its mean, with a
+    /// warning.
+    pub(crate) fn multiply_opacity(&mut self, maps: &mut MaterialTextures, opacity: Scalar) {
+        if opacity.texture.is_some()
+            && let Some(texture) = maps.textures.remove(&Parameter::Opacity)
+        {
+            self.note("approximated: the product of two opacities with textures by one of them");
+            let own = Scalar {
+                factor: maps.opacity,
+                texture: Some(texture),
+            };
+            maps.opacity = own.mean(&self.model.library).clamp(0.0, 1.0);
+        }
+        maps.opacity *= opacity.apply(Parameter::Opacity, maps).clamp(0.0, 1.0);
+    }
+
     /// Returns the depth to which blends are nested in a material: 0 if it is not a blend, 1 if it blends no blends.
     fn blend_levels(&self, surface: &Surface) -> u32 {
         let parts = surface.blended();

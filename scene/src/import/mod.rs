@@ -22,7 +22,7 @@ mod view;
 pub(crate) use view::{Crop, View, ViewExtent};
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     path::Path,
 };
 
@@ -73,6 +73,13 @@ pub(crate) struct Imported {
     pub(crate) exposure_stops: f32,
     /// Indices in the model of tessellated shapes, which equal shapes share.
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
+    /// Indices in the model of the materials with bump maps.
+    pub(crate) bumped: HashSet<usize>,
+    /// Index in the model of each material for another size of its bump map, by the index of the material and the
+    /// rounded size.
+    pub(crate) scaled_bumps: HashMap<(usize, i32), usize>,
+    /// Index in the model of each mesh with the other sign of its bitangents, by the index of the mesh.
+    pub(crate) mirrored_meshes: HashMap<usize, usize>,
     /// Result of [`Imported::coat_base`] for each key of a coat.
     pub(crate) coat_bases: HashMap<[u32; 6], CoatBase>,
     /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
@@ -135,6 +142,9 @@ impl Default for Imported {
             max_bounces: 8,
             exposure_stops: 0.0,
             tessellated: HashMap::new(),
+            bumped: HashSet::new(),
+            scaled_bumps: HashMap::new(),
+            mirrored_meshes: HashMap::new(),
             coat_bases: HashMap::new(),
             two_sided: HashMap::new(),
             missing: None,

@@ -121,27 +121,28 @@ impl Converter<'_> {
             "mask" => {
                 let mut bsdf = self.only_inner(object)?;
                 let opacity = self.scalar(object, "opacity", 0.5)?;
-                bsdf.material.maps.opacity = opacity
-                    .apply(Parameter::Opacity, &mut bsdf.material.maps)
-                    .clamp(0.0, 1.0);
+                self.scene
+                    .multiply_opacity(&mut bsdf.material.maps, opacity);
                 Ok(bsdf)
             }
             "blendbsdf" => self.blend(object),
             "bumpmap" | "bump" => {
                 let mut bsdf = self.only_inner(object)?;
-                let texture = self.inner_texture(object)?;
-                if let Some(texture) = texture.texture {
+                self.note_second_relief(&bsdf);
+                let texture = self.inner_texture(object, Use::Number)?;
+                if let Some(map) = texture.texture {
                     self.scene.note("approximated: bump maps by normal maps");
                     bsdf.bump = Some(Bump {
-                        texture,
-                        scale: object.number("scale", 1.0) as f32,
+                        texture: map,
+                        scale: texture.scalar().factor * object.number("scale", 1.0) as f32,
                     });
                 }
                 Ok(bsdf)
             }
             "normalmap" => {
                 let mut bsdf = self.only_inner(object)?;
-                let map = self.inner_texture(object)?;
+                self.note_second_relief(&bsdf);
+                let map = self.inner_texture(object, Use::Reflectance)?;
                 map.apply(Parameter::Normal, &mut bsdf.material.maps);
                 Ok(bsdf)
             }
@@ -176,11 +177,25 @@ impl Converter<'_> {
         inner.map_or(Ok(grey()), |inner| self.bsdf(&inner))
     }
 
+    /// Adds a warning if a BSDF inside a bump map or a normal map has such a map itself.
+    fn note_second_relief(&mut self, inner: &Bsdf) {
+        if inner.bump.is_some()
+            || inner
+                .material
+                .maps
+                .textures
+                .contains_key(&Parameter::Normal)
+        {
+            self.scene
+                .note("approximated: several bump maps and normal maps of a BSDF by one of them");
+        }
+    }
+
     /// Converts the first texture inside a BSDF; white if there is none.
-    fn inner_texture(&mut self, object: &Object) -> Result<Color, String> {
+    fn inner_texture(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let document = self.document;
         match document.child_of_kind(object, "texture") {
-            Some(texture) => self.texture(texture, Use::Reflectance),
+            Some(texture) => self.texture(texture, of),
             None => Ok(Vec3::ONE.into()),
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     error::excerpt,
     files::{display_path, lines::Lines, open_regular_file, progress::WatchedFile},
     import::{
-        bump::extent_of_u,
+        bump::uv_extent,
         curves::{self, Basis, Curve, Fineness},
     },
     memory::reserve_one,
@@ -66,7 +66,7 @@ impl Converter<'_> {
             true => splines(&points).map_err(name)?,
             false => lines(&points).map_err(name)?,
         };
-        let size = extent_of_u(&mesh, &DAffine3::IDENTITY);
+        let size = uv_extent(&mesh, &DAffine3::IDENTITY);
         let Some(material) = self.material(object, size)? else {
             return Ok(());
         };

@@ -135,7 +135,11 @@ impl Converter<'_> {
         let local = DMat3::from_cols(DVec3::X, DVec3::Z, DVec3::NEG_Y);
         let to_world = to_world * local;
         let from_world = rotation(to_world)?;
-        let day = day(object, from_world)?;
+        let Some(day) = day(object, from_world)? else {
+            self.scene
+                .note("the sun is not above the horizon, so that sky and sun are black as in Mitsuba; correct its date or direction");
+            return Ok(());
+        };
         let scale = object.number("scale", 1.0);
         let finite = |name: &str| object.number(name, 1.0).clamp(0.0, 1e6) * scale;
         if object.plugin != "sun" {
@@ -182,7 +186,8 @@ fn rotation(to_world: DMat3) -> Result<DMat3, String> {
 }
 
 /// Reads the parameters of a clear day. `from_world` turns directions of the world into those of this crate's sky.
-fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
+/// Returns `None` if the sun is not above the horizon.
+fn day(object: &Object, from_world: DMat3) -> Result<Option<SunSky>, String> {
     let direction = match object.value("sun_direction") {
         Some(&Value::Vector(direction)) => {
             let direction = from_world * direction;
@@ -211,14 +216,17 @@ fn day(object: &Object, from_world: DMat3) -> Result<SunSky, String> {
             DVec3::new(-north * level, up, east * level)
         }
     };
+    if direction.y <= 0.0 {
+        return Ok(None);
+    }
     let albedo = object.value("albedo").and_then(Value::reflectance);
-    Ok(SunSky {
-        elevation: libm::asin(direction.y.clamp(0.0, 1.0)).to_degrees(),
+    Ok(Some(SunSky {
+        elevation: libm::asin(direction.y.min(1.0)).to_degrees(),
         azimuth: libm::atan2(direction.x, -direction.z).to_degrees(),
         turbidity: object.number("turbidity", 3.0).clamp(1.0, 10.0),
         albedo: albedo
             .unwrap_or(Vec3::splat(0.3))
             .clamp(Vec3::ZERO, Vec3::ONE)
             .as_dvec3(),
-    })
+    }))
 }

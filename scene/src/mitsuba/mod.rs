@@ -99,8 +99,8 @@ struct Converter<'d> {
     /// The scene so far.
     scene: Imported,
     /// Index in the model of each material, by the numbers of its BSDF and its emitter (0 for none), and the bits of
-    /// the scale of its bump map.
-    materials: HashMap<(usize, usize, u32), usize>,
+    /// the sizes of its bump map.
+    materials: HashMap<(usize, usize, [u32; 2]), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,
     /// Textures by the number of their object and what they are read for.

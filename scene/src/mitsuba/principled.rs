@@ -10,12 +10,15 @@ use super::{
 };
 use crate::{
     color::luminance,
-    image::texture_library::CoatBase,
+    image::texture_library::{CoatBase, TextureLibrary},
     import::{
         coat::Facets,
         materials::{Alphas, Color, Scalar, reflectance},
     },
-    scene::{Absorption, Masking, MaterialTextures, Metal, Parameter, Principled, Surface},
+    scene::{
+        Absorption, Masking, MaterialTexture, MaterialTextures, Metal, Parameter, Principled,
+        Surface,
+    },
 };
 
 /// Perceptual roughness of the fibres whose reflection is most like the sheen of the principled BSDF.
@@ -27,6 +30,7 @@ const SHEEN_STRENGTH: f32 = 0.129;
 const COAT_REFLECTANCE: f32 = 0.086;
 
 /// The parameters of a principled BSDF.
+#[derive(Clone, Copy)]
 struct Parameters {
     color: Color,
     roughness: Scalar,
@@ -48,26 +52,62 @@ impl Converter<'_> {
     /// Converts a principled BSDF. `thin` is set for `principledthin`, a sheet without a volume. Parameters without a
     /// counterpart are named in a warning.
     pub(super) fn principled(&mut self, object: &Object, thin: bool) -> Result<Bsdf, String> {
-        let mut parameters = self.principled_parameters(object)?;
-        if !thin && let Some(bsdf) = parameters.single_lobe() {
-            return Ok(bsdf);
-        }
-        self.scene
-            .note("approximated: `principled`, whose layers are combined in another way");
+        let parameters = self.principled_parameters(object)?;
         if self.constant(object, "flatness", 0.0)? != 0.0 {
             self.scene.note("not used: `flatness` of `principled`");
         }
-        let diffuse_transmission = match thin {
-            true => self.scalar(object, "diff_trans", 0.0)?,
-            false => 0.0.into(),
-        };
+        if thin {
+            let diffuse_transmission = self.scalar(object, "diff_trans", 0.0)?;
+            return self.layered(parameters, Some(diffuse_transmission));
+        }
+        let is_part = |scalar: &Scalar| !is_constant(scalar, 0.0) && !is_constant(scalar, 1.0);
+        if !is_part(&parameters.transmission) || !is_constant(&parameters.metallic, 0.0) {
+            return self.body(parameters);
+        }
+        // Its light is the sum of that of both, weighted by the part that transmits.
+        let [opaque, glass] = [0.0, 1.0].map(|transmission| Parameters {
+            transmission: transmission.into(),
+            ..parameters
+        });
+        let (opaque, glass) = (self.body(opaque)?, self.body(glass)?);
+        let material = self
+            .scene
+            .blend(opaque.material, glass.material, parameters.transmission);
+        Ok(Bsdf {
+            material,
+            ..Bsdf::from(Surface::Principled(Principled::default()))
+        })
+    }
+
+    /// Converts the principled BSDF of a body that is opaque or transmits all light that enters it, as far as possible
+    /// exactly.
+    fn body(&mut self, parameters: Parameters) -> Result<Bsdf, String> {
+        match parameters.single_lobe(&mut self.scene.model.library)? {
+            Some(bsdf) => Ok(bsdf),
+            None => self.layered(parameters, None),
+        }
+    }
+
+    /// Converts a principled BSDF to the layered material of this renderer. `diffuse_transmission` is that of a sheet
+    /// without a volume, and `None` for a body.
+    fn layered(
+        &mut self,
+        mut parameters: Parameters,
+        diffuse_transmission: Option<Scalar>,
+    ) -> Result<Bsdf, String> {
+        self.scene
+            .note("approximated: `principled`, whose layers are combined in another way");
+        let thin = diffuse_transmission.is_some();
+        let diffuse_transmission = diffuse_transmission.unwrap_or(0.0.into());
         let below = parameters.color.mean(&self.scene.model.library);
         if parameters.is_glass() && !thin {
             // Each side of a body lets the square root of its colour pass.
             parameters.color.factor = parameters.color.factor.map(|part| part.max(0.0).sqrt());
         }
-        if !thin {
-            parameters.color = self.base_below_layers(&parameters, below)?;
+        let mut specular = 1.0;
+        if !thin && parameters.is_opaque_dielectric() {
+            specular = grazing_reflectance(parameters.ior);
+            parameters.color = self.base_below_layers(&parameters, specular, below)?;
         }
         let mut bsdf = colored(parameters.color, |base_color| {
             Surface::Principled(Principled {
@@ -88,11 +128,15 @@ impl Converter<'_> {
         principled.clearcoat_roughness = (0.1 + (0.001 - 0.1) * parameters.clearcoat_gloss).sqrt();
         principled.ior = parameters.ior;
         principled.thin = thin;
-        if thin {
-            // Only the part that transmits light specularly also reflects it so.
-            principled.specular = 0.0;
+        if principled.transmission > 0.0 && parameters.specular_tint != Vec3::ONE {
+            self.scene
+                .note("not used: `spec_tint` of `principled` that transmits light");
         }
-        principled.specular_color = parameters.specular_tint;
+        // Of a sheet, only the part that transmits light specularly also reflects it so.
+        principled.specular = if thin { 0.0 } else { specular };
+        // The reflectance at normal incidence stays the same.
+        principled.specular_color =
+            (parameters.specular_tint / specular.max(0.01)).min(Vec3::splat(100.0));
         let mut roughness = part(parameters.roughness.apply(Parameter::Roughness, maps));
         if parameters.aspect != 1.0 {
             if principled.transmission > 0.0 {
@@ -126,12 +170,14 @@ impl Converter<'_> {
     }
 
     /// Returns the colour of the base of an opaque dielectric, so that it is as bright in diffuse light as in Mitsuba.
-    /// There, the layers above the base take no light from it, and the base is not quite diffuse. `below` is the mean
-    /// colour of the base. Other materials keep their colour. Fails if memory does not suffice.
-    fn base_below_layers(&mut self, parameters: &Parameters, below: Vec3) -> Result<Color, String> {
-        if !is_constant(&parameters.metallic, 0.0) || !is_constant(&parameters.transmission, 0.0) {
-            return Ok(parameters.color);
-        }
+    /// There, the layers above the base take no light from it, and the base is not quite diffuse. `specular` is the
+    /// reflectance here at grazing angles, and `below` is the mean colour of the base. Fails if memory does not suffice.
+    fn base_below_layers(
+        &mut self,
+        parameters: &Parameters,
+        specular: f32,
+        below: Vec3,
+    ) -> Result<Color, String> {
         let library = &self.scene.model.library;
         let roughness = part(parameters.roughness.mean(library));
         let facets = Facets {
@@ -140,6 +186,7 @@ impl Converter<'_> {
             masking: Masking::Separable,
         };
         let [theirs, own] = facets.reflected(parameters.ior);
+        let own = own - (1.0 - specular) * facets.reflected(1.0)[1];
         // The part of light from all directions that Burley's diffuse reflection returns from a white surface.
         let diffuse = 0.953 + roughness * (0.1087 + 0.0035 * roughness);
         let amplitude = (parameters.ior - 1.0) / (parameters.ior + 1.0);
@@ -212,47 +259,91 @@ fn is_constant(scalar: &Scalar, value: f32) -> bool {
     scalar.texture.is_none() && part(scalar.factor) == value
 }
 
+/// Returns the reflectance at grazing angles, 0 to 1, with which Schlick's formula reflects as much diffuse light as a
+/// smooth dielectric of this index. A boundary between similar indices reflects little unless the angle is very grazing.
+fn grazing_reflectance(ior: f32) -> f32 {
+    let smooth = Facets {
+        alpha: 0.0,
+        beckmann: false,
+        masking: Masking::Separable,
+    };
+    let amplitude = (ior - 1.0) / (ior + 1.0);
+    let at_normal = amplitude * amplitude;
+    let [fresnel, _] = smooth.reflected(ior);
+    // The mean of (1 - c)^5 over directions with the cosine c.
+    let grazing = 1.0 / 21.0;
+    match ior >= 1.0 {
+        true => (at_normal + (fresnel - at_normal) / grazing).clamp(0.0, 1.0),
+        false => 1.0,
+    }
+}
+
 impl Parameters {
+    /// Returns whether the BSDF neither transmits light nor is metallic anywhere.
+    fn is_opaque_dielectric(&self) -> bool {
+        is_constant(&self.metallic, 0.0) && is_constant(&self.transmission, 0.0)
+    }
+
     /// Returns whether the BSDF lets light of one colour pass and reflects nothing diffusely.
     fn is_glass(&self) -> bool {
         let is_whole = is_constant(&self.metallic, 0.0) && is_constant(&self.transmission, 1.0);
         is_whole && self.color.texture.is_none()
     }
 
-    /// Returns the BSDF if it is exactly that of a rough metal or of rough, colourless glass; otherwise `None`.
-    fn single_lobe(&self) -> Option<Bsdf> {
+    /// Returns the BSDF if it is exactly that of a rough metal or of rough, colourless glass; otherwise `None`. Fails if
+    /// memory does not suffice.
+    fn single_lobe(&self, library: &mut TextureLibrary) -> Result<Option<Bsdf>, String> {
         let alpha = part(self.roughness.factor).powi(2);
-        let is_plain = self.roughness.texture.is_none() && is_constant(&self.clearcoat, 0.0);
+        let texture = self.roughness.texture;
+        let largest = texture.map_or(1.0, |map| library.brightest(map.texture).clamp(0.0, 1.0));
         // Alphas are at most 1 here.
-        if !is_plain || alpha > self.aspect {
-            return None;
+        if !is_constant(&self.clearcoat, 0.0) || alpha * largest * largest > self.aspect {
+            return Ok(None);
         }
+        let is_metal = is_constant(&self.metallic, 1.0);
+        let is_clear = self.is_glass()
+            && self.color.factor == Vec3::ONE
+            && self.specular_tint == Vec3::ONE
+            && self.sheen == Vec3::ZERO;
+        if !is_metal && !is_clear {
+            return Ok(None);
+        }
+        let mut scaled = |factor: f32| -> Result<Scalar, String> {
+            let Some(map) = texture else {
+                return Ok(factor.into());
+            };
+            // A factor above 1 becomes part of the texture, because alphas are clamped.
+            let (part, rest) = (factor.max(1.0), factor.min(1.0));
+            let mut texture = library.square(map.texture)?;
+            if part > 1.0 {
+                texture = library.affine(texture, Vec3::splat(part), Vec3::ZERO)?;
+            }
+            Ok(Scalar {
+                factor: rest,
+                texture: Some(MaterialTexture { texture, ..map }),
+            })
+        };
+        let (along, across) = (scaled(alpha / self.aspect)?, scaled(alpha * self.aspect)?);
         let mut maps = MaterialTextures::default();
-        let alphas = Alphas::new((alpha / self.aspect).into(), (alpha * self.aspect).into());
+        let alphas = Alphas::new(along, across);
         let roughness = alphas.apply(Masking::Separable, &mut maps);
-        let surface = if is_constant(&self.metallic, 1.0) {
+        let surface = if is_metal {
             self.color.apply(Parameter::Color, &mut maps);
             Surface::RoughConductor {
                 metal: Metal::Color(reflectance(self.color.factor)),
                 roughness,
                 one_sided: true,
             }
-        } else if self.is_glass()
-            && self.color.factor == Vec3::ONE
-            && self.specular_tint == Vec3::ONE
-            && self.sheen == Vec3::ZERO
-        {
+        } else {
             Surface::RoughDielectric {
                 ior: self.ior,
                 roughness,
                 absorption: Absorption::NONE,
             }
-        } else {
-            return None;
         };
         let mut bsdf = Bsdf::from(surface);
         bsdf.material.maps = maps;
-        Some(bsdf)
+        Ok(Some(bsdf))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     error::excerpt,
     import::{
         MAX_SHAPES, Tessellated,
-        bump::extent_of_u,
+        bump::uv_extent,
         even_scale,
         materials::emit,
         mesh_files,
@@ -85,10 +85,7 @@ impl Converter<'_> {
                     return Ok(());
                 };
                 for &instance in self.group(of)?.iter() {
-                    let instance = ModelInstance {
-                        transform: to_world * instance.transform,
-                        ..instance
-                    };
+                    let instance = self.scene.placed(&to_world, instance)?;
                     self.scene.push_instance(instance, group.as_deref_mut())?;
                 }
                 Ok(())
@@ -192,8 +189,8 @@ impl Converter<'_> {
         let place = to_world * affine(place);
         // A mirrored sphere has its front inside, as in Mitsuba.
         let inside = flip != (place.matrix3.determinant() < 0.0);
-        let circumference = TAU * place.matrix3.x_axis.length();
-        let Some(material) = self.material(object, circumference as f32)? else {
+        let circumference = (TAU * place.matrix3.x_axis.length()) as f32;
+        let Some(material) = self.material(object, [circumference, circumference / 2.0])? else {
             return Ok(());
         };
         if let Some(radius) = even_scale(&place)
@@ -219,7 +216,7 @@ impl Converter<'_> {
         flip: bool,
         group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
-        let size = extent_of_u(&mesh, &to_world);
+        let size = uv_extent(&mesh, &to_world);
         let Some(material) = self.material(object, size)? else {
             return Ok(());
         };
@@ -257,7 +254,7 @@ impl Converter<'_> {
             self.scene.note_missing(name, &path);
             return Ok(());
         }
-        let bumped = self.bump_scale(object, 1.0)?.is_some();
+        let bumped = self.bump_size(object, [1.0; 2])?.is_some();
         let has_normal_map = self.has_normal_map(object)?;
         let mirrored = to_world.matrix3.determinant() < 0.0;
         let facets = object.flag("face_normals", false);
@@ -285,7 +282,7 @@ impl Converter<'_> {
         let model = &mut self.scene.model;
         let meshes = self.meshes.indices(model, &path, reading, read)?;
         for &mesh in meshes.iter() {
-            let size = extent_of_u(&self.scene.model.meshes[mesh], &to_world);
+            let size = uv_extent(&self.scene.model.meshes[mesh], &to_world);
             let Some(material) = self.material(object, size)? else {
                 return Ok(());
             };
@@ -349,9 +346,13 @@ impl Converter<'_> {
         Ok(self.scene.model.needs_tangents(&bsdf.material))
     }
 
-    /// Returns the size in metres that one repetition of the bump map of a shape's BSDF covers, if u covers `size`
-    /// metres. Returns `None` if there is no bump map.
-    fn bump_scale(&mut self, object: &Rc<Object>, size: f32) -> Result<Option<f32>, String> {
+    /// Returns the sizes in metres that one repetition of the bump map of a shape's BSDF covers along u and v, if these
+    /// cover `size` metres. Returns `None` if there is no bump map.
+    fn bump_size(
+        &mut self,
+        object: &Rc<Object>,
+        size: [f32; 2],
+    ) -> Result<Option<[f32; 2]>, String> {
         let Some(of) = self.document.child_of_kind(object, "bsdf") else {
             return Ok(None);
         };
@@ -359,22 +360,22 @@ impl Converter<'_> {
         Ok(bump.map(|bump| self.scene.bump_size(bump, size)))
     }
 
-    /// Returns the index of the material of a shape on which u covers `size` metres. Returns `None` if the shape is
+    /// Returns the index of the material of a shape on which u and v cover `size` metres. Returns `None` if the shape is
     /// invisible.
     pub(super) fn material(
         &mut self,
         object: &Rc<Object>,
-        size: f32,
+        size: [f32; 2],
     ) -> Result<Option<usize>, String> {
         let document = self.document;
         let of = document.child_of_kind(object, "bsdf");
         let emitter = document.child_of_kind(object, "emitter");
-        let bump_scale = self.bump_scale(object, size)?;
+        let bump_size = self.bump_size(object, size)?;
         let number = |object: Option<&Rc<Object>>| object.map_or(0, |object| object.number);
         let key = (
             number(of),
             number(emitter),
-            bump_scale.map_or(0, f32::to_bits),
+            bump_size.map_or([0; 2], |size| size.map(f32::to_bits)),
         );
         let bsdf = match (of, emitter) {
             (Some(of), _) => self.bsdf(of)?,
@@ -388,7 +389,7 @@ impl Converter<'_> {
             return Ok(Some(known));
         }
         let mut material = bsdf.material;
-        if let (Some(bump), Some(size)) = (bsdf.bump, bump_scale) {
+        if let (Some(bump), Some(size)) = (bsdf.bump, bump_size) {
             let map = self.scene.normal_map(bump, size)?;
             material.maps.textures.insert(Parameter::Normal, map);
         }
@@ -406,6 +407,9 @@ impl Converter<'_> {
             }
         }
         let index = self.scene.model.materials.len();
+        if bsdf.bump.is_some() {
+            self.scene.bumped.insert(index);
+        }
         self.scene.model.materials.push(material);
         self.materials.insert(key, index);
         Ok(Some(index))

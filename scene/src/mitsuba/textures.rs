@@ -127,7 +127,7 @@ impl Converter<'_> {
         };
         let scale = object.number("scale", 1.0) as f32;
         Ok(match object.plugin.as_str() {
-            "bitmap" => self.bitmap(object)?,
+            "bitmap" => self.bitmap(object, of)?,
             "checkerboard" => self.checkerboard(object, of)?,
             "scale" => {
                 let document = self.document;
@@ -185,8 +185,9 @@ impl Converter<'_> {
         })
     }
 
-    /// Converts a texture of an image file. One that cannot be read is grey, with a warning.
-    fn bitmap(&mut self, object: &Object) -> Result<Color, String> {
+    /// Converts a texture of an image file. Read as a number, colours are replaced by their luminance, as in Mitsuba. An
+    /// image that cannot be read is grey, with a warning.
+    fn bitmap(&mut self, object: &Object, of: Use) -> Result<Color, String> {
         let name = object.text("filename", "");
         let library = &mut self.scene.model.library;
         let opened = self
@@ -220,9 +221,13 @@ impl Converter<'_> {
                 },
             )
         };
+        let texture = library.add_texture(texture);
         Ok(Color {
             factor: Vec3::ONE,
-            texture: Some(library.add_texture(texture)),
+            texture: Some(match of {
+                Use::Number => library.luminance(texture)?,
+                Use::Reflectance | Use::Emission => texture,
+            }),
         })
     }
 

@@ -44,8 +44,8 @@ pub(super) struct Converted {
 }
 
 /// The properties on which a material of the model depends: the numbers of the material and the area light (0 for
-/// none), the bits of the factor of the opacity with its texture, and the bits of the size of the bump map.
-pub(super) type Key = (usize, usize, u32, Option<u32>, u32);
+/// none), the bits of the factor of the opacity with its texture, and the bits of the sizes of the bump map.
+pub(super) type Key = (usize, usize, u32, Option<u32>, [u32; 2]);
 
 /// Largest depth of mixed materials.
 const MAX_MIXES: u32 = 8;
@@ -69,12 +69,12 @@ impl Converter {
         }
     }
 
-    /// Returns the index in the model of the material for a shape of `area` square metres on which u covers `size`
-    /// metres. Returns `None` if the shape is invisible. `alpha` is the opacity of the shape, and `emission` its area
+    /// Returns the index in the model of the material for a shape of `area` square metres on which u and v
+    /// cover `size` metres. Returns `None` if the shape is invisible. `alpha` is the opacity of the shape, and `emission` its area
     /// light.
     pub(super) fn material(
         &mut self,
-        size: f32,
+        size: [f32; 2],
         area: f64,
         alpha: Scalar,
         emission: Option<&Rc<Emission>>,
@@ -95,7 +95,7 @@ impl Converter {
             emission.map_or(0, |emission| emission.number),
             alpha.factor.to_bits(),
             alpha.texture.map(|map| map.texture),
-            bump_size.map_or(0, f32::to_bits),
+            bump_size.map_or([0; 2], |size| size.map(f32::to_bits)),
         );
         if shared && let Some(&known) = self.materials.get(&key) {
             return Ok(Some(known));
@@ -106,13 +106,15 @@ impl Converter {
             material.maps.textures.insert(Parameter::Normal, map);
         }
         if alpha.factor != 1.0 || alpha.texture.is_some() {
-            let opacity = alpha.apply(Parameter::Opacity, &mut material.maps);
-            material.maps.opacity = opacity.clamp(0.0, 1.0);
+            self.scene.multiply_opacity(&mut material.maps, alpha);
         }
         if let Some(emission) = emission {
             self.emit(&mut material, &emission.parameters, area)?;
         }
         let index = self.scene.model.materials.len();
+        if converted.bump.is_some() {
+            self.scene.bumped.insert(index);
+        }
         self.scene.model.materials.push(material);
         if shared {
             self.materials.insert(key, index);

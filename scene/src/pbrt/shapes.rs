@@ -13,14 +13,15 @@ use crate::{
     error::excerpt,
     import::{
         Tessellated,
-        bump::extent_of_u,
+        bump::uv_extent,
         curves::{self, Basis, Curve},
         even_scale, mesh_files,
         shapes::{self, DiskCoordinates},
         subdivision,
     },
     memory::vec_with_capacity,
-    model::{ModelInstance, ModelMesh},
+    model::{ModelInstance, ModelMaterial, ModelMesh},
+    scene::Parameter,
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -30,6 +31,8 @@ pub(super) struct Reading {
     flip: bool,
     /// Whether the material needs normals at the vertices.
     needs_normals: bool,
+    /// Whether the tangents are those of [`ModelMesh::add_right_handed_tangents`], and then its `mirrored`.
+    right_handed: Option<bool>,
 }
 
 /// Largest number of triangles of a subdivision surface, unless its control mesh has more.
@@ -106,10 +109,8 @@ impl Converter {
         };
         let transform = self.state.transform;
         for &instance in shapes.iter() {
-            self.push(ModelInstance {
-                transform: transform * instance.transform,
-                ..instance
-            })?;
+            let instance = self.scene.placed(&transform, instance)?;
+            self.push(instance)?;
         }
         Ok(())
     }
@@ -141,8 +142,9 @@ impl Converter {
             && self.object.is_none()
             && self.hidden_emission(parameters)?.is_none()
         {
-            let (circumference, area) = (TAU * radius, 4.0 * PI * radius * radius);
-            let material = self.shape_material(circumference as f32, area, parameters)?;
+            let (circumference, area) = ((TAU * radius) as f32, 4.0 * PI * radius * radius);
+            let size = [circumference, circumference / 2.0];
+            let material = self.shape_material(size, area, parameters)?;
             let Some(material) = material else {
                 return Ok(());
             };
@@ -189,17 +191,24 @@ impl Converter {
         if key.is_some() {
             self.note_tessellated();
         }
-        let (size, area) = (extent_of_u(&mesh, &transform), area(&mesh, &transform));
+        let (size, area) = (uv_extent(&mesh, &transform), area(&mesh, &transform));
         let Some(material) = self.shape_material(size, area, parameters)? else {
             return Ok(());
         };
+        let right_handed = self.right_handed(&transform)?;
+        if let Some(mirrored) = right_handed {
+            if mesh.normals.is_none() {
+                mesh.facet()?;
+            }
+            mesh.add_right_handed_tangents(mirrored)?;
+        }
         let mesh = match key {
             Some((kind, parameters)) => {
                 let shape = Tessellated {
                     kind,
                     parameters,
                     flipped: self.state.reverses,
-                    right_handed: None,
+                    right_handed,
                 };
                 self.scene.push_tessellated(shape, mesh, material)?
             }
@@ -273,9 +282,12 @@ impl Converter {
         }
         let converted = self.current_material()?;
         let has_tangents = self.scene.model.needs_tangents(&converted.material);
+        let transform = self.state.transform;
+        let right_handed = self.right_handed(&transform)?;
         let reading = Reading {
             flip: self.state.reverses,
             needs_normals: converted.bump.is_some() || has_tangents,
+            right_handed,
         };
         let read = |path: &Path| {
             let mut meshes = mesh_files::read(path)?;
@@ -288,12 +300,14 @@ impl Converter {
                 if reading.needs_normals && mesh.normals.is_none() {
                     mesh.facet()?;
                 }
+                if let Some(mirrored) = reading.right_handed {
+                    mesh.add_right_handed_tangents(mirrored)?;
+                }
             }
             Ok(meshes)
         };
         let model = &mut self.scene.model;
         let meshes = self.meshes.indices(model, &path, reading, read)?;
-        let transform = self.state.transform;
         if let Some(emission) = self.hidden_emission(parameters)? {
             for &index in meshes.iter() {
                 // A light needs the mesh and the whole model, which has it.
@@ -308,7 +322,7 @@ impl Converter {
             .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
             .sum();
         for &mesh in meshes.iter() {
-            let size = extent_of_u(&self.scene.model.meshes[mesh], &transform);
+            let size = uv_extent(&self.scene.model.meshes[mesh], &transform);
             let Some(material) = self.shape_material(size, total, parameters)? else {
                 return Ok(());
             };
@@ -321,11 +335,21 @@ impl Converter {
         Ok(())
     }
 
-    /// Returns the index in the model of the material of a shape of `area` square metres, on which u covers `size`
+    /// Returns whether a transform mirrors, if the current material has a normal map, whose bitangent is the cross product
+    /// of normal and tangent in pbrt; otherwise `None`.
+    fn right_handed(&mut self, transform: &DAffine3) -> Result<Option<bool>, String> {
+        let converted = self.current_material()?;
+        let has_normal_map =
+            |material: &ModelMaterial| material.maps.textures.contains_key(&Parameter::Normal);
+        let is_relevant = self.scene.model.uses(&converted.material, has_normal_map);
+        Ok(is_relevant.then(|| transform.matrix3.determinant() < 0.0))
+    }
+
+    /// Returns the index in the model of the material of a shape of `area` square metres, on which u and v cover `size`
     /// metres. Returns `None` if the shape is invisible.
     fn shape_material(
         &mut self,
-        size: f32,
+        size: [f32; 2],
         area: f64,
         parameters: &Parameters,
     ) -> Result<Option<usize>, String> {

@@ -1,5 +1,7 @@
 //! Textures of pbrt. Imports `parameters`, `spectra` and `import`.
 
+use std::path::Path;
+
 use glam::{Vec2, Vec3};
 
 use super::{Converter, parameters::Parameters, state::typed, tokens::Tokens};
@@ -68,16 +70,10 @@ impl Converter {
                 let first = self.input(parameters, "tex1", 0.0, is_number)?;
                 let second = self.input(parameters, "tex2", 1.0, is_number)?;
                 let amount = self.input(parameters, "amount", 0.5, true)?;
-                let textured = [first, second, amount];
-                if textured.iter().any(|color| color.texture.is_some()) {
-                    self.note("approximated: the mix of textures by its mean");
-                }
-                let [first, second, amount] =
-                    textured.map(|color| color.mean(&self.scene.model.library));
-                (first + (second - first) * amount).into()
+                self.mix_textures(first, second, amount)?
             }
             "checkerboard" => self.checkerboard(parameters, is_number)?,
-            "imagemap" => self.image(parameters)?,
+            "imagemap" => self.image(parameters, is_number)?,
             class => {
                 let class = excerpt(class);
                 self.note(format!(
@@ -85,6 +81,41 @@ impl Converter {
                 ));
                 Vec3::splat(0.5).into()
             }
+        })
+    }
+
+    /// Returns the mix of two textures, `first` for an amount of 0 and `second` for 1. If two or more of the three have
+    /// images, all are replaced by their means, with a warning.
+    fn mix_textures(
+        &mut self,
+        first: Color,
+        second: Color,
+        amount: Color,
+    ) -> Result<Color, String> {
+        let (from, to, part) = (first.factor, second.factor, amount.factor);
+        match (first.texture, second.texture, amount.texture) {
+            (Some(texture), None, None) => self.affine(texture, from * (1.0 - part), to * part),
+            (None, Some(texture), None) => self.affine(texture, to * part, from * (1.0 - part)),
+            (None, None, Some(texture)) => self.affine(texture, (to - from) * part, from),
+            (None, None, None) => Ok((from + (to - from) * part).into()),
+            _ => {
+                self.note("approximated: the mix of textures by its mean");
+                let library = &self.scene.model.library;
+                let [first, second, amount] =
+                    [first, second, amount].map(|color| color.mean(library));
+                Ok((first + (second - first) * amount).into())
+            }
+        }
+    }
+
+    /// Returns a colour that is `factor` times the texture plus `summand`, at least 0.
+    fn affine(&mut self, texture: u32, factor: Vec3, summand: Vec3) -> Result<Color, String> {
+        // Images without floats hold values up to 1.
+        let largest = summand.max(summand + factor).max_element().max(1.0);
+        let library = &mut self.scene.model.library;
+        Ok(Color {
+            factor: Vec3::splat(largest),
+            texture: Some(library.affine(texture, factor / largest, summand / largest)?),
         })
     }
 
@@ -133,16 +164,14 @@ impl Converter {
         })
     }
 
-    /// Converts a texture of an image file. One that cannot be read is grey, with a warning.
-    fn image(&mut self, parameters: &Parameters) -> Result<Color, String> {
+    /// Converts a texture of an image file. Read as a number, colours are replaced by the means of their channels, or by
+    /// the alpha that an image in PNG or EXR has, as in pbrt. An image that cannot be read is grey, with a warning.
+    fn image(&mut self, parameters: &Parameters, is_number: bool) -> Result<Color, String> {
         let name = parameters.text("filename", "");
         let opened = self.open_image(name);
         let Some(image) = opened else {
             return Ok(Vec3::splat(0.5).into());
         };
-        if parameters.flag("invert", false) {
-            self.note("not used: `invert` of image textures");
-        }
         let wrap = match parameters.text("wrap", "repeat") {
             "clamp" => Wrap::Clamp,
             "repeat" => Wrap::Repeat,
@@ -151,8 +180,14 @@ impl Converter {
                 Wrap::Clamp
             }
         };
+        let is_of = |kind: &str| {
+            let extension = Path::new(name).extension();
+            extension.is_some_and(|extension| extension.eq_ignore_ascii_case(kind))
+        };
+        // pbrt takes the integers of other formats for sRGB, whatever the file tells.
         let encoding = match parameters.text("encoding", "sRGB") {
-            "linear" => Encoding::Linear,
+            "linear" if is_of("png") => Encoding::Linear,
+            "linear" => Encoding::Srgb,
             "sRGB" => Encoding::Srgb,
             _ => {
                 self.note("approximated: the gamma encoding of images by sRGB");
@@ -160,7 +195,8 @@ impl Converter {
             }
         };
         let (scale, offset) = self.mapping(parameters);
-        let texture = self.scene.model.library.add_texture(Texture {
+        let library = &mut self.scene.model.library;
+        let mut texture = library.add_texture(Texture {
             wrap: [wrap; 2],
             filter: match parameters.text("filter", "bilinear") {
                 "point" => Filter::Nearest,
@@ -170,10 +206,17 @@ impl Converter {
             transform: uv_transform(scale, Vec2::new(offset.x, 1.0 - scale.y - offset.y)),
             ..Texture::new(image, encoding)
         });
-        Ok(Color {
-            factor: Vec3::splat(parameters.number("scale", 1.0) as f32),
-            texture: Some(texture),
-        })
+        if is_number {
+            texture = library.mean_or_alpha(texture, is_of("png") || is_of("exr"))?;
+        }
+        let factor = Vec3::splat(parameters.number("scale", 1.0) as f32);
+        match parameters.flag("invert", false) {
+            true => self.affine(texture, -factor, Vec3::ONE),
+            false => Ok(Color {
+                factor,
+                texture: Some(texture),
+            }),
+        }
     }
 
     /// Returns the index of the image in a file; `None`, with a warning, if it cannot be read.

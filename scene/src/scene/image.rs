@@ -72,6 +72,36 @@ impl Image {
         }
     }
 
+    /// Returns `true` if red, green and blue are equal in every texel.
+    pub(crate) fn is_gray(&self) -> bool {
+        fn equal<T: PartialEq>(texels: &[[T; 4]]) -> bool {
+            texels.iter().all(|[r, g, b, _]| r == g && g == b)
+        }
+        match &self.texels {
+            Texels::Bytes(texels) => equal(texels),
+            Texels::Words(texels) => equal(texels),
+            Texels::Floats(texels) => equal(texels),
+        }
+    }
+
+    /// Returns an opaque image whose red, green and blue are the alpha of this one. Fails if memory does not suffice.
+    pub(crate) fn of_alpha(&self) -> Result<Image, String> {
+        fn of<T: Copy>(texels: &[[T; 4]], opaque: T) -> Result<Vec<[T; 4]>, String> {
+            let mut copy = vec_with_capacity(texels.len())?;
+            copy.extend(texels.iter().map(|&[.., a]| [a, a, a, opaque]));
+            Ok(copy)
+        }
+        Ok(Image {
+            width: self.width,
+            height: self.height,
+            texels: match &self.texels {
+                Texels::Bytes(texels) => Texels::Bytes(of(texels, u8::MAX)?),
+                Texels::Words(texels) => Texels::Words(of(texels, u16::MAX)?),
+                Texels::Floats(texels) => Texels::Floats(of(texels, 1.0)?),
+            },
+        })
+    }
+
     /// Returns the mean of all texels' red, green and blue, decoded to linear by `encoding`; values below 0 count as 0.
     /// Floating-point texels are taken as they are.
     pub fn mean(&self, encoding: Encoding) -> Vec3 {

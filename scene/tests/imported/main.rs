@@ -7,10 +7,12 @@ mod defaults;
 mod folders;
 mod hidden_lights;
 mod mitsuba;
+mod numbers;
 mod orientation;
 mod pbrt;
 mod plastic_and_spots;
 mod principled;
+mod relief;
 mod repeated;
 mod sky;
 mod subdivision;
@@ -18,6 +20,7 @@ mod views;
 
 use std::{fs, path::Path};
 
+use image::DynamicImage;
 use raysieve_scene::{LoadOptions, Scene};
 use tempfile::TempDir;
 
@@ -37,6 +40,16 @@ fn load_with(files: &[(&str, &str)], options: &LoadOptions) -> Result<Scene, Str
     let path = folder.path().join(files[0].0);
     let place = format!("{}/", folder.path().display());
     Scene::load_with(&path, options).map_err(|error| error.line().replace(&place, ""))
+}
+
+/// Loads a scene like [`load`], next to an image with the name `picture.png`.
+fn load_with_picture(name: &str, text: &str, picture: impl Into<DynamicImage>) -> Scene {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    let picture = picture.into();
+    picture.save(folder.path().join("picture.png")).unwrap();
+    Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Loads a file of this folder.

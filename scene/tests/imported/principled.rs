@@ -75,12 +75,111 @@ fn principled_glass_is_a_rough_dielectric() {
     };
     let off = tinted.base_color - Vec3::new(0.5, 0.8, 1.0);
     assert!(off.abs().max_element() < 1e-6 && tinted.transmission == 1.0);
-    let brushed = [("spec_trans", 0.5), ("anisotropic", 0.8)];
-    let notes = glass("1", &brushed).1;
+    let brushed = [("spec_trans", 1.0), ("anisotropic", 0.8)];
+    let notes = glass("0.5", &brushed).1;
     assert!(
         notes.iter().any(|note| note.contains("`anisotropic`")),
         "{notes:?}"
     );
+}
+
+#[test]
+fn principled_metal_and_glass_have_textures_of_their_roughness() {
+    for (parameter, anisotropic) in [("metallic", 0.0), ("spec_trans", 0.0), ("metallic", 0.5)] {
+        let values = numbers(&[(parameter, 1.0), ("anisotropic", anisotropic)]);
+        let text = format!(
+            "<scene version=\"3.0.0\"><emitter type=\"constant\"/><shape type=\"rectangle\"><bsdf type=\"principled\">{values}\
+             <rgb name=\"base_color\" value=\"1\"/><texture type=\"checkerboard\" name=\"roughness\">\
+             <float name=\"color0\" value=\"0.4\"/><float name=\"color1\" value=\"0.6\"/></texture></bsdf></shape></scene>"
+        );
+        let scene = load(&[("scene.xml", &text)]).unwrap();
+        assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+        let (Surface::RoughConductor { roughness, .. }
+        | Surface::RoughDielectric { roughness, .. }) = scene.materials[0]
+        else {
+            panic!("{:?}", scene.materials);
+        };
+        let aspect = (1.0 - 0.9 * anisotropic).sqrt();
+        let map = scene.maps[&0].textures[&Parameter::Roughness];
+        let image = &scene.images[scene.textures[map.texture as usize].image as usize];
+        let Texels::Floats(texels) = &image.texels else {
+            panic!("{image:?}");
+        };
+        // A checkerboard that is a number has its colours exchanged.
+        let alpha = roughness.alpha * texels[0][0];
+        assert!((alpha - 0.36 / aspect).abs() < 1e-6, "{alpha}");
+    }
+}
+
+#[test]
+fn the_tint_of_the_reflection_of_principled_glass_is_reported() {
+    let color = "<rgb name=\"base_color\" value=\"0.6, 0.3, 0.2\"/>";
+    for (plugin, transmission, is_reported) in [
+        ("principled", 1.0, true),
+        ("principledthin", 0.5, true),
+        ("principled", 0.0, false),
+    ] {
+        let values = numbers(&[("spec_trans", transmission), ("spec_tint", 1.0)]);
+        let notes = ball(plugin, &format!("{color}{values}")).1;
+        let found = notes.iter().any(|note| note.contains("`spec_tint`"));
+        assert_eq!(found, is_reported, "{notes:?}");
+    }
+}
+
+/// The parts have the colours of glass and of opaque plastic, and a single material would have one colour for both.
+#[test]
+fn principled_that_transmits_a_part_is_a_blend_of_glass_and_plastic() {
+    let parts = |transmission: &str| {
+        let text = format!(
+            "<scene version=\"3.0.0\"><emitter type=\"constant\"/><shape type=\"rectangle\"><bsdf type=\"principled\">\
+             <rgb name=\"base_color\" value=\"0.25\"/>{transmission}</bsdf></shape></scene>"
+        );
+        let scene = load(&[("scene.xml", &text)]).unwrap();
+        let material = match scene.triangles.first() {
+            Some(triangle) => triangle.material,
+            None => scene.meshes[0].materials[0],
+        };
+        let Surface::Blend {
+            first,
+            second,
+            weight,
+            ..
+        } = scene.materials[material as usize]
+        else {
+            panic!("{:?}", scene.materials);
+        };
+        let [opaque, glass] = [first, second].map(|part| scene.materials[part as usize]);
+        let (Surface::Principled(opaque), Surface::Principled(glass)) = (opaque, glass) else {
+            panic!("{:?}", scene.materials);
+        };
+        assert!(opaque.transmission == 0.0 && opaque.one_sided && opaque.base_color.x < 0.35);
+        assert_eq!(
+            (glass.transmission, glass.base_color),
+            (1.0, Vec3::splat(0.5))
+        );
+        let maps = scene.maps.get(&material).cloned().unwrap_or_default();
+        (weight, maps.textures.contains_key(&Parameter::BlendWeight))
+    };
+    let number = numbers(&[("spec_trans", 0.3)]);
+    assert_eq!(parts(&number), (0.3, false));
+    let texture = "<texture name=\"spec_trans\" type=\"checkerboard\"/>";
+    assert_eq!(parts(texture), (1.0, true));
+}
+
+/// Fresnel's reflection of similar indices is low at all but very grazing angles, and 0 for equal ones.
+#[test]
+fn principled_plastic_with_a_low_index_reflects_little_at_grazing_angles() {
+    let plastic = |eta: f32| layered("principled", &numbers(&[("eta", eta)]));
+    assert!(plastic(1.0).specular < 1e-6);
+    let low = plastic(1.2);
+    assert!((0.6..0.9).contains(&low.specular), "{}", low.specular);
+    // The reflectance at normal incidence is that of the index.
+    let at_normal = low.specular * low.specular_color;
+    assert!((at_normal - Vec3::ONE).abs().max_element() < 1e-6);
+    for eta in [1.5, 2.0] {
+        let other = plastic(eta);
+        assert_eq!((other.specular, other.specular_color), (1.0, Vec3::ONE));
+    }
 }
 
 #[test]
@@ -230,7 +329,6 @@ fn the_base_of_principled_plastic_is_raised_by_what_the_layers_take() {
     // Other materials keep their colour.
     let half = Vec3::splat(0.5);
     assert_eq!(color("principled", "0.5", &[("metallic", 0.5)]), half);
-    assert_eq!(color("principled", "0.5", &[("spec_trans", 0.5)]), half);
     assert_eq!(color("principledthin", "0.5", &[]), half);
 }
 

@@ -3,7 +3,7 @@
 use glam::Vec3;
 use raysieve_scene::{Light, Scene};
 
-use super::load;
+use super::{assert_noted, load};
 
 /// Loads a scene with a ball and a sun with these parameters.
 fn with_sun(parameters: &str) -> Result<Scene, String> {
@@ -65,7 +65,7 @@ fn the_sun_keeps_its_flux_if_its_disk_grows() {
 
 #[test]
 fn the_sun_is_never_negative_and_its_gradient_is_reported() {
-    for elevation in [0.0, 1.0, 2.0, 3.0, 90.0] {
+    for elevation in [0.01, 1.0, 2.0, 3.0, 90.0] {
         for turbidity in [0, 1, 10, 11] {
             let haze = format!("<float name=\"turbidity\" value=\"{turbidity}\"/>");
             let (irradiance, _) = sun(elevation, &haze);
@@ -76,4 +76,18 @@ fn the_sun_is_never_negative_and_its_gradient_is_reported() {
     assert!(notes("").is_empty(), "{:?}", notes(""));
     let notes = notes("<boolean name=\"complex_sun\" value=\"true\"/>");
     assert!(notes[0].contains("the disk of the sun"), "{notes:?}");
+}
+
+/// Mitsuba renders a black sky then, and warns.
+#[test]
+fn sky_and_sun_are_black_if_the_sun_is_not_above_the_horizon() {
+    for below in [
+        "<vector name=\"sun_direction\" x=\"1\" y=\"0\" z=\"0\"/>",
+        "<vector name=\"sun_direction\" x=\"1\" y=\"0\" z=\"-0.2\"/>",
+        "<float name=\"hour\" value=\"1\"/>",
+    ] {
+        let scene = with_sun(below).unwrap();
+        assert!(scene.lights.is_empty(), "{below}: {:?}", scene.lights);
+        assert_noted(&scene, "the sun is not above the horizon");
+    }
 }

@@ -3,13 +3,13 @@
 use std::fs;
 
 use glam::Vec3;
-use raysieve::scene::{Absorption, Light, Scene, Surface};
+use raysieve::scene::{Absorption, Channel, Light, Parameter, Scene, Surface, Texels};
 use serde_json::{Value, json};
 
 use crate::{
     assert_triangles, at, folder,
     gltf::{Gltf, SQUARE},
-    load, load_with, message, pixels, refusal, square,
+    load, load_with, message, pixels, refusal, square, textured,
 };
 
 const TRIANGLE: [[f32; 3]; 3] = [SQUARE[0], SQUARE[1], SQUARE[2]];
@@ -223,6 +223,85 @@ fn plain_anisotropic_glass_is_a_rough_dielectric() {
             "{:?}",
             scene.notes
         );
+    }
+}
+
+#[test]
+fn specular_reflection_of_glass_is_noted() {
+    let mut model = Gltf::triangle();
+    model.primitive()["material"] = json!(0);
+    let mut with = |transmission: f32, specular: Value| {
+        model.json["materials"] = json!([{
+            "pbrMetallicRoughness": { "metallicFactor": 0 },
+            "extensions": {
+                "KHR_materials_transmission": { "transmissionFactor": transmission },
+                "KHR_materials_specular": specular,
+            },
+        }]);
+        notes(&model, "specular_glass")
+    };
+    let note = "not used: the specular strength and color (KHR_materials_specular) of the glass of 1 material, which reflects by its index of refraction";
+    assert_eq!(with(0.5, json!({ "specularFactor": 0.5 })), [note]);
+    let tint = json!({ "specularColorFactor": [1, 0.5, 0.5] });
+    assert_eq!(with(1.0, tint.clone()), [note]);
+    assert_eq!(with(0.0, tint), [""; 0]);
+    assert_eq!(with(1.0, json!({})), [""; 0]);
+}
+
+#[test]
+fn anisotropic_glass_can_have_a_texture_of_its_roughness() {
+    let mut model = square();
+    let map = json!({ "index": 0 });
+    textured(&mut model, map.clone());
+    for (rotation, along, across) in [
+        (0.0, Parameter::Roughness, Parameter::RoughnessV),
+        (
+            std::f64::consts::FRAC_PI_2,
+            Parameter::RoughnessV,
+            Parameter::Roughness,
+        ),
+    ] {
+        model.json["materials"] = json!([{
+            "pbrMetallicRoughness": {
+                "metallicFactor": 0, "roughnessFactor": 0.8, "metallicRoughnessTexture": map,
+            },
+            "extensions": {
+                "KHR_materials_transmission": { "transmissionFactor": 1 },
+                "KHR_materials_volume": { "thicknessFactor": 1 },
+                "KHR_materials_anisotropy": {
+                    "anisotropyStrength": 0.5, "anisotropyRotation": rotation,
+                },
+            },
+        }]);
+        let scene = load(&model.write("textured_glass"));
+        let Surface::RoughDielectric { roughness, .. } = scene.materials[0] else {
+            panic!("{:?}", scene.materials);
+        };
+        assert!(scene.notes.is_empty(), "{:?}", scene.notes);
+        let textures = &scene.maps[&0].textures;
+        assert!(!textures.contains_key(&Parameter::Metallic));
+        let alpha = |parameter: Parameter| {
+            let map = textures[&parameter];
+            assert_eq!(map.channel, Channel::Green);
+            let image = scene.textures[map.texture as usize].image;
+            let Texels::Words(texels) = &scene.images[image as usize].texels else {
+                panic!("a computed image has 16 bits");
+            };
+            let factor = match parameter {
+                Parameter::Roughness => roughness.alpha,
+                _ => roughness.alpha_v.unwrap(),
+            };
+            texels
+                .iter()
+                .map(move |texel| factor * f32::from(texel[1]) / 65535.0)
+        };
+        // The strength raises alpha along the direction by a quarter of the way to 1.
+        for (along, across) in alpha(along).zip(alpha(across)) {
+            let expected = across + (1.0 - across) * 0.25;
+            assert!((along - expected).abs() < 1e-4, "{along} {expected}");
+        }
+        let largest = alpha(across).fold(0.0, f32::max);
+        assert!((0.3..0.65).contains(&largest), "{largest}");
     }
 }
 

@@ -10,12 +10,13 @@ use serde_json::Map;
 
 use super::{color, part, value};
 use crate::{
+    image::texture_library::TextureLibrary,
     limits::{MAX_DISPERSION, MAX_FILM_THICKNESS, MIN_ALPHA},
     model::ModelMaterial,
     scene::{
         Channel::{self, Alpha, Green, Red},
         Encoding::{self, Linear, Srgb},
-        Masking, Parameter, Principled, Roughness, Surface,
+        Masking, MaterialTexture, Parameter, Principled, Roughness, Surface,
     },
 };
 
@@ -151,12 +152,15 @@ fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T
     Ok(value(written, field)?.unwrap_or(default))
 }
 
-/// Returns the rough dielectric that a material with anisotropic glass is: colourless, with a volume, without other
-/// layers and with textures for its normal and opacity alone. The direction of anisotropy must be that of the tangent or
-/// across it. Returns `None` for other materials.
-pub(super) fn brushed_glass(material: &ModelMaterial) -> Option<Surface> {
+/// Makes a material with anisotropic glass the rough dielectric that it is: colourless, with a volume, without other
+/// layers and with textures for its normal, opacity and roughness alone. The direction of anisotropy must be that of the
+/// tangent or across it. Other materials stay as they are. Fails if memory does not suffice.
+pub(super) fn brush_glass(
+    material: &mut ModelMaterial,
+    library: &mut TextureLibrary,
+) -> Result<(), String> {
     let Surface::Principled(principled) = material.surface else {
-        return None;
+        return Ok(());
     };
     let glass = Principled {
         transmission: 1.0,
@@ -167,23 +171,42 @@ pub(super) fn brushed_glass(material: &ModelMaterial) -> Option<Surface> {
         anisotropy_rotation: principled.anisotropy_rotation,
         ..Principled::default()
     };
-    let is_plain = |map: &Parameter| matches!(map, Parameter::Normal | Parameter::Opacity);
+    let is_plain = |map: &Parameter| match map {
+        Parameter::Normal | Parameter::Opacity | Parameter::Roughness => true,
+        // It multiplies a factor of 0.
+        Parameter::Metallic => true,
+        _ => false,
+    };
     let quarters = principled.anisotropy_rotation / 90.0;
     let is_straight = (quarters - quarters.round()).abs() < 1e-3;
     let is_brushed = principled == glass && principled.anisotropy > 0.0 && is_straight;
     if !is_brushed || !material.maps.textures.keys().all(is_plain) {
-        return None;
+        return Ok(());
     }
-    let across = principled.roughness * principled.roughness;
-    let along = across + (1.0 - across) * principled.anisotropy * principled.anisotropy;
-    let [along, across] = [along, across].map(|alpha| alpha.clamp(MIN_ALPHA, 1.0));
-    let is_turned = quarters.round() as i32 % 2 != 0;
-    let (alpha, alpha_v) = if is_turned {
-        (across, along)
-    } else {
-        (along, across)
-    };
-    Some(Surface::RoughDielectric {
+    let textures = &mut material.maps.textures;
+    textures.remove(&Parameter::Metallic);
+    let raised = principled.anisotropy * principled.anisotropy;
+    let factor = principled.roughness * principled.roughness;
+    // The texture of the roughness becomes one of its square for each direction.
+    let mut alphas = [factor + (1.0 - factor) * raised, factor];
+    let mut maps = [None; 2];
+    if let Some(map) = textures.remove(&Parameter::Roughness) {
+        let square = library.square(map.texture)?;
+        let along = Vec3::splat(factor * (1.0 - raised));
+        let along = library.affine(square, along, Vec3::splat(raised))?;
+        maps = [along, square].map(|texture| Some(MaterialTexture { texture, ..map }));
+        alphas[0] = 1.0;
+    }
+    if quarters.round() as i32 % 2 != 0 {
+        alphas.reverse();
+        maps.reverse();
+    }
+    let parameters = [Parameter::Roughness, Parameter::RoughnessV];
+    for (parameter, map) in parameters.into_iter().zip(maps) {
+        textures.extend(map.map(|map| (parameter, map)));
+    }
+    let [alpha, alpha_v] = alphas.map(|alpha| alpha.clamp(MIN_ALPHA, 1.0));
+    material.surface = Surface::RoughDielectric {
         ior: principled.ior,
         roughness: Roughness {
             alpha,
@@ -192,7 +215,22 @@ pub(super) fn brushed_glass(material: &ModelMaterial) -> Option<Surface> {
             energy_compensation: false,
         },
         absorption: principled.absorption,
-    })
+    };
+    Ok(())
+}
+
+/// Returns whether a material has glass and a specular reflection that differs from that of its index of refraction, which
+/// the renderer shows of opaque parts alone.
+pub(super) fn is_tinted_glass(material: &ModelMaterial) -> bool {
+    let Surface::Principled(principled) = &material.surface else {
+        return false;
+    };
+    let textures = &material.maps.textures;
+    let differs = principled.specular != 1.0
+        || principled.specular_color != Vec3::ONE
+        || textures.contains_key(&Parameter::Specular)
+        || textures.contains_key(&Parameter::SpecularColor);
+    differs && principled.transmission > 0.0 && principled.metallic < 1.0
 }
 
 /// Reads a factor and clamps it to 0..=1; 0 if it is missing. Fails if it is not a finite number.

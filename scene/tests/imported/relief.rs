@@ -1,0 +1,186 @@
+//! Tests of bump maps and normal maps of Mitsuba and pbrt scenes.
+
+use glam::{Vec2, Vec3};
+use image::{GrayImage, Luma, RgbImage};
+use raysieve_scene::{Parameter, Scene, Texels};
+
+use super::{assert_noted, load_with_picture};
+
+/// An image whose brightness grows to the right and, half as fast, downwards.
+fn ramp() -> GrayImage {
+    GrayImage::from_fn(64, 32, |x, y| Luma([(2 * x + 2 * y) as u8]))
+}
+
+/// Returns the slopes along tangent and bitangent in the middle of the normal map of a scene's `index`-th instance.
+fn slopes(scene: &Scene, index: usize) -> Vec2 {
+    let mesh = &scene.meshes[scene.instances[index].mesh as usize];
+    let own = scene.instances[index].material;
+    let maps = &scene.maps[&own.unwrap_or(mesh.materials[0])];
+    let texture = scene.textures[maps.textures[&Parameter::Normal].texture as usize];
+    let image = &scene.images[texture.image as usize];
+    let Texels::Words(texels) = &image.texels else {
+        panic!("a height map becomes 16-bit normals");
+    };
+    let middle = texels[(image.height / 2 * image.width + image.width / 2) as usize];
+    let [x, y, z] = [0, 1, 2].map(|channel| f32::from(middle[channel]) / 65535.0 * 2.0 - 1.0);
+    -Vec2::new(x, y) / z * maps.normal_scale
+}
+
+/// Asserts that two slopes are equal but for rounding.
+fn assert_near(found: Vec2, expected: Vec2) {
+    let off = (found - expected).abs().max_element();
+    assert!(off < 0.02 * expected.length(), "{found}, not {expected}");
+}
+
+/// Returns the parts of a Mitsuba scene with a bump map on a shape.
+fn bumped(to_uv: &str, shape: &str) -> String {
+    let texture = format!(
+        "<texture type=\"bitmap\"><string name=\"filename\" value=\"picture.png\"/><boolean name=\"raw\" value=\"true\"/>\
+         <transform name=\"to_uv\">{to_uv}</transform></texture>"
+    );
+    format!(
+        "<shape type=\"rectangle\">{shape}<bsdf type=\"bumpmap\">{texture}<bsdf type=\"diffuse\"/></bsdf></shape>"
+    )
+}
+
+/// Loads a Mitsuba scene with these members.
+fn scene(members: &str) -> Scene {
+    let text = format!("<scene version=\"3.0.0\">{members}</scene>");
+    load_with_picture("scene.xml", &text, ramp())
+}
+
+/// Slopes of the ramp on a surface of 1 m along u and v: the differences per texel, times the number of texels.
+fn unit_slopes() -> Vec2 {
+    Vec2::new(2.0 / 255.0 * 64.0, -2.0 / 255.0 * 32.0)
+}
+
+#[test]
+fn the_slopes_of_a_bump_map_depend_on_the_size_along_u_and_v() {
+    let scaled = |x: f32, y: f32| {
+        let scale = format!("<scale x=\"{x}\" y=\"{y}\"/>");
+        let shape = format!("<transform name=\"to_world\">{scale}</transform>");
+        slopes(&scene(&bumped("", &shape)), 0)
+    };
+    // A rectangle extends from -1 to 1.
+    assert_near(scaled(0.5, 0.5), unit_slopes());
+    assert_near(scaled(2.0, 0.5), unit_slopes() / Vec2::new(4.0, 1.0));
+}
+
+#[test]
+fn the_slopes_of_a_bump_map_follow_the_transform_of_texture_coordinates() {
+    let shape = "<transform name=\"to_world\"><scale value=\"0.5\"/></transform>";
+    let of = |to_uv: &str| slopes(&scene(&bumped(to_uv, shape)), 0);
+    let plain = unit_slopes();
+    assert_near(of("<scale x=\"3\" y=\"1\"/>"), plain * Vec2::new(3.0, 1.0));
+    assert_near(
+        of("<scale x=\"-1\" y=\"1\"/>"),
+        plain * Vec2::new(-1.0, 1.0),
+    );
+    // The image is turned by 90 degrees: where v grows, it moves against its u.
+    let turned = of("<matrix value=\"0 -1 0 0  1 0 0 0  0 0 1 0  0 0 0 1\"/>");
+    assert_near(turned.abs(), Vec2::new(plain.y, plain.x).abs());
+}
+
+#[test]
+fn the_heights_of_a_bump_map_are_decoded() {
+    let flat =
+        "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"point2 uv\" [0 0 1 0 0 1]";
+    let of = |encoding: &str| {
+        let text = format!(
+            "WorldBegin\nTexture \"t\" \"float\" \"imagemap\" \"string filename\" \"picture.png\" \"string encoding\" \"{encoding}\"\n\
+             Material \"diffuse\" \"texture displacement\" \"t\"\n{flat}"
+        );
+        slopes(&load_with_picture("scene.pbrt", &text, ramp()), 0)
+    };
+    assert_near(of("linear"), unit_slopes());
+    // The slope of the sRGB curve at the value in the middle.
+    let encoded = (2.0 * 32.0 + 2.0 * 16.0) / 255.0;
+    let rise = 2.4 / 1.055 * ((encoded + 0.055_f32) / 1.055).powf(1.4);
+    assert_near(of("sRGB"), unit_slopes() * rise);
+}
+
+#[test]
+fn instances_that_scale_a_bump_map_keep_its_heights() {
+    let instance = |scale: &str| {
+        format!(
+            "<shape type=\"instance\"><ref id=\"group\"/><transform name=\"to_world\">{scale}</transform></shape>"
+        )
+    };
+    let shape = "<transform name=\"to_world\"><scale value=\"0.5\"/></transform>";
+    let group = format!(
+        "<shape type=\"shapegroup\" id=\"group\">{}</shape>",
+        bumped("", shape)
+    );
+    let scene = scene(&format!(
+        "{group}{}{}{}",
+        instance(""),
+        instance("<scale value=\"4\"/>"),
+        instance("<scale value=\"0.5\"/>"),
+    ));
+    let mut found = [0, 1, 2].map(|index| slopes(&scene, index).x);
+    found.sort_by(f32::total_cmp);
+    let plain = unit_slopes().x;
+    for (found, expected) in found.into_iter().zip([plain / 4.0, plain, 2.0 * plain]) {
+        assert_near(Vec2::new(found, 1.0), Vec2::new(expected, 1.0));
+    }
+}
+
+/// Returns the directions in which green points in world space, at each instance of a scene.
+fn bitangents(scene: &Scene) -> Vec<Vec3> {
+    let of = |instance: &raysieve_scene::Instance| {
+        let mesh = &scene.meshes[instance.mesh as usize];
+        let [x, y, z, side] = mesh.tangents[0];
+        let local = mesh.normals[0].cross(Vec3::new(x, y, z)) * side;
+        let [right, up, back] = instance.axes;
+        (right * local.x + up * local.y + back * local.z).normalize()
+    };
+    scene.instances.iter().map(of).collect()
+}
+
+#[test]
+fn a_normal_map_in_a_mirroring_instance_has_the_bitangent_of_mitsuba() {
+    let group = "<shape type=\"shapegroup\" id=\"group\"><shape type=\"rectangle\"><bsdf type=\"normalmap\">\
+        <texture type=\"bitmap\" name=\"normalmap\"><string name=\"filename\" value=\"picture.png\"/>\
+        <boolean name=\"raw\" value=\"true\"/></texture><bsdf type=\"diffuse\"/></bsdf></shape></shape>";
+    let instance = "<shape type=\"instance\"><ref id=\"group\"/></shape>\
+        <shape type=\"instance\"><ref id=\"group\"/><transform name=\"to_world\"><scale x=\"-1\" y=\"1\"/></transform></shape>";
+    let text = format!("<scene version=\"3.0.0\">{group}{instance}</scene>");
+    let scene = load_with_picture("scene.xml", &text, RgbImage::new(2, 2));
+    // The cross product of the normal, +z, and the direction of u, +x and -x.
+    let mut found = bitangents(&scene);
+    found.sort_by(|a, b| b.y.total_cmp(&a.y));
+    assert!(found[0].distance(Vec3::Y) < 1e-5, "{found:?}");
+    assert!(found[1].distance(Vec3::NEG_Y) < 1e-5, "{found:?}");
+}
+
+#[test]
+fn a_normal_map_of_pbrt_has_the_cross_product_of_normal_and_tangent_as_bitangent() {
+    let mesh = |uvs: &str| {
+        let text = format!(
+            "WorldBegin\nMaterial \"diffuse\" \"string normalmap\" \"picture.png\"\n\
+             Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"normal N\" [0 0 1 0 0 1 0 0 1] \"point2 uv\" [{uvs}]"
+        );
+        bitangents(&load_with_picture("scene.pbrt", &text, RgbImage::new(2, 2)))[0]
+    };
+    assert!(mesh("0 0 1 0 0 1").distance(Vec3::Y) < 1e-5);
+    assert!(mesh("0 0 1 0 0 -1").distance(Vec3::Y) < 1e-5);
+    assert!(mesh("0 0 -1 0 0 1").distance(Vec3::NEG_Y) < 1e-5);
+}
+
+#[test]
+fn a_bump_map_around_a_normal_map_is_reported() {
+    let texture = |name: &str| {
+        format!(
+            "<texture type=\"bitmap\" name=\"{name}\"><string name=\"filename\" value=\"picture.png\"/></texture>"
+        )
+    };
+    let inner = format!(
+        "<bsdf type=\"normalmap\">{}<bsdf type=\"diffuse\"/></bsdf>",
+        texture("normalmap")
+    );
+    let scene = scene(&format!(
+        "<shape type=\"rectangle\"><bsdf type=\"bumpmap\">{}{inner}</bsdf></shape>",
+        texture("arbitrary")
+    ));
+    assert_noted(&scene, "several bump maps and normal maps");
+}
