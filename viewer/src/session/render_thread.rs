@@ -376,7 +376,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         };
         let stats = self.displayed_stats();
         if self.trial.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
-            self.noise.add(&stats, &picture);
+            self.noise.add(&stats, &picture, self.done);
         }
         let frame = Frame {
             picture,
@@ -386,7 +386,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             counts,
             preview,
             recent: Recent {
-                noise_history: self.noise.points().to_vec(),
+                noise_history: self.noise.points(),
                 ..self.recorder.recent(&stats, self.size())
             },
             stats,
