@@ -99,6 +99,11 @@ pub(crate) struct Ended {
     pub(crate) error: Option<Error>,
 }
 
+/// Returns whether the render has failed, given the result of a render thread that has ended.
+pub(crate) fn has_failed(ended: &Result<Ended, Error>) -> bool {
+    !matches!(ended, Ok(Ended { error: None, .. }))
+}
+
 /// Handle of the render thread. Dropping the handle ends the thread after the current wave, without waiting.
 pub(crate) struct RenderThread {
     commands: CommandSender,

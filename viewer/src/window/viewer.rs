@@ -465,7 +465,8 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
-    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
+    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer. If
+    /// the render has failed, unsaved changes of the scene are kept.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked. If the render has not failed, the error of the first picture
@@ -473,7 +474,11 @@ impl Viewer {
     pub(super) fn close(self) -> Result<Ended, Error> {
         self.save_settings();
         drop(self.screen);
+        let changes = self.session.changes_to_keep(self.saved_state.as_ref());
         let ended = self.session.finish();
+        if let Some(changes) = changes.filter(|_| session::has_failed(&ended)) {
+            changes.keep();
+        }
         let failed_saves: Vec<Error> = self
             .saves
             .into_iter()

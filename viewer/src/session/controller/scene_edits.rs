@@ -211,7 +211,7 @@ impl Session {
     /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
-        let words = words(is_scene && !self.orbit.is_home(), &self.edits());
+        let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file".to_owned(),
             (false, Some(why)) => why,
@@ -225,6 +225,13 @@ impl Session {
             }
         };
         (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
+    }
+
+    /// Returns the kinds of parts that differ from the scene's file, as words such as "camera and materials"; empty if
+    /// there are none. The camera of a model or of another renderer's scene does not count.
+    pub(super) fn changed_words(&self) -> String {
+        let has_camera = can_save_view(&self.scene.path);
+        words(has_camera && !self.orbit.is_home(), &self.edits())
     }
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
