@@ -108,7 +108,7 @@ const TOOLS: [(&str, Action); 5] = [
     ("undo", Action::Render(Change::Undo)),
     ("redo", Action::Render(Change::Redo)),
     ("save", Action::Render(Change::SaveCamera)),
-    ("save as", Action::Screen(ScreenAction::SaveAs)),
+    ("save as", Action::Screen(ScreenAction::SaveSceneAs)),
     ("close", Action::Screen(ScreenAction::Properties)),
 ];
 

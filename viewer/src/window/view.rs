@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use self::pixel_lines::as_messages;
 use super::{
     layout::{Layout, Placement, Regions},
-    message::{MessageKind, Messages},
+    message::{MessageKind, Messages, Request},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -355,10 +355,20 @@ impl View {
         self.messages.show(text, kind, Instant::now());
     }
 
-    /// Displays a question until the user answers it, presses Escape or does something else. Returns whether it was
-    /// displayed already.
-    pub(super) fn ask(&mut self, question: String) -> bool {
-        self.messages.ask(question)
+    /// Displays a question about a request until the user answers it, presses Escape or does something else. Returns
+    /// whether a question about that request was displayed already.
+    pub(super) fn ask(&mut self, request: Request, question: String) -> bool {
+        self.messages.ask(request, question)
+    }
+
+    /// Returns whether Escape has removed the question, and no other input has followed.
+    pub(super) fn has_cancelled(&self) -> bool {
+        self.messages.has_cancelled()
+    }
+
+    /// Displays the text of a name that is being typed; `None` removes it.
+    pub(super) fn set_prompt(&mut self, prompt: Option<String>) {
+        self.messages.set_prompt(prompt);
     }
 
     /// Removes the question, because the user did something else.

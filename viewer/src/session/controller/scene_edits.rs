@@ -206,14 +206,14 @@ impl Session {
     }
 
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
-    /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model or of
+    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does. The camera of a model or of
     /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
     /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
         let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
-            (true, _) => "K saves to the scene file".to_owned(),
+            (true, _) => "K saves to the scene file, S to another one".to_owned(),
             (false, Some(why)) => why,
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
