@@ -7,6 +7,7 @@
 //! Imports no other module of this crate except `error`: neither the window nor the page.
 
 mod commands;
+mod control_names;
 mod controller;
 mod controls;
 mod debug_views;
@@ -27,6 +28,9 @@ mod strategy_comparison;
 mod transparency;
 mod inspection_scene;
 
+pub(crate) use control_names::for_keyboard;
+#[cfg(feature = "serve")]
+pub(crate) use control_names::{control_name, for_touch};
 pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
     SessionEvent,

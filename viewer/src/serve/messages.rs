@@ -142,15 +142,18 @@ pub(super) struct Status<'a> {
     pub(super) can_save_scene: bool,
     /// Number of connected viewers.
     pub(super) viewers: usize,
-    /// Number of messages since the server started, without problems, and the text of the last one; 0 and an empty text
-    /// before the first.
-    pub(super) message: (u64, &'a str),
+    /// The last message that is not a problem, with the number of such messages since the server started; 0 and an empty
+    /// text before the first.
+    pub(super) message: UserMessage,
     /// The last problems, the newest last, each with its number since the server started. Those that viewers received long
     /// ago may be missing.
-    pub(super) problems: Vec<(u64, &'a str)>,
+    pub(super) problems: Vec<UserMessage>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }
+
+/// Number and text of a message, and the text on a touch screen; `None` if it is the same.
+pub(super) type UserMessage = (u64, String, Option<String>);
 
 /// The animations of the scene, with the requested time, and the time of the pose that the scene has as text.
 #[derive(Serialize)]

@@ -352,6 +352,7 @@ impl View {
 
     /// Displays a message for some seconds; see [`Messages::show`].
     pub(super) fn say(&mut self, text: String, kind: MessageKind) {
+        let text = session::for_keyboard(&text);
         self.messages.show(text, kind, Instant::now());
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials, if has_browser() =>
         the_page_shows_a_problem_beside_later_messages,
+        messages_name_keys_or_touch_controls,
         a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
     );
@@ -159,7 +160,7 @@ fn a_phone_shows_long_and_earlier_problems() {
             browser.until(problem, is_shown).await;
         }
         browser
-            .wait_for_text("#earlier", "click: 1 earlier problem")
+            .wait_for_text("#earlier", "tap: 1 earlier problem")
             .await;
         // The rest of the long text is reached by scrolling.
         let fits = "const [problem, picture] = ['problem', 'picture'].map((id) => document.getElementById(id));
@@ -172,6 +173,44 @@ fn a_phone_shows_long_and_earlier_problems() {
         browser.click("#problem").await;
         browser.wait_for_text("#problem", "").await;
     });
+}
+
+fn messages_name_keys_or_touch_controls() {
+    let program = Program::start(&["--spp", "4"]);
+    let names = [
+        (
+            DESK,
+            "; O: the whole picture",
+            "click: the whole picture",
+            "Edit (l)",
+        ),
+        (
+            PHONE,
+            "; Region, then a tap: the whole picture",
+            "tap: the whole picture",
+            "Edit, below",
+        ),
+    ];
+    for (screen, whole, asks, edit) in names {
+        browse(screen, async |browser| {
+            browser.open(&program.url).await;
+            browser.still().await;
+            let message = "return document.getElementById('message').textContent";
+            let until_said = async |words: &str| {
+                let is_said = |text: &serde_json::Value| text.as_str().unwrap().contains(words);
+                browser.until(message, is_said).await;
+            };
+            let mut viewer = Viewer::join(&program);
+            viewer.send(r#"{"region":[10,20,30,40]}"#);
+            until_said(whole).await;
+            viewer.send(r#"{"inspect":[60,70]}"#);
+            until_said(edit).await;
+            browser
+                .run("document.querySelector('[data-action=region]').click()")
+                .await;
+            until_said(asks).await;
+        });
+    }
 }
 
 /// A script that tells the page that it was hidden or shown.

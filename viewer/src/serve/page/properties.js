@@ -1,5 +1,7 @@
 // The editor: the selected part of the scene, and an input for each of its properties. The program sends both.
 
+import { byInput } from "./messages.js";
+
 const at = (id) => document.getElementById(id);
 
 // Steps of a slider with a logarithmic scale.
@@ -36,7 +38,7 @@ const groups = { material: "Materials", light: "Lights" };
 
 /** Creates the options of the list of parts, grouped by kind. */
 function options(parts) {
-  const made = [new Option("choose, or click in the picture", "null")];
+  const made = [new Option(`choose, or ${byInput("click", "tap")} in the picture`, "null")];
   const lists = new Map();
   for (const { part, name } of parts) {
     const kind = kindOf(part);

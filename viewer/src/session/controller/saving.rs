@@ -10,7 +10,13 @@ use super::Session;
 use crate::{
     Error,
     error::report,
-    session::{commands::Command, editing::described, film::RequestedFilm, loader::shown_options},
+    session::{
+        commands::Command,
+        control_names::{control_name, for_keyboard},
+        editing::described,
+        film::RequestedFilm,
+        loader::shown_options,
+    },
 };
 use raysieve_scene::{
     Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, atomic_file::write_whole,
@@ -165,7 +171,7 @@ impl SceneToSave {
         if let Some(why) = write_refusal(path) {
             return Err(Error::Write {
                 path: target.to_owned(),
-                problem: format!("not saved: {why}"),
+                problem: format!("not saved: {}", for_keyboard(&why)),
             });
         }
         let [edited, loaded] = &self.edits;
@@ -190,9 +196,8 @@ impl SceneToSave {
 /// instead. Returns `None` for the scenes of this program and for models.
 pub(super) fn write_refusal(path: &Path) -> Option<String> {
     let format = Scene::foreign_format(path)?;
-    Some(format!(
-        "a {format} scene cannot be written; k prints its changes"
-    ))
+    let prints = control_name("; k prints its changes", "");
+    Some(format!("a {format} scene cannot be written{prints}"))
 }
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty

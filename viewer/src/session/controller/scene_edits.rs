@@ -7,6 +7,7 @@ use super::{
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
+    control_names::{control_name, for_keyboard},
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
     loader::shown_options,
@@ -214,7 +215,7 @@ impl Session {
         let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
             (true, _) => "K saves to the scene file, S to another one".to_owned(),
-            (false, Some(why)) => why,
+            (false, Some(why)) => for_keyboard(&why),
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
                 let lack = match missing.is_empty() {
@@ -247,7 +248,8 @@ impl Session {
                 .map_err(|error| self.save_problem(&error)),
             (false, Some(why)) => Err(format!("{path}: {why}")),
             (false, None) => Err(format!(
-                "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
+                "{path} is a model, which cannot store changes; {} saves a scene that shows it",
+                control_name(SAVE_AS, "Save as")
             )),
         };
         match saved {
@@ -268,10 +270,14 @@ impl Session {
         match error {
             // Saving under another name also needs the text of the file.
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => format!(
-                "{what}: the file does not exist any more; put it back and press K again, or k prints them"
+                "{what}: the file does not exist any more; put it back and press {}",
+                control_name("K again, or k prints them", "Save scene again")
             ),
             Error::File { problem, .. } => format!("{what}: {problem}"),
-            Error::Write { problem, .. } => format!("{what}: {problem}, with S (Save as)"),
+            Error::Write { problem, .. } => {
+                let save_as = control_name(SAVE_AS, "Save as");
+                format!("{what}: {problem}, with {save_as}")
+            }
             _ => format!("{} not saved: {error}", words(true, &self.edits())),
         }
     }
@@ -310,6 +316,9 @@ impl Session {
         Ok(message)
     }
 }
+
+/// Name of saving under a chosen name, with a keyboard.
+const SAVE_AS: &str = "S (Save as)";
 
 /// Returns the scene and the camera that the user has moved.
 fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {
