@@ -101,22 +101,36 @@ function row({ id, label, number }) {
   if (names.length) name.textContent += names.map((text, place) => ` (${min + place}: ${text})`).join("");
   const slider = input("range", label, { min: 0, max: STEPS, step: 1 });
   const text = input("number", `${label}, as a number`, { min: number.min, max: number.max, step: number.is_whole ? 1 : "any" });
+  const refusal = Object.assign(document.createElement("p"), { className: "refusal", role: "alert", hidden: true });
+  const refuse = (why) => {
+    refusal.textContent = why;
+    refusal.hidden = !why;
+    text.setAttribute("aria-invalid", String(Boolean(why)));
+  };
+  let shown;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
   slider.addEventListener("input", () => edit(number.is_whole ? Math.round(chosen()) : rounded(chosen())));
   slider.addEventListener("change", end);
+  for (const one of [slider, text]) one.addEventListener("input", () => refuse(""));
   text.addEventListener("change", () => {
     const value = text.valueAsNumber;
-    if (!Number.isFinite(value)) return;
+    if (!Number.isFinite(value)) {
+      text.value = rounded(shown);
+      return refuse("no number; not changed");
+    }
     tell(id, value, false);
-    // The program sets the nearest valid number, and says so.
+    // The program sets the nearest valid number.
     const whole = number.is_whole ? Math.round(value) : value;
     const valid = Math.min(max, Math.max(min, whole));
-    if (valid !== value) text.value = valid;
+    if (valid === value) return refuse("");
+    text.value = valid;
+    return refuse(`${number.is_whole ? "whole numbers, " : ""}${min} to ${max}; set to ${valid}`);
   });
-  element.append(slider, text);
+  element.append(slider, text, refusal);
   return {
     element,
     show: (value) => {
+      shown = value;
       if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
       if (document.activeElement !== text) text.value = rounded(value);
     },

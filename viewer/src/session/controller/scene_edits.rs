@@ -106,7 +106,7 @@ impl Session {
     }
 
     /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message if a number is
-    /// outside that range. Returns another one, and changes nothing, if the scene would become invalid.
+    /// outside that range. If the scene would become invalid, changes nothing and reports a problem.
     ///
     /// # Errors
     /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
@@ -136,17 +136,23 @@ impl Session {
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
-            Err(problem) => return Ok(Some(problem)),
+            Err(problem) => return Ok(self.report_refusal(part, &problem)),
         };
         if edited.part_state(part) == self.scene.part_state(part) {
             return Ok(clamped);
         }
         if let Err(error) = edited.check_settings() {
-            return Ok(Some(error.to_string()));
+            return Ok(self.report_refusal(part, &error.to_string()));
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
         Ok(clamped)
+    }
+
+    /// Reports that an edit of a part was refused, for this reason. Returns no message.
+    fn report_refusal(&self, part: Part, why: &str) -> Option<String> {
+        let of = described(&self.scene, part);
+        self.report_problem(format!("{of} not changed: {why}"))
     }
 
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
@@ -171,11 +177,11 @@ impl Session {
         let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
             return self.choose_part(true);
         };
-        let refused = self
+        let clamped = self
             .edit(part, id, value, Continuity::ByTime)
             .ok()
             .flatten();
-        refused.unwrap_or_else(|| self.editing.status(self.seen()))
+        clamped.unwrap_or_else(|| self.editing.status(self.seen()))
     }
 
     /// Returns the edits of the scene, without those of the camera.
