@@ -550,10 +550,13 @@ impl View {
         }
         if let Some(debug_image) = &self.debug_image {
             let legend = &debug_image.legend;
-            taken.extend(
-                self.overlay
-                    .draw_legend(rgba, size, picture, legend, &taken),
-            );
+            // Beside the picture, it covers nothing.
+            let free = regions.without_figures();
+            let fits = |region: &Area| self.overlay.fits_legend(size, *region, legend, &taken);
+            let region = free.into_iter().find(fits).unwrap_or(picture);
+            let place = (region, region.meets(&picture));
+            let drawn = (self.overlay).draw_legend(rgba, size, place, legend, &taken);
+            taken.extend(drawn);
         }
         if self.has_hints {
             let hints = session::hints(session.animation().is_some());
