@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{
     Animation, CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property,
-    Recent, Session, State,
+    Recent, Session, State, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -203,7 +203,7 @@ struct DisplayedPath<'a> {
     /// Width and height in pixels of the picture in which the path was requested.
     size: (u32, u32),
     /// Reason why the path ended, as text.
-    end: String,
+    end: &'static str,
 }
 
 impl<'a> Path<'a> {
@@ -212,7 +212,7 @@ impl<'a> Path<'a> {
             path_record: &inspected.path_record,
             segments: &inspected.segments,
             size: inspected.viewpoint.size,
-            end: inspected.path_record.end.to_string(),
+            end: end_text(inspected.path_record.end),
         };
         Self {
             path: inspected.map(displayed),
@@ -229,6 +229,8 @@ pub(super) struct Editor {
     pub(super) parts: Vec<PartInfo>,
     /// Selected part; `None` if none is selected.
     pub(super) selected: Option<Part>,
+    /// Part in `parts` that contains the selected one; `None` if none is selected.
+    pub(super) listed: Option<Part>,
     /// Properties of the selected part.
     pub(super) properties: Vec<Property>,
     /// Whether there is a change to undo.
@@ -243,6 +245,7 @@ impl Editor {
         Self {
             parts: session.parts(),
             selected: session.selected_part(),
+            listed: session.selected_listed_part(),
             properties: session.properties(),
             can_undo,
             can_redo,

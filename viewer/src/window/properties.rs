@@ -337,7 +337,7 @@ impl Properties {
                     Some(_) => None,
                     None => {
                         let parts = session.parts();
-                        let selected = session.selected_part();
+                        let selected = session.selected_listed_part();
                         let place = parts.iter().position(|info| Some(info.part) == selected);
                         self.first = place.unwrap_or_default();
                         Some(parts)

@@ -142,11 +142,11 @@ let partsShown;
 let rows = new Map();
 
 /** Displays the rows of the selected part. Those that are displayed already stay, because a pointer may hold one. */
-function showRows({ selected, properties }) {
+function showRows({ listed, properties }) {
   const container = at("properties");
   const shown = new Map();
   for (const { value, ...kind } of properties) {
-    const key = JSON.stringify([selected, kind]);
+    const key = JSON.stringify([listed, kind]);
     const made = rows.get(key) ?? row(kind);
     shown.set(key, made);
     made.show(value);
@@ -165,7 +165,7 @@ export function showEditor(editor) {
   const parts = JSON.stringify(editor.parts);
   if (parts !== partsShown) at("part").replaceChildren(...options(editor.parts));
   partsShown = parts;
-  at("part").value = keyOf(editor.selected);
+  at("part").value = keyOf(editor.listed);
   showRows(editor);
   for (const [action, can] of [["undo", editor.can_undo], ["redo", editor.can_redo]]) {
     const button = at("buttons").querySelector(`[data-action=${action}]`);

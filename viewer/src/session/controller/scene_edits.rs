@@ -10,6 +10,7 @@ use crate::session::{
     control_names::{control_name, for_keyboard},
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
+    light_groups::{NUMBER, listed_part, listed_parts},
     loader::shown_options,
     orbit::Orbit,
 };
@@ -19,13 +20,14 @@ use raysieve_scene::{
 
 impl Session {
     /// Returns the parts of the current scene that can be edited, with their names: materials, lights, sky, background
-    /// and camera, in this order.
+    /// and camera, in this order. Many lights of one kind are listed as one part.
     pub(crate) fn parts(&self) -> Vec<PartInfo> {
-        let info = |part| PartInfo {
-            part,
-            name: self.scene.part_name(part),
-        };
-        self.scene.parts().into_iter().map(info).collect()
+        listed_parts(&self.scene)
+    }
+
+    /// Returns the part in the list of parts that contains the selected one; `None` if none is selected.
+    pub(crate) fn selected_listed_part(&self) -> Option<Part> {
+        Some(listed_part(&self.scene, self.editing.selected()?))
     }
 
     /// Returns the selected part; `None` if none is selected.
@@ -122,6 +124,11 @@ impl Session {
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
+        if id == NUMBER {
+            let clamped = self.editing.clamp_message(seen, part, id, value);
+            self.editing.select_number(&self.scene, part, value)?;
+            return Ok(clamped);
+        }
         let clamped = self.editing.clamp_message(seen, part, id, value);
         let changed = self.editing.field_value(seen, part, id, value);
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
