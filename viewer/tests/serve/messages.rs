@@ -283,6 +283,10 @@ fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
         browser
             .until(&is_above("message", "legend"), |is_above| is_above == true)
             .await;
+        // The legend covers nothing of the small picture.
+        browser
+            .until(&is_above("picture", "legend"), |is_above| is_above == true)
+            .await;
         // Longer than a message is displayed.
         tokio::time::sleep(Duration::from_secs(4)).await;
         assert_eq!(browser.run(message).await, text);
