@@ -44,6 +44,13 @@ impl NoiseEstimator {
         }
     }
 
+    /// Returns the ratio of a sample count to that of the last picture; infinity before the first picture.
+    pub fn growth(&self, samples: u32) -> f64 {
+        self.before.as_ref().map_or(f64::INFINITY, |(before, _)| {
+            f64::from(samples) / f64::from(*before)
+        })
+    }
+
     /// Adds a picture with this sample count. Later pictures must contain the samples of earlier ones.
     pub fn look(&mut self, samples: u32, picture: &Picture) {
         // Prime distances, so that the kept pixels are spread over all columns.

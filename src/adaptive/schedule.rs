@@ -309,6 +309,21 @@ impl Schedule {
         };
     }
 
+    /// Raises the maximum number of samples per pixel. The round in progress continues. With a goal, `pixel_stats` are
+    /// the statistics of all pixels, and `list` contains the pixels of the round.
+    pub(crate) fn raise_limit(&mut self, limit: u32, pixel_stats: &PixelStats, list: &[u32]) {
+        self.limit = limit;
+        self.to_go = if self.has_error() && self.goal.is_some() {
+            let round = self.last_round();
+            let noise = list
+                .iter()
+                .map(|&pixel| &pixel_stats.pixel_noise[pixel as usize]);
+            noise.map(|noise| samples_to_go(noise, &round)).sum()
+        } else {
+            self.all_to_go()
+        };
+    }
+
     /// Returns the number of samples that the round's pixels lack up to the limit.
     fn all_to_go(&self) -> u64 {
         u64::from(self.listed) * u64::from(self.limit - self.first_sample())

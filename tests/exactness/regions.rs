@@ -2,7 +2,7 @@
 
 use compaction::select::Strategy;
 use raysieve::render::{
-    part::Part,
+    part::{Part, Samples},
     region::Region,
     renderer::{BackendChoice, Renderer, Settings},
 };
@@ -84,6 +84,32 @@ fn agrees(settings: &Settings) {
         let mut renderer = to_noise(&scene, &settings);
         renderer.set_region(Some(region)).unwrap();
         assert_region(&rendered(renderer), &to_goal, region, &case);
+    }
+    // A render that gets more samples later continues, in a region or not, with all samples and to a noise.
+    let fewer = sized(scene.clone(), SIZE.0, SIZE.1, 17);
+    for (begun, expected) in [
+        (start(&fewer, settings), &whole),
+        (to_noise(&fewer, settings), &to_goal),
+    ] {
+        let mut renderer = begun;
+        for region in [Some(REGIONS[0]), None] {
+            renderer
+                .set_samples(&Samples::first(17, SIZE.0 * SIZE.1))
+                .unwrap();
+            renderer.set_region(region).unwrap();
+            while renderer.advance().unwrap() {}
+            let paths = renderer.stats().paths;
+            renderer.extend_to(33).unwrap();
+            assert_eq!(renderer.stats().paths, paths);
+            assert!(renderer.progress() < 1.0);
+            renderer.advance().unwrap();
+            renderer.extend_to(40).unwrap();
+            while renderer.advance().unwrap() {}
+            let part = renderer.part().unwrap();
+            let region = region.unwrap_or(REGIONS[3]);
+            assert_region(&part, expected, region, "with more samples later");
+            assert!(renderer.extend_to(39).is_err());
+        }
     }
     // The renderer can return to the whole image.
     let mut renderer = start(&scene, settings);

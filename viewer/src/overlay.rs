@@ -67,14 +67,14 @@ pub fn annotate(image: &mut DisplayImage, stats: &Stats, look: Look) {
     }
 }
 
-/// Draws the legend of a debug view into the lower left corner of its image. Does nothing if the image is too narrow
-/// for a character.
+/// Draws the legend of a debug view into the lower left corner of its image. On a small image, draws only the bar with its
+/// numbers, and on a tiny one nothing.
 pub fn draw_legend(image: &mut DisplayImage, legend: &Legend) {
     let (width, height) = image.size;
     Overlay::new(scale_for(width, height)).draw_legend(
         &mut image.rgba,
         (width, height),
-        Area::of((width, height)),
+        (Area::of((width, height)), true),
         legend,
         &[],
     );

@@ -92,7 +92,7 @@ impl SavedPicture {
         }
         if let Some(debug_image) = &self.debug_image {
             let legend = &debug_image.legend;
-            overlay.draw_legend(&mut image.rgba, size, Area::of(size), legend, &[]);
+            overlay.draw_legend(&mut image.rgba, size, (Area::of(size), true), legend, &[]);
         }
         image
     }

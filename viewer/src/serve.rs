@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
 use crate::{
     Address, Error,
-    session::{Session, ViewOptions},
+    session::{Session, ViewOptions, has_failed},
 };
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text};
@@ -168,7 +168,12 @@ impl Server {
             Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
         let session = broadcaster.into_session();
         let scene = session.scene().clone();
-        let ended = session.finish()?;
+        let changes = session.changes_to_keep(None);
+        let ended = session.finish();
+        if let Some(changes) = changes.filter(|_| has_failed(&ended)) {
+            changes.keep();
+        }
+        let ended = ended?;
         served?;
         thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
         let renderer = ended.renderer;

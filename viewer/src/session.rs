@@ -7,6 +7,7 @@
 //! Imports no other module of this crate except `error`: neither the window nor the page.
 
 mod commands;
+mod control_names;
 mod controller;
 mod controls;
 mod debug_views;
@@ -16,6 +17,7 @@ mod editing;
 mod film;
 mod frame_pacing;
 mod inspection;
+mod light_groups;
 mod loader;
 mod newest_request;
 mod noise_history;
@@ -27,6 +29,9 @@ mod strategy_comparison;
 mod transparency;
 mod inspection_scene;
 
+pub(crate) use control_names::for_keyboard;
+#[cfg(feature = "serve")]
+pub(crate) use control_names::{control_name, for_touch};
 pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
     SessionEvent,
@@ -40,12 +45,12 @@ pub(crate) use derived_image::DerivedImage;
 pub(crate) use editing::BACKGROUNDS;
 pub(crate) use editing::{PartInfo, Property, clamp_message};
 pub(crate) use film::RequestedFilm;
-pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint};
+pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
-pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
+pub(crate) use render_thread::{Ended, Frame, RenderEvent, State, has_failed};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
 pub(crate) use transparency::Alpha;
 

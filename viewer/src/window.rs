@@ -27,7 +27,7 @@ use winit::{
     window::WindowId,
 };
 
-use self::viewer::Viewer;
+use self::viewer::{QuitRequest, Viewer};
 use crate::{
     Error,
     session::{Ended, RenderEvent, ViewOptions},
@@ -197,7 +197,7 @@ impl ApplicationHandler<Wake> for App<'_> {
         };
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
-            WindowEvent::CloseRequested if !viewer.may_quit() => {}
+            WindowEvent::CloseRequested if !viewer.may_quit(QuitRequest::CloseButton) => {}
             WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
@@ -238,7 +238,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                 if viewer.is_ignored(physical_key, pressed) {
                     return;
                 }
-                if pressed && viewer.type_key(&logical_key) {
+                if pressed && (viewer.type_name(&logical_key) || viewer.type_key(&logical_key)) {
                     return;
                 }
                 let ctrl = pressed && viewer.ctrl();

@@ -1,6 +1,12 @@
 //! Tests of the statistics overlay.
 
-use raysieve::render::stats::{BounceStats, StageTimes, Stats};
+use raysieve::{
+    inspect::debug_view::{DebugView, Legend},
+    render::{
+        output::DisplayImage,
+        stats::{BounceStats, StageTimes, Stats},
+    },
+};
 use raysieve_viewer::overlay;
 
 /// Value of each channel of the picture below the overlay.
@@ -120,4 +126,51 @@ fn is_colourful([red, green, blue, _]: [u8; 4]) -> bool {
 fn the_number_of_omitted_bounces_is_shown() {
     assert_eq!(drawn(512, 200, &stats(20)), drawn(512, 200, &stats(20)));
     assert_ne!(drawn(512, 200, &stats(20)), drawn(512, 200, &stats(21)));
+}
+
+/// Draws a legend onto a grey image of this size. Returns the share of the image that it covers, and whether it reaches
+/// the right edge.
+fn legend_share((width, height): (u32, u32), bar: &[[u8; 3]]) -> (f64, bool) {
+    let grey = [GREY, GREY, GREY, 255];
+    let mut image = DisplayImage {
+        size: (width, height),
+        rgba: grey.repeat((width * height) as usize),
+        debug_view: DebugView::Light,
+    };
+    let legend = Legend {
+        title: "FLIP, difference from an image with a long name.exr".to_owned(),
+        bar: bar.to_vec(),
+        ticks: vec![
+            (0.0, "0".to_owned()),
+            (0.5, "0.5".to_owned()),
+            (1.0, "1".to_owned()),
+        ],
+        note: "mean 0.0995, 95 % below 0.2137, at 64 samples".to_owned(),
+    };
+    overlay::draw_legend(&mut image, &legend);
+    let pixels: &[[u8; 4]] = image.rgba.as_chunks().0;
+    let covered = pixels.iter().filter(|&&pixel| pixel != grey).count();
+    let mut rows = pixels.chunks_exact(width as usize);
+    (
+        covered as f64 / f64::from(width * height),
+        rows.any(|row| row[row.len() - 1] != grey),
+    )
+}
+
+#[test]
+fn legends_leave_most_of_an_image_visible() {
+    let bars: [&[[u8; 3]]; 2] = [&[[0, 0, 40], [255, 255, 160]], &[]];
+    for bar in bars {
+        for size in [1, 16, 64, 100, 128, 200, 256, 320, 480, 640, 1000, 2160] {
+            for size in [(size, size), (size, size / 2 + 1)] {
+                let (share, is_cut) = legend_share(size, bar);
+                assert!(share <= 1.0 / 6.0, "{size:?}: {share}");
+                assert!(!is_cut, "{size:?}");
+                assert!(
+                    share > 0.0 || size.1 < 200 || bar.is_empty(),
+                    "{size:?} has no legend"
+                );
+            }
+        }
+    }
 }

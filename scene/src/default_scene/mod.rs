@@ -271,6 +271,8 @@ pub(crate) fn scene(
             // A chosen animation is shown at 0 s.
             time: options.time.or(options.animation.as_ref().map(|_| 0.0)),
             animations: std::mem::take(&mut model.animations),
+            lengths: std::mem::take(&mut model.animation_lengths),
+            overlap: model.animations_overlap,
             chosen: model.chosen_animation,
         }),
         notes: std::mem::take(&mut model.notes),

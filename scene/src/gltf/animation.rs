@@ -1,7 +1,7 @@
 //! Animations: the transforms of nodes and the weights of morph targets at a point in time.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
 
@@ -295,6 +295,7 @@ fn describe(file: &File, names: &[String], chosen: Option<usize>, model: &mut Mo
         last: HashMap::new(),
         read: 0,
     };
+    let mut targets = HashSet::new();
     // The chosen one first, because a limited number of times is read.
     let seconds = chosen.map(|chosen| lengths.seconds(chosen));
     for index in 0..names.len() {
@@ -313,12 +314,25 @@ fn describe(file: &File, names: &[String], chosen: Option<usize>, model: &mut Mo
             model.chosen_animation = Some(model.animations.len());
         }
         model.animations.push(option);
+        model.animation_lengths.push(length);
+        let own: HashSet<_> = targets_of(&file.root.animations[index]).collect();
+        model.animations_overlap |= !own.is_disjoint(&targets);
+        targets.extend(own);
         let longest = model.animation_seconds.unwrap_or(0.0).max(length);
         model.animation_seconds = Some(longest);
     }
     if let Some(seconds) = seconds {
         model.animation_seconds = seconds;
     }
+}
+
+/// Yields the node and the kind of the property that each channel of an animation changes, as far as they are known.
+fn targets_of(animation: &Animation) -> impl Iterator<Item = (usize, u8)> {
+    let channels = animation.channels.iter();
+    channels.filter_map(|channel| match channel.target.path {
+        Checked::Valid(property) => Some((channel.target.node.value(), property as u8)),
+        Checked::Invalid => None,
+    })
 }
 
 /// The lengths of animations, from the times of their keyframes.

@@ -46,6 +46,10 @@ pub(crate) struct Model {
     pub(crate) animation_seconds: Option<f64>,
     /// The animations that can play, each as the option that chooses it.
     pub(crate) animations: Vec<String>,
+    /// Time in seconds of the last keyframe of each of `animations`, above 0.
+    pub(crate) animation_lengths: Vec<f64>,
+    /// Whether two of `animations` change the same property of a node.
+    pub(crate) animations_overlap: bool,
     /// Index in `animations` of the animation that plays; `None` if all play.
     pub(crate) chosen_animation: Option<usize>,
     /// Warnings for the user, one line each, without the file's name.

@@ -112,6 +112,8 @@ pub(crate) fn scene(path: &Path, text: &str, options: &LoadOptions) -> Result<Sc
         seconds,
         time: options.time,
         animations: Vec::new(),
+        lengths: Vec::new(),
+        overlap: false,
         chosen: None,
     });
     let (geometry, materials, more_lights, mut notes) = builder.finish();

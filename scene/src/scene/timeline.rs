@@ -13,6 +13,10 @@ pub struct Timeline {
     /// [`LoadOptions::animation`](crate::LoadOptions::animation) that chooses it: its name, or its number if it has no
     /// name of its own. Empty for a scene file, whose models have choices of their own.
     pub animations: Vec<String>,
+    /// Time in seconds of the last keyframe of each of `animations`, above 0 and at most 1e6.
+    pub lengths: Vec<f64>,
+    /// Whether two of `animations` change the same property of a node, so that at most one of them is meant to play.
+    pub overlap: bool,
     /// Index in `animations` of the animation that plays; `None` if all play.
     pub chosen: Option<usize>,
 }

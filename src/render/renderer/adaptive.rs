@@ -173,6 +173,23 @@ impl Renderer {
         self.record_counts(begun)
     }
 
+    /// Raises the maximum number of samples per pixel of adaptive sampling or of a region. Does nothing without them.
+    pub(super) fn raise_limit(&mut self, samples: u32) -> Result<(), Error> {
+        let pixel_stats = match self.goal {
+            Some(_) => self.pixel_stats()?,
+            None => None,
+        };
+        let pixel_stats = pixel_stats.unwrap_or_default();
+        let list = match pixel_stats.pixel_noise[..] {
+            [] => Vec::new(),
+            _ => pixel_stats.unfinished(&self.list()),
+        };
+        for rounds in self.rounds.iter_mut().chain(self.safe_copies.schedule()) {
+            rounds.raise_limit(samples, &pixel_stats, &list);
+        }
+        Ok(())
+    }
+
     /// Checks that no pixel of a part has more samples than the maximum per pixel of this render, so that adaptive
     /// sampling can continue from the part. Parts without adaptive sampling pass. The error is the reason, as text.
     pub(super) fn check_rounds(&self, header: &PartHeader) -> Result<(), String> {

@@ -70,6 +70,11 @@ impl SafeCopies {
         self.last.as_ref()?.pixel_stats.clone()
     }
 
+    /// Returns the schedule in the last copy; `None` if there is no copy, or no schedule in it.
+    pub(super) fn schedule(&mut self) -> Option<&mut Schedule> {
+        self.last.as_mut()?.rounds.as_mut()
+    }
+
     /// Replaces the schedule in the last copy, after a part of an adaptive render was resumed.
     pub(super) fn set_schedule(&mut self, rounds: &Option<Schedule>) {
         if let Some(last) = &mut self.last {

@@ -46,6 +46,39 @@ impl Renderer {
         self.restart()
     }
 
+    /// Raises the number of samples per pixel to `samples`, and continues the film, also that of a region or of adaptive
+    /// sampling.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if the render does not begin with the first sample, or has as many samples already. The
+    /// renderer is then unchanged.
+    pub fn extend_to(&mut self, samples: u32) -> Result<(), Error> {
+        let pixel_count = u64::from(self.pixel_count());
+        let end = u64::from(samples) * pixel_count;
+        let refused = |problem: &str| Error::Setting {
+            setting: format!("samples {}", self.samples()),
+            problem: problem.to_owned(),
+        };
+        if self.range.start != 0 || self.pixels != Pixels::all(self.size) {
+            return Err(refused(
+                "only a render from the first sample on can get more",
+            ));
+        }
+        if end <= self.range.end {
+            return Err(refused("a render can get more samples, but not fewer"));
+        }
+        // A render with the new number copies the film at each power of two, and so at this one.
+        let film_samples = self.done / pixel_count;
+        let is_copied = self.done.is_multiple_of(pixel_count) && film_samples.is_power_of_two();
+        if self.keeps_earlier && is_copied && self.rounds.is_none() {
+            self.finish_waves()?;
+            self.keep_film_copy();
+        }
+        self.raise_limit(samples)?;
+        self.range.end = end;
+        Ok(())
+    }
+
     /// Selects one range of samples and some pixels, and begins again. The film is then incomplete and must not be used
     /// as a part.
     pub(crate) fn set_pixels(&mut self, samples: &Samples, pixels: Pixels) -> Result<(), Error> {

@@ -4,63 +4,140 @@ use super::{
     Line, Overlay, PANEL, PANEL_OPACITY, RADIUS,
     canvas::{Area, Canvas},
     content::{BRIGHT, DIM, PLAIN},
+    messages::wrapped,
 };
 use raysieve::inspect::debug_view::Legend;
 
 /// Minimum width of the legend in characters; a narrower region reduces it.
 const CELLS: i32 = 44;
+/// Width in characters of a legend that has only a bar; a narrower region reduces it.
+const SMALL_CELLS: i32 = 18;
 /// Height of the colour bar in pixels at scale 1.
 const BAR_HEIGHT: f32 = 12.0;
 
+/// Maximum share of a region that a whole legend covers, as its inverse. A smaller form covers the same share at most.
+const MAX_SHARE: i64 = 6;
+
+/// The lines and the place of a legend.
+struct Form {
+    panel: Area,
+    /// Width of the text and of the bar in characters.
+    cells: i32,
+    title: Vec<String>,
+    has_bar: bool,
+    note: Vec<String>,
+}
+
 impl Overlay {
     /// Draws the legend into the lower left corner of a region, or higher if it would overlap the `taken` areas and
-    /// there is room. Returns the area of its panel. If the region is too narrow for a character, draws nothing and
-    /// returns `None`.
+    /// there is room. If the region is the picture (`covers_picture`) and small, draws only the bar with its numbers, or
+    /// nothing if that would cover much of it too. Returns the area of its panel; `None` if nothing is drawn.
     pub(crate) fn draw_legend(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        region: Area,
+        (region, covers_picture): (Area, bool),
         legend: &Legend,
         taken: &[Area],
     ) -> Option<Area> {
+        let forms = self.legend_forms(size, region, legend, taken)?;
+        let form = forms.into_iter().find(|form| {
+            let covered = i64::from(form.panel.width) * i64::from(form.panel.height);
+            !covers_picture
+                || covered * MAX_SHARE <= i64::from(region.width) * i64::from(region.height)
+        })?;
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
-        let cell = self.type_face.cell_width;
-        let longest = [&legend.title, &legend.note].map(|text| text.chars().count() as i32);
-        let wanted = longest.into_iter().fold(CELLS, i32::max);
-        let cells = wanted.min((region.width - 4 * margin) / cell);
-        if cells < 1 {
-            return None;
-        }
         let (line, bar_height) = (self.line_height(), self.pixels(BAR_HEIGHT));
-        let has_bar = !legend.bar.is_empty();
-        let scale = if has_bar { bar_height + line } else { 0 };
-        let height = 2 * line + scale + 2 * margin;
-        let panel = Area {
-            x: region.x + margin,
-            y: region.y + region.height - height - margin,
-            width: cells * cell + 2 * margin,
-            height,
-        };
-        let panel = panel.above(taken, margin);
+        let panel = form.panel;
         canvas.panel(panel, self.pixels(RADIUS).min(margin), PANEL, PANEL_OPACITY);
         let mut area = Area {
             x: panel.x + margin,
             y: panel.y + margin,
-            width: cells * cell,
+            width: form.cells * self.type_face.cell_width,
             height: line,
         };
-        let title = vec![(BRIGHT, legend.title.clone())];
-        self.text(&mut canvas, area, &title, &Line::new());
-        area.y += line;
-        if has_bar {
-            self.draw_scale(&mut canvas, area, legend, bar_height);
-            area.y += scale;
+        for text in form.title {
+            self.text(&mut canvas, area, &vec![(BRIGHT, text)], &Line::new());
+            area.y += line;
         }
-        let note = vec![(DIM, legend.note.clone())];
-        self.text(&mut canvas, area, &note, &Line::new());
+        if form.has_bar {
+            self.draw_scale(&mut canvas, area, legend, bar_height);
+            area.y += bar_height + line;
+        }
+        for text in form.note {
+            self.text(&mut canvas, area, &vec![(DIM, text)], &Line::new());
+            area.y += line;
+        }
         Some(panel)
+    }
+
+    /// Returns whether the whole legend fits into a region without overlapping the `taken` areas, in a picture of this
+    /// size.
+    pub(crate) fn fits_legend(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        legend: &Legend,
+        taken: &[Area],
+    ) -> bool {
+        let margin = self.margin_in((size.0 as i32, size.1 as i32));
+        let forms = self.legend_forms(size, region, legend, taken);
+        forms.is_some_and(|[Form { panel, .. }, _]| {
+            let is_free = !taken.iter().any(|area| area.meets(&panel));
+            is_free && panel.y >= region.y + margin
+        })
+    }
+
+    /// Returns the whole legend and its smaller form; `None` if the region is too narrow for a character.
+    fn legend_forms(
+        &self,
+        size: (u32, u32),
+        region: Area,
+        legend: &Legend,
+        taken: &[Area],
+    ) -> Option<[Form; 2]> {
+        let margin = self.margin_in((size.0 as i32, size.1 as i32));
+        let cell = self.type_face.cell_width;
+        let room = (region.width - 4 * margin) / cell;
+        if room < 1 {
+            return None;
+        }
+        let longest = [&legend.title, &legend.note].map(|text| text.chars().count() as i32);
+        let wanted = longest.into_iter().fold(CELLS, i32::max);
+        let has_bar = !legend.bar.is_empty();
+        let form = |cells: i32, title: Vec<String>, note: Vec<String>| {
+            let lines = (title.len() + note.len()) as i32 * self.line_height();
+            let scale = match has_bar {
+                true => self.pixels(BAR_HEIGHT) + self.line_height(),
+                false => 0,
+            };
+            let height = lines + scale + 2 * margin;
+            let panel = Area {
+                x: region.x + margin,
+                y: region.y + region.height - height - margin,
+                width: cells * cell + 2 * margin,
+                height,
+            };
+            Form {
+                panel: panel.above(taken, margin),
+                cells,
+                title,
+                has_bar,
+                note,
+            }
+        };
+        let whole = wanted.min(room);
+        let lines = |text: &str| wrapped(text, whole as usize);
+        let small = SMALL_CELLS.min(room);
+        let title = match has_bar {
+            true => Vec::new(),
+            false => wrapped(&legend.title, small as usize),
+        };
+        Some([
+            form(whole, lines(&legend.title), lines(&legend.note)),
+            form(small, title, Vec::new()),
+        ])
     }
 
     /// Draws the colour bar over the width of `area`, `bar_height` pixels high, with its numbers below.

@@ -254,7 +254,7 @@ fn side_by_side(columns: &[Vec<Line>], width: i32) -> Vec<Line> {
 
 /// Wraps a text into lines of at most `room` characters, at spaces or, within longer words, anywhere; `room` is at
 /// least 1.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
+pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let mut word: Vec<char> = word.chars().collect();

@@ -6,7 +6,10 @@ use super::{
     content::{ACCENT, BRIGHT, DIM, PLAIN, length},
     fitted::Fitted,
 };
-use crate::{chart, session::InspectedPath};
+use crate::{
+    chart,
+    session::{InspectedPath, end_text},
+};
 use raysieve::inspect::path_record::{PathRecord, PathVertex, SegmentKind};
 
 /// Colour of a path's segments between two vertices.
@@ -112,8 +115,8 @@ fn line_colour(kind: SegmentKind) -> Colour {
 fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
     let [column, row] = record.pixel;
     let mut lines = vec![vec![
-        (BRIGHT, format!("pixel {column},{row}")),
-        (DIM, format!("  sample {}", record.sample)),
+        (BRIGHT, format!("path of pixel {column},{row}")),
+        (DIM, format!(", sample {}", record.sample)),
     ]];
     lines.extend(
         record
@@ -129,11 +132,11 @@ fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
     }
     let [r, g, b] = record.radiance.to_array();
     lines.push(vec![
-        (DIM, "ended:    ".to_owned()),
-        (PLAIN, record.end.to_string()),
+        (DIM, "ended: ".to_owned()),
+        (PLAIN, end_text(record.end).to_owned()),
     ]);
     lines.push(vec![
-        (DIM, "radiance: ".to_owned()),
+        (DIM, "light: ".to_owned()),
         (BRIGHT, format!("{r:.4} {g:.4} {b:.4}")),
     ]);
     lines
@@ -143,8 +146,8 @@ fn lines(record: &PathRecord, max_bounces: usize) -> Vec<Line> {
 fn line((bounce, vertex): (usize, &PathVertex)) -> Line {
     let what = match &vertex.hit {
         Some(hit) if hit.front => hit.material.clone(),
-        Some(hit) => format!("{}, back face", hit.material),
-        None => "nothing".to_owned(),
+        Some(hit) => format!("{} from behind", hit.material),
+        None => "nothing (background)".to_owned(),
     };
     let mut line = vec![
         (ACCENT, format!("{bounce:>2} ")),
@@ -153,7 +156,7 @@ fn line((bounce, vertex): (usize, &PathVertex)) -> Line {
     if vertex.emission.max_element() > 0.0 {
         line.push((
             BRIGHT,
-            format!(" emission {:.4}", vertex.emission.max_element()),
+            format!(" emits {:.4}", vertex.emission.max_element()),
         ));
     }
     match &vertex.light_sample {

@@ -3,7 +3,7 @@
 use super::{
     BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
     canvas::{Area, Canvas, Colour},
-    content::{ACCENT, BRIGHT, DIM, PLAIN},
+    content::{ACCENT, BRIGHT, DIM, PLAIN, WARNING},
     cut,
 };
 
@@ -13,6 +13,8 @@ pub(crate) enum PropertyRow {
     Buttons(Vec<String>),
     /// A line of text that does nothing.
     Note(String),
+    /// A line about a value that was not accepted as it was.
+    Warning(String),
     /// A number.
     Slider {
         label: String,
@@ -156,6 +158,9 @@ impl Overlay {
         match row {
             PropertyRow::Note(text) => {
                 self.text(canvas, area, &vec![(DIM, text.clone())], &Line::new());
+            }
+            PropertyRow::Warning(text) => {
+                self.text(canvas, area, &vec![(WARNING, text.clone())], &Line::new());
             }
             PropertyRow::Buttons(labels) => {
                 let mut free = area.width - labels.len() as i32 * cell;

@@ -25,7 +25,7 @@ use crate::{
     saved_picture::SavedPicture,
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, control_name, lock,
     },
 };
 use raysieve::{
@@ -304,8 +304,9 @@ impl Broadcaster {
             }
             if let Some(inspected) = pending.inspected {
                 let selected = lock(&self.session).select_hit(&inspected);
-                // On a phone, there are no keys, and the editor is far below the picture.
-                let message = selected.map(|selected| format!("{selected}: see Edit (l)"));
+                // On a phone, the editor is far below the picture.
+                let edit = control_name("Edit (l)", "Edit, below");
+                let message = selected.map(|selected| format!("{selected}: see {edit}"));
                 note = message.or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());

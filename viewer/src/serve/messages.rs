@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{
     Animation, CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property,
-    Recent, Session, State,
+    Recent, Session, State, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -142,15 +142,18 @@ pub(super) struct Status<'a> {
     pub(super) can_save_scene: bool,
     /// Number of connected viewers.
     pub(super) viewers: usize,
-    /// Number of messages since the server started, without problems, and the text of the last one; 0 and an empty text
-    /// before the first.
-    pub(super) message: (u64, &'a str),
+    /// The last message that is not a problem, with the number of such messages since the server started; 0 and an empty
+    /// text before the first.
+    pub(super) message: UserMessage,
     /// The last problems, the newest last, each with its number since the server started. Those that viewers received long
     /// ago may be missing.
-    pub(super) problems: Vec<(u64, &'a str)>,
+    pub(super) problems: Vec<UserMessage>,
     /// Reason why the scene's changed files cannot be loaded; `None` if they can.
     pub(super) scene_error: Option<&'a str>,
 }
+
+/// Number and text of a message, and the text on a touch screen; `None` if it is the same.
+pub(super) type UserMessage = (u64, String, Option<String>);
 
 /// The animations of the scene, with the requested time, and the time of the pose that the scene has as text.
 #[derive(Serialize)]
@@ -200,7 +203,7 @@ struct DisplayedPath<'a> {
     /// Width and height in pixels of the picture in which the path was requested.
     size: (u32, u32),
     /// Reason why the path ended, as text.
-    end: String,
+    end: &'static str,
 }
 
 impl<'a> Path<'a> {
@@ -209,7 +212,7 @@ impl<'a> Path<'a> {
             path_record: &inspected.path_record,
             segments: &inspected.segments,
             size: inspected.viewpoint.size,
-            end: inspected.path_record.end.to_string(),
+            end: end_text(inspected.path_record.end),
         };
         Self {
             path: inspected.map(displayed),
@@ -226,6 +229,8 @@ pub(super) struct Editor {
     pub(super) parts: Vec<PartInfo>,
     /// Selected part; `None` if none is selected.
     pub(super) selected: Option<Part>,
+    /// Part in `parts` that contains the selected one; `None` if none is selected.
+    pub(super) listed: Option<Part>,
     /// Properties of the selected part.
     pub(super) properties: Vec<Property>,
     /// Whether there is a change to undo.
@@ -240,6 +245,7 @@ impl Editor {
         Self {
             parts: session.parts(),
             selected: session.selected_part(),
+            listed: session.selected_listed_part(),
             properties: session.properties(),
             can_undo,
             can_redo,

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::session::add_problem;
+use super::messages::UserMessage;
+use crate::session::{add_problem, for_keyboard, for_touch};
 
 /// The last note and the last problems. All are displayed, so that no message replaces a problem that nobody has seen.
 #[derive(Default)]
@@ -57,17 +58,22 @@ impl UserMessages {
     }
 
     /// Returns the number of notes and the last one.
-    pub(super) fn note(&self) -> (u64, &str) {
-        (self.note.0, &self.note.1)
+    pub(super) fn note(&self) -> UserMessage {
+        user_message(self.note.0, &self.note.1)
     }
 
     /// Returns the last problems, the newest last, each with its number.
-    pub(super) fn problems(&self) -> Vec<(u64, &str)> {
+    pub(super) fn problems(&self) -> Vec<UserMessage> {
         let problems = self.problems.iter();
         problems
-            .map(|problem| (problem.number, &*problem.text))
+            .map(|problem| user_message(problem.number, &problem.text))
             .collect()
     }
+}
+
+/// Returns a message of the session, and its number, for viewers.
+fn user_message(number: u64, text: &str) -> UserMessage {
+    (number, for_keyboard(text), for_touch(text))
 }
 
 #[cfg(test)]
@@ -76,6 +82,7 @@ mod tests {
 
     #[test]
     fn only_problems_that_were_displayed_are_removed() {
+        let all = |number, text: &str| (number, text.to_owned(), None);
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
         let mut messages = UserMessages::default();
@@ -85,7 +92,7 @@ mod tests {
         messages.add(Some(note.clone()), Vec::new(), at(100));
         assert_eq!(
             messages.problems(),
-            [(1, "not saved")],
+            [all(1, "not saved")],
             "nobody has seen it"
         );
 
@@ -93,15 +100,15 @@ mod tests {
         messages.add(None, vec!["no image".to_owned()], at(105));
         messages.mark_sent(at(109));
         messages.add(Some(note.clone()), Vec::new(), at(109));
-        let both = [(1, "not saved"), (2, "no image")];
+        let both = [all(1, "not saved"), all(2, "no image")];
         assert_eq!(messages.problems(), both, "they are displayed");
         messages.add(Some(note.clone()), Vec::new(), at(110));
-        assert_eq!(messages.note(), (4, "saved"));
-        assert_eq!(messages.problems(), [(2, "no image")]);
+        assert_eq!(messages.note(), all(4, "saved"));
+        assert_eq!(messages.problems(), [all(2, "no image")]);
 
         let problems = vec![problem, "no image".to_owned()];
         messages.add(None, problems, at(111));
-        let both = [(3, "not saved"), (4, "no image")];
+        let both = [all(3, "not saved"), all(4, "no image")];
         assert_eq!(messages.problems(), both, "an equal one is new");
     }
 }

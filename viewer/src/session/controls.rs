@@ -136,6 +136,8 @@ pub(crate) enum ScreenAction {
     Save,
     /// Asks for a name and format, and saves the picture, the film or the scene.
     SaveAs,
+    /// Like [`SaveAs`](Self::SaveAs), but proposes the name of a new scene file. No key does it.
+    SaveSceneAs,
     Keys,
     /// Closes the topmost panel, or quits if none is open.
     Close,

@@ -4,11 +4,17 @@
 //! fields have several properties. The light of a source has a strength and a colour, an index of refraction one number
 //! per channel, the absorption of a body a colour and a distance. Window and page display the same properties.
 
-use std::{collections::HashMap, fmt::Display, sync::Arc};
+mod numbers;
+
+use std::{collections::HashMap, sync::Arc};
 
 use glam::Vec3;
 use serde::Serialize;
 
+pub(crate) use self::numbers::clamp_message;
+use self::numbers::{STEP, stepped, with_unit};
+
+use super::light_groups::{LightGroup, NUMBER, listed_part, listed_parts};
 use raysieve_scene::{
     Background, Camera, Field, FieldKind, FieldValue, MAX_LIGHT, NumberKind, Part, Scene,
 };
@@ -144,12 +150,6 @@ const RADIANCE: &str = "W/(sr·m²)";
 /// Names of the channels of a colour.
 const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
-/// Share of a slider by which one key press changes a number.
-const STEP: f32 = 0.05;
-
-/// Factor by which one key press changes a number with a logarithmic slider.
-const FACTOR: f32 = 1.25;
-
 impl Property {
     /// Returns whether the property is the colour of a light, whose largest channel is 1.
     pub(crate) fn is_hue(&self) -> bool {
@@ -192,17 +192,38 @@ impl Editing {
         }
     }
 
+    /// Selects another light of the same group by its number, which is clamped to the valid ones. Keys go on changing the
+    /// same component.
+    ///
+    /// # Errors
+    /// A message if the part is in no group, or `value` is no number.
+    pub(super) fn select_number(
+        &mut self,
+        scene: &Scene,
+        part: Part,
+        value: FieldValue,
+    ) -> Result<(), &'static str> {
+        match (LightGroup::of(scene, part), value) {
+            (Some(group), FieldValue::Number(number)) => {
+                self.selected = Some(group.light(number));
+                Ok(())
+            }
+            _ => Err("unknown number of a light"),
+        }
+    }
+
     /// Selects the next part (`forwards`) or the previous one, cyclically. Starts with the first part if none is
     /// selected. Returns a message about the selection.
     pub(super) fn choose(&mut self, seen: Seen<'_>, forwards: bool) -> String {
-        let parts = seen.scene.parts();
-        let place = parts.iter().position(|&part| Some(part) == self.selected);
+        let parts = listed_parts(seen.scene);
+        let listed = self.selected.map(|part| listed_part(seen.scene, part));
+        let place = parts.iter().position(|info| Some(info.part) == listed);
         let place = match (place, forwards) {
             (None, _) => 0,
             (Some(place), true) => (place + 1) % parts.len(),
             (Some(place), false) => (place + parts.len() - 1) % parts.len(),
         };
-        self.selected = parts.get(place).copied();
+        self.selected = parts.get(place).map(|info| info.part);
         self.component = 0;
         self.status(seen)
     }
@@ -292,9 +313,15 @@ impl Editing {
     /// Returns the properties of a part with their values.
     pub(super) fn properties(&self, seen: Seen<'_>, part: Part) -> Vec<Property> {
         let fields = seen.fields(part).into_iter();
-        fields
-            .flat_map(|field| self.field_properties(part, &field))
-            .collect()
+        let properties = fields.flat_map(|field| self.field_properties(part, &field));
+        let number = LightGroup::of(seen.scene, part).map(|group| Property {
+            id: NUMBER,
+            label: group.label(),
+            value: FieldValue::Number(group.number()),
+            number: Some(group.numbers()),
+            aspect: Aspect::Whole,
+        });
+        properties.chain(number).collect()
     }
 
     fn field_properties(&self, part: Part, field: &Field) -> Vec<Property> {
@@ -505,45 +532,6 @@ fn background_kind(background: Background) -> usize {
     }
 }
 
-/// Returns a number changed by `steps` key presses, within its valid range.
-pub(crate) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
-    let (low, high) = kind.slider;
-    let changed = match kind.is_logarithmic {
-        // A source of light that is off starts in the middle.
-        true if number <= 0.0 => libm::sqrtf(low * high),
-        true => number * libm::powf(FACTOR, steps),
-        false if kind.is_whole => number + steps,
-        false => number + STEP * (high - low) * steps,
-    };
-    kind.clamped(changed)
-}
-
-/// Returns a message such as "roughness: 0 to 1; set to 1" for a number that is outside its range, or not whole where
-/// it must be. Returns `None` otherwise. `label` is its name for people. A number in the message that has a name is
-/// followed by it, as in "2 (round)".
-pub(crate) fn clamp_message(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
-    let set = kind.clamped(number);
-    if set == number {
-        return None;
-    }
-    let numbers = if kind.is_whole { "whole numbers, " } else { "" };
-    let with_name = |number: f32, unit: &str| match kind.name_of(number) {
-        Some(name) => format!("{number} ({name})"),
-        None => with_unit(number, unit),
-    };
-    let [max, set] = [kind.max, set].map(|number| with_name(number, kind.unit));
-    let min = with_name(kind.min, "");
-    Some(format!("{label}: {numbers}{min} to {max}; set to {set}"))
-}
-
-/// Returns a number as text with its unit, which is separated by a space unless it is the degree sign.
-fn with_unit(number: impl Display, unit: &str) -> String {
-    match unit {
-        "" | "°" => format!("{number}{unit}"),
-        unit => format!("{number} {unit}"),
-    }
-}
-
 /// Returns a part as text: its name, in quotes after the word "material" if it is one.
 pub(super) fn described(scene: &Scene, part: Part) -> String {
     let name = scene.part_name(part);
@@ -578,18 +566,4 @@ fn components(properties: &[Property]) -> Vec<Component> {
         channels.into_iter().map(component)
     };
     properties.iter().enumerate().flat_map(of).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_about_invalid_numbers_name_their_range() {
-        let message = |number| clamp_message("kind", number, &BACKGROUNDS);
-        let range = "kind: whole numbers, 0 (environment) to 2 (transparent); set to";
-        assert_eq!(message(5.0), Some(format!("{range} 2 (transparent)")));
-        assert_eq!(message(0.7), Some(format!("{range} 1 (color)")));
-        assert_eq!(message(1.0), None, "it is valid");
-    }
 }

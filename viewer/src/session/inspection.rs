@@ -14,7 +14,7 @@ use super::{
     controller::SessionEvent, inspection_scene::InspectionScene, lock, render_thread::RenderEvent,
 };
 use crate::Error;
-use raysieve::inspect::path_record::{Inspector, PathRecord, PathSegment};
+use raysieve::inspect::path_record::{End, Inspector, PathRecord, PathSegment};
 use raysieve_scene::Camera;
 
 /// A traced path and its projection into the picture in which it was requested.
@@ -258,4 +258,14 @@ fn surface_text(record: &PathRecord) -> String {
         name => format!("material {:?}", raysieve_scene::escaped(name)),
     };
     format!("{material}, {instance}primitive {}", hit.primitive)
+}
+
+/// Returns the reason why a path ended as text that needs no knowledge of rendering.
+pub(crate) fn end_text(end: End) -> &'static str {
+    match end {
+        End::Missed => "left the scene",
+        End::LastBounce => "the last bounce that max_bounces allows",
+        End::Absorbed => "absorbed by the surface",
+        End::Roulette => "at random, because it carried little light",
+    }
 }

@@ -28,7 +28,8 @@ pub(crate) struct Recent {
     /// Rays per second of rendering, the newest last: at most 100 values, each an average over at least a tenth of a
     /// second. Empty in [`Recent::of`].
     pub(crate) rate_history: Vec<f32>,
-    /// Noise of the film at each doubling of its samples, in increasing order. Empty in [`Recent::of`].
+    /// Noise of the film at each doubling of its samples, and of its newest picture, in increasing order of the samples.
+    /// Empty in [`Recent::of`].
     pub(crate) noise_history: Vec<NoisePoint>,
     /// Fraction of launched lanes that had a ray, over all bounces; 0 if lanes were not counted. See
     /// [`BounceStats::lanes`].

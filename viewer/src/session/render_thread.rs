@@ -99,6 +99,11 @@ pub(crate) struct Ended {
     pub(crate) error: Option<Error>,
 }
 
+/// Returns whether the render has failed, given the result of a render thread that has ended.
+pub(crate) fn has_failed(ended: &Result<Ended, Error>) -> bool {
+    !matches!(ended, Ok(Ended { error: None, .. }))
+}
+
 /// Handle of the render thread. Dropping the handle ends the thread after the current wave, without waiting.
 pub(crate) struct RenderThread {
     commands: CommandSender,
@@ -376,7 +381,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         };
         let stats = self.displayed_stats();
         if self.trial.is_none() && self.preview_of.is_none() && !self.region.is_begun() {
-            self.noise.add(&stats, &picture);
+            self.noise.add(&stats, &picture, self.done);
         }
         let frame = Frame {
             picture,
@@ -386,7 +391,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             counts,
             preview,
             recent: Recent {
-                noise_history: self.noise.points().to_vec(),
+                noise_history: self.noise.points(),
                 ..self.recorder.recent(&stats, self.size())
             },
             stats,

@@ -1,6 +1,9 @@
 //! The window's messages.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use crate::{error::report, session::add_problem};
 use raysieve_scene::escaped;
@@ -17,6 +20,10 @@ pub(super) struct Messages {
     note: Option<Message>,
     /// Question about what the user is about to do. It stays until the user answers it or does something else.
     question: Option<Question>,
+    /// Whether Escape has removed the question, and no other input has followed.
+    is_cancelled: bool,
+    /// Text of a name that is being typed; `None` if none is.
+    prompt: Option<String>,
     /// Time since which the window is hidden; `None` while it is visible.
     hidden: Option<Instant>,
     /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
@@ -33,8 +40,18 @@ struct Message {
     until: Instant,
 }
 
+/// A request about which the user is asked, because it would lose unsaved changes.
+#[derive(Debug, PartialEq)]
+pub(super) enum Request {
+    /// Quits the program.
+    Quit,
+    /// Opens this file.
+    Open(PathBuf),
+}
+
 /// A question that the user answers by a second request.
 struct Question {
+    request: Request,
     text: String,
     /// Whether the question has been drawn.
     is_drawn: bool,
@@ -115,21 +132,36 @@ impl Messages {
         }
     }
 
-    /// Displays a question until [`withdraw`](Self::withdraw) or Escape removes it. Returns whether it has been drawn
-    /// already, so that the user has answered it.
-    pub(super) fn ask(&mut self, text: String) -> bool {
+    /// Displays a question about a request until [`withdraw`](Self::withdraw) or Escape removes it. Returns whether a
+    /// question about that request has been drawn already, so that the user has answered it.
+    pub(super) fn ask(&mut self, request: Request, text: String) -> bool {
+        self.is_cancelled = false;
         let mut last = self.question.take();
-        let question = last.take_if(|last| last.text == text);
-        let question = question.unwrap_or(Question {
+        let last = last.take_if(|last| last.request == request);
+        let is_drawn = last.is_some_and(|last| last.is_drawn);
+        self.question = Some(Question {
+            request,
             text,
-            is_drawn: false,
+            is_drawn,
         });
-        self.question.insert(question).is_drawn
+        is_drawn
     }
 
     /// Removes the question, because the user did something else.
     pub(super) fn withdraw(&mut self) {
         self.question = None;
+        self.is_cancelled = false;
+    }
+
+    /// Returns whether Escape has removed the question, and neither another question nor
+    /// [`withdraw`](Self::withdraw) has followed.
+    pub(super) fn has_cancelled(&self) -> bool {
+        self.is_cancelled
+    }
+
+    /// Displays the text of a name that is being typed; `None` removes it.
+    pub(super) fn set_prompt(&mut self, prompt: Option<String>) {
+        self.prompt = prompt;
     }
 
     /// Returns the texts to draw from top to bottom, each with whether it is marked as an error. `shorten` returns what
@@ -148,6 +180,7 @@ impl Messages {
         if let Some(note) = &mut self.note {
             texts.push((note.draw(&shorten), false));
         }
+        texts.extend(self.prompt.iter().map(|prompt| (prompt.clone(), false)));
         if let Some(question) = &mut self.question {
             question.is_drawn = true;
             texts.push((question.text.clone(), true));
@@ -199,7 +232,9 @@ impl Messages {
     pub(super) fn escape(&mut self, now: Instant) -> bool {
         let expired = self.expired.take();
         let is_late = expired.is_some_and(|at| now.saturating_duration_since(at) < ESCAPE_GRACE);
-        self.question.take().is_some() || is_late || self.close(now)
+        let has_cancelled = self.question.take().is_some();
+        self.is_cancelled |= has_cancelled;
+        has_cancelled || is_late || self.close(now)
     }
 
     /// Removes the note and the displayed problem; `now` begins the time of an earlier problem. Returns whether there was

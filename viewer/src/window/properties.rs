@@ -41,6 +41,8 @@ pub(super) struct Properties {
     drag: Option<Drag>,
     /// Row into which a number is typed, and the text so far.
     typing: Option<(RowAction, String)>,
+    /// Row whose last value was not accepted as it was, and the lines that say why, which are displayed below it.
+    refusal: Option<(RowAction, Vec<String>)>,
 }
 
 /// The effect of a row.
@@ -108,7 +110,7 @@ const TOOLS: [(&str, Action); 5] = [
     ("undo", Action::Render(Change::Undo)),
     ("redo", Action::Render(Change::Redo)),
     ("save", Action::Render(Change::SaveCamera)),
-    ("save as", Action::Screen(ScreenAction::SaveAs)),
+    ("save as", Action::Screen(ScreenAction::SaveSceneAs)),
     ("close", Action::Screen(ScreenAction::Properties)),
 ];
 
@@ -153,6 +155,7 @@ impl Properties {
         self.is_open = !self.is_open;
         self.parts = None;
         self.typing = None;
+        self.refusal = None;
         self.drag = None;
         if self.is_open && session.selected_part().is_none() {
             session.choose_part(true);
@@ -239,6 +242,15 @@ impl Properties {
             let is_selected = selected.as_ref().is_some_and(|one| one.property == number);
             self.add_rows(&mut rows, part, property, is_selected);
         }
+        if let Some((refused, lines)) = &self.refusal
+            && let Some(place) = rows.iter().position(|(_, row)| row.is_same(*refused))
+        {
+            let lines = lines.iter().map(|line| {
+                let line = PropertyRow::Warning(format!("  {line}"));
+                (line, RowAction::Note)
+            });
+            rows.splice(place + 1..place + 1, lines);
+        }
         rows
     }
 
@@ -306,6 +318,7 @@ impl Properties {
 
     /// Handles a press of the left button on the panel.
     pub(super) fn press(&mut self, at: (f64, f64), session: &mut Session) -> Effect {
+        self.refusal = None;
         let mut effect = self.end_typing(session);
         let targets = self.drawn.targets.iter();
         let hit = targets.copied().find(|&(area, ..)| is_in(area, at.0, at.1));
@@ -324,7 +337,7 @@ impl Properties {
                     Some(_) => None,
                     None => {
                         let parts = session.parts();
-                        let selected = session.selected_part();
+                        let selected = session.selected_listed_part();
                         let place = parts.iter().position(|info| Some(info.part) == selected);
                         self.first = place.unwrap_or_default();
                         Some(parts)
@@ -456,15 +469,19 @@ impl Properties {
         self.end_typing(session)
     }
 
-    /// Ends typing, and sets the typed number. Returns a message if the text is no number. An empty text changes
-    /// nothing, and nothing happens if no number is being typed.
+    /// Ends typing, and sets the typed number. If the text is no number, displays that below the row. An empty text
+    /// changes nothing, and nothing happens if no number is being typed.
     fn end_typing(&mut self, session: &mut Session) -> Effect {
         let Some((row, text)) = self.typing.take().filter(|(_, text)| !text.is_empty()) else {
             return Effect::default();
         };
         match text.replace(',', ".").parse::<f32>() {
             Ok(value) if !value.is_nan() => self.set(row, value, Continuity::Begins, session),
-            _ => Effect::message(&format!("{text} is no number")),
+            _ => {
+                let lines = vec![format!("{text} is no number; not changed")];
+                self.refusal = Some((row, lines));
+                Effect::default()
+            }
         }
     }
 
@@ -485,7 +502,7 @@ impl Properties {
         }
     }
 
-    /// Sets the value of a row. Returns a message if the value is outside its range, or if it is refused.
+    /// Sets the value of a row. If the value is outside its range, displays the range below the row.
     fn set(
         &mut self,
         row: RowAction,
@@ -515,10 +532,12 @@ impl Properties {
         };
         // The part may be gone after a reload.
         let message = session.edit(part, id, value, continuity).ok().flatten();
-        Effect {
-            message: message.or(clamped),
-            action: None,
-        }
+        self.refusal = message.or(clamped).map(|message| {
+            // The range, and the value that was set.
+            let lines = message.split("; ").map(str::to_owned);
+            (row, lines.collect())
+        });
+        Effect::default()
     }
 }
 

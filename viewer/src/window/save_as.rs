@@ -23,6 +23,7 @@ use raysieve::render::output::PictureFormat;
 use raysieve_scene::{
     Scene,
     atomic_file::{folder_of, write_whole},
+    can_save_view,
 };
 
 /// The things that can be saved: the displayed picture, the film and the scene.
@@ -66,20 +67,23 @@ pub(super) enum Choice {
     Path(PathBuf),
     /// The user has cancelled the dialog.
     Cancelled,
-    /// No dialog could be opened.
-    NoDialog,
+    /// No dialog with this proposed name could be opened.
+    NoDialog(String),
 }
 
 /// A dialog that is open, or about to be.
-pub(super) struct Dialog(std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>);
+pub(super) struct Dialog {
+    /// Name that the dialog proposes.
+    proposed: String,
+    answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
+}
 
 impl Dialog {
-    /// Creates a dialog that proposes a name after the scene, in the folder of its file. Some systems require that this
-    /// is called on the main thread.
-    pub(super) fn new(scene: &Path, parent: &Window) -> Self {
+    /// Creates a dialog that proposes a name, in the folder of the scene's file. Some systems require that this is called
+    /// on the main thread.
+    pub(super) fn new(scene: &Path, proposed: &str, parent: &Window) -> Self {
         notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
-        let name = scene.file_stem().unwrap_or(scene.as_os_str());
         let (filter, endings): (_, &[_]) = match Scene::foreign_format(scene) {
             None => (
                 "Picture (.png), light with all layers (.exr) or scene (.ron)",
@@ -93,27 +97,42 @@ impl Dialog {
         let dialog = AsyncFileDialog::new()
             .set_title(format!("Save as {}", offered_endings(scene)))
             .set_directory(folder)
-            .set_file_name(format!("{}.png", name.to_string_lossy()))
+            .set_file_name(proposed)
             // The dialog does not tell which filter was selected, so several would seem to select the format.
             .add_filter(filter, endings)
             .set_parent(parent);
-        Self(Box::pin(dialog.save_file()))
+        Self {
+            proposed: proposed.to_owned(),
+            answer: Box::pin(dialog.save_file()),
+        }
     }
 
     /// Waits until the user has chosen a path or cancelled the dialog, and blocks the thread meanwhile. Returns
     /// [`Choice::NoDialog`] if the dialog library has logged that none could be opened.
     pub(super) fn path(self) -> Choice {
         HAS_FAILED.store(false, Relaxed);
-        match pollster::block_on(self.0) {
+        match pollster::block_on(self.answer) {
             Some(file) => Choice::Path(file.path().to_owned()),
-            None if HAS_FAILED.load(Relaxed) => Choice::NoDialog,
+            None if HAS_FAILED.load(Relaxed) => Choice::NoDialog(self.proposed),
             None => Choice::Cancelled,
         }
     }
 }
 
+/// Returns the name that is proposed for a file, after the file of the scene: that of a picture or, if `of_scene`, of a new
+/// scene file. Scenes of other renderers cannot be written, so that a picture is proposed.
+pub(super) fn proposed_name(scene: &Path, of_scene: bool) -> String {
+    let stem = scene.file_stem().unwrap_or(scene.as_os_str());
+    let stem = stem.to_string_lossy();
+    match of_scene && Scene::foreign_format(scene).is_none() {
+        true if can_save_view(scene) => format!("{stem}-edited.ron"),
+        true => format!("{stem}.ron"),
+        false => format!("{stem}.png"),
+    }
+}
+
 /// Returns the list of endings under which a picture, the film or the scene at this path can be saved, for people.
-fn offered_endings(scene: &Path) -> &'static str {
+pub(super) fn offered_endings(scene: &Path) -> &'static str {
     match Scene::foreign_format(scene) {
         None => ".png, .exr or .ron",
         Some(_) => ".png or .exr",

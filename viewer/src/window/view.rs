@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use self::pixel_lines::as_messages;
 use super::{
     layout::{Layout, Placement, Regions},
-    message::{MessageKind, Messages},
+    message::{MessageKind, Messages, Request},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -352,13 +352,24 @@ impl View {
 
     /// Displays a message for some seconds; see [`Messages::show`].
     pub(super) fn say(&mut self, text: String, kind: MessageKind) {
+        let text = session::for_keyboard(&text);
         self.messages.show(text, kind, Instant::now());
     }
 
-    /// Displays a question until the user answers it, presses Escape or does something else. Returns whether it was
-    /// displayed already.
-    pub(super) fn ask(&mut self, question: String) -> bool {
-        self.messages.ask(question)
+    /// Displays a question about a request until the user answers it, presses Escape or does something else. Returns
+    /// whether a question about that request was displayed already.
+    pub(super) fn ask(&mut self, request: Request, question: String) -> bool {
+        self.messages.ask(request, question)
+    }
+
+    /// Returns whether Escape has removed the question, and no other input has followed.
+    pub(super) fn has_cancelled(&self) -> bool {
+        self.messages.has_cancelled()
+    }
+
+    /// Displays the text of a name that is being typed; `None` removes it.
+    pub(super) fn set_prompt(&mut self, prompt: Option<String>) {
+        self.messages.set_prompt(prompt);
     }
 
     /// Removes the question, because the user did something else.
@@ -539,10 +550,13 @@ impl View {
         }
         if let Some(debug_image) = &self.debug_image {
             let legend = &debug_image.legend;
-            taken.extend(
-                self.overlay
-                    .draw_legend(rgba, size, picture, legend, &taken),
-            );
+            // Beside the picture, it covers nothing.
+            let free = regions.without_figures();
+            let fits = |region: &Area| self.overlay.fits_legend(size, *region, legend, &taken);
+            let region = free.into_iter().find(fits).unwrap_or(picture);
+            let place = (region, region.meets(&picture));
+            let drawn = (self.overlay).draw_legend(rgba, size, place, legend, &taken);
+            taken.extend(drawn);
         }
         if self.has_hints {
             let hints = session::hints(session.animation().is_some());

@@ -1,15 +1,17 @@
 //! The open window: turns user input into commands to the session and changes of the view.
 
+mod name_prompt;
 mod pixel;
 mod pointer;
 mod properties;
 mod region;
 mod saving;
 mod scrub_bar;
+mod unsaved;
 
 use std::{
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -22,7 +24,9 @@ use winit::{
     keyboard::{ModifiersState, PhysicalKey},
 };
 
+pub(super) use self::unsaved::QuitRequest;
 use self::{
+    name_prompt::NamePrompt,
     pointer::Drag,
     saving::{SaveResult, joined},
 };
@@ -83,6 +87,8 @@ pub(super) struct Viewer {
     saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
+    /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
+    name_prompt: Option<NamePrompt>,
 }
 
 /// Minimum interval between updates of the title while samples are added.
@@ -164,24 +170,28 @@ impl Viewer {
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
+            name_prompt: None,
         })
     }
 
     /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
         let hinted = self.view.hide_hints();
-        let quits = match action {
-            Action::Screen(ScreenAction::Quit) => true,
+        let request = match action {
+            Action::Screen(ScreenAction::Quit) => Some(QuitRequest::Key),
             Action::Screen(ScreenAction::Close) => {
-                !(hinted || self.cancel_selection() || self.view.close_panel())
+                let closed = hinted || self.cancel_selection() || self.view.close_panel();
+                (!closed).then_some(QuitRequest::Escape)
             }
-            _ => false,
+            _ => None,
         };
         self.view.forget_expired();
-        if quits {
-            return !self.may_quit();
+        if let Some(request) = request {
+            return !self.may_quit(request);
         }
-        self.view.withdraw_question();
+        if action != Action::Screen(ScreenAction::Close) {
+            self.view.withdraw_question();
+        }
         match action {
             Action::Render(change) => {
                 if let Some(message) = self.session.act(change) {
@@ -229,36 +239,12 @@ impl Viewer {
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
-            Action::Screen(ScreenAction::SaveAs) => self.ask_name(),
+            Action::Screen(ScreenAction::SaveAs) => self.ask_name(false),
+            Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(true),
             Action::Screen(ScreenAction::Close | ScreenAction::Quit) => {}
         }
         self.screen.refresh();
         true
-    }
-
-    /// Returns whether the window may close now. With unsaved changes, asks and returns `false`, unless the user sees
-    /// that question already.
-    pub(super) fn may_quit(&mut self) -> bool {
-        self.may_discard("q again quits")
-    }
-
-    /// Returns whether the changes of the scene may be lost now. Asks about unsaved ones and returns `false`, unless the
-    /// user sees that question already. `answer` tells how to answer it.
-    fn may_discard(&mut self, answer: &str) -> bool {
-        let is_saved = self.saved_state.as_ref() == Some(&self.session.edit_state());
-        let Some(what) = self.session.unsaved_changes().filter(|_| !is_saved) else {
-            return true;
-        };
-        let is_visible = self.screen.is_visible();
-        let question = format!("{what}, {answer} without saving");
-        if self.view.ask(question) && is_visible {
-            return true;
-        }
-        if !is_visible {
-            self.screen.uncover();
-        }
-        self.screen.refresh();
-        false
     }
 
     /// Removes the first hints, after input that is no action.
@@ -405,22 +391,6 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Opens a scene or model file that was dropped on the window, and displays a message. The current scene stays
-    /// until the file is loaded. If it has unsaved changes, asks to drop the file again.
-    pub(super) fn open_file(&mut self, path: PathBuf) {
-        if let Err(problem) = Scene::check_name(&path) {
-            self.view.withdraw_question();
-            return self.say_problem(format!("{}: {problem}", path.display()));
-        }
-        if !self.may_discard(&format!("dropping {} again opens it", name(&path))) {
-            return;
-        }
-        self.view.withdraw_question();
-        if let Some(message) = self.session.open_file(path) {
-            self.say(message);
-        }
-    }
-
     /// Displays a message in place of the previous one, but not of a problem.
     pub(super) fn say(&mut self, message: String) {
         self.view.say(message, MessageKind::Note);
@@ -465,7 +435,8 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
-    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
+    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer. If
+    /// the render has failed, unsaved changes of the scene are kept.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked. If the render has not failed, the error of the first picture
@@ -473,7 +444,11 @@ impl Viewer {
     pub(super) fn close(self) -> Result<Ended, Error> {
         self.save_settings();
         drop(self.screen);
+        let changes = self.session.changes_to_keep(self.saved_state.as_ref());
         let ended = self.session.finish();
+        if let Some(changes) = changes.filter(|_| session::has_failed(&ended)) {
+            changes.keep();
+        }
         let failed_saves: Vec<Error> = self
             .saves
             .into_iter()

@@ -22,6 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         edits_survive_a_change_of_the_time,
         a_chosen_animation_has_its_own_length,
         animations_are_chosen_one_after_the_other,
+        alternatives_begin_with_the_first_and_others_play_at_once,
         an_animation_without_viewers_stands_still,
         a_saved_scene_file_tells_the_time_that_it_lacks,
     );
@@ -141,7 +142,7 @@ fn animations_are_chosen_one_after_the_other() {
     let mut viewer = Viewer::join(&program);
     let status = viewer.wait_for_status(|status| status["state"] == "done");
     assert_eq!(status["animation"]["names"], json!(["1", "hop"]));
-    assert_eq!(status["animation"]["chosen"], Value::Null);
+    assert_eq!(status["animation"]["chosen"], 0);
     let large = red_pixels(&viewer.still());
     let hop = "animation hop, 2 of 2";
     let steps = [
@@ -187,6 +188,42 @@ fn animations_are_chosen_one_after_the_other() {
     });
     viewer.send(r#"{"animation":2}"#);
     viewer.wait_for_close().expect("an unknown animation");
+}
+
+fn alternatives_begin_with_the_first_and_others_play_at_once() {
+    let play = r#"{"act":"play-animation"}"#;
+    let names = |model: &Gltf, arguments: &[&str]| {
+        let arguments = [&SMALL[..], arguments].concat();
+        let program = Program::start_model(&model.text(), &arguments);
+        let mut viewer = Viewer::join(&program);
+        let status = viewer.wait_for_status(|status| status["state"] == "done");
+        viewer.send(play);
+        let message = viewer.wait_for_message("playing ");
+        let playing = viewer.wait_for_status(|status| {
+            status["animation"]["time"]
+                .as_f64()
+                .is_some_and(|time| time > 0.1)
+        });
+        (
+            status["animation"]["chosen"].clone(),
+            playing["animation"]["chosen"].clone(),
+            message,
+        )
+    };
+    let mut model = Gltf::hopping();
+    let first = "playing animation 1, 1 of 2: 2 s in a loop; j: the next one".to_owned();
+    assert_eq!(names(&model, &[]), (json!(0), json!(0), first));
+    let all = "playing all animations: 2 s in a loop; j: the next one".to_owned();
+    let chosen = ["--animation", "all"];
+    assert_eq!(
+        names(&model, &chosen),
+        (Value::Null, Value::Null, all.clone())
+    );
+    // The second one moves the node that the first one scales.
+    let hop = &mut model.json["animations"][1]["channels"][0]["target"]["path"];
+    assert_eq!(*hop, "scale");
+    *hop = json!("translation");
+    assert_eq!(names(&model, &[]), (Value::Null, Value::Null, all));
 }
 
 fn an_animation_without_viewers_stands_still() {
@@ -260,7 +297,7 @@ fn a_phone_chooses_an_animation() {
         let list = "const list = document.getElementById('animation-name');
             return [list.checkVisibility(), list.selectedOptions[0].text, list.offsetHeight >= 40]";
         let shows = |name: &str| json!([true, name, true]);
-        assert_eq!(browser.run(list).await, shows("all animations"));
+        assert_eq!(browser.run(list).await, shows("1"));
         browser.click("#animation-name option[value='1']").await;
         browser
             .wait_for_text("#message", "animation hop, 2 of 2")

@@ -229,7 +229,7 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser
             .until(shown, |texts| {
                 let texts = texts.as_str().unwrap();
-                texts.contains("material \"red\" selected: see Edit (l)")
+                texts.contains("material \"red\" selected: see Edit, below")
             })
             .await;
         browser

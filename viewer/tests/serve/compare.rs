@@ -64,20 +64,27 @@ fn a_region_is_rendered_alone_and_then_the_film_continues() {
         (160, 120),
         "the display window"
     );
+    // More samples continue the region.
+    viewer.send(r#"{"act":"more-samples"}"#);
+    let paths = |status: &serde_json::Value| status["stats"]["paths"].as_u64();
+    viewer.wait_for_status(|status| {
+        assert!(paths(status) >= Some(21 * 30 * 200), "{}", status["stats"]);
+        status["state"] == "done" && paths(status) == Some(21 * 30 * 400)
+    });
     // The region remains after a movement of the camera.
     viewer.send(r#"{"turn":[0.1,0]}"#);
     viewer.wait_for_status(|status| {
-        status["stats"]["paths"] == 21 * 30 * 200 && status["state"] == "done"
+        status["stats"]["paths"] == 21 * 30 * 400 && status["state"] == "done"
     });
     viewer.send(r#"{"act":"home"}"#);
     viewer.send(r#"{"act":"whole-picture"}"#);
     wait_for_region(&mut viewer, serde_json::Value::Null);
     viewer.wait_for_status(|status| {
-        status["state"] == "done" && status["stats"]["paths"] == 160 * 120 * 200
+        status["state"] == "done" && status["stats"]["paths"] == 160 * 120 * 400
     });
     assert_eq!(
         downloaded_hash(&program),
-        rendered_hash(&program, "scene.ron", &["--spp", "200"])
+        rendered_hash(&program, "scene.ron", &["--spp", "400"])
     );
 }
 

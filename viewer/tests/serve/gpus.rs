@@ -1,10 +1,16 @@
 //! Tests of the page on several GPUs, emulated by `emulator/run` because real GPUs do not fail on request.
 
+use std::fs;
+
 use compaction::cuda::devices;
 use libtest_mimic::Trial;
 use raysieve::render::part::Part;
 
-use crate::{program::add_tests, server::Program, viewer::Viewer};
+use crate::{
+    program::add_tests,
+    server::{Program, SCENE},
+    viewer::Viewer,
+};
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
     let possible = match devices() {
@@ -23,7 +29,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 fn a_page_saves_its_picture_when_all_gpus_fail() {
     let region = r#"{"region":[4,4,20,20]}"#;
     let turn = r#"{"turn":[0.3,0.1]}"#;
-    for message in [region, turn] {
+    let edit = r#"{"edit":[{"material":0},"albedo",[0,0.2,0.75],false]}"#;
+    for message in [region, turn, edit] {
         let mut program = Program::start_on(
             &["--backend", "cuda:all"],
             "127.0.0.1:0",
@@ -45,10 +52,24 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
             ],
         );
         Viewer::join(&program).send(message);
+        let unsaved = program.folder.path().join("scene.unsaved.ron");
+        if message != region {
+            let line = program.wait_for_line("changed and not saved");
+            assert!(
+                line.trim_end()
+                    .ends_with("; scene.unsaved.ron contains them"),
+                "{line}"
+            );
+            let text = fs::read_to_string(&unsaved).unwrap();
+            let is_edited = text.contains("albedo: (0, 0.2, 0.75)");
+            assert_eq!(is_edited, message == edit, "{text}");
+            assert_ne!(text, SCENE);
+        }
         let line = program.wait_for_line("scene.unfinished.exr");
         assert!(line.starts_with("raysieve: Emulated GPU (cuda:"), "{line}");
         let (_, hint) = line.trim_end().split_once("; ").unwrap();
-        if message == turn {
+        assert_eq!(unsaved.exists(), message != region);
+        if message != region {
             assert!(
                 hint.ends_with("the changed view is saved in scene.unfinished.exr"),
                 "{line}"

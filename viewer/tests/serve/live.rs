@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_still_picture_is_sent_losslessly,
         a_smaller_preview_is_not_a_complete_render,
         a_denoised_preview_is_marked_and_not_saved,
+        the_last_noise_is_that_of_the_finished_picture,
         status_statistics_equal_stats_json,
         every_control_is_accepted,
         all_viewers_see_changes_of_one,
@@ -147,6 +148,27 @@ fn a_denoised_preview_is_marked_and_not_saved() {
     viewer.send(r#"{"act":"denoise"}"#);
     viewer.wait_for_status(|status| status["stats"].get("denoise_ms").is_none());
     viewer.wait_for_still(|picture| *picture == plain);
+}
+
+fn the_last_noise_is_that_of_the_finished_picture() {
+    for options in [
+        &["--spp", "100"][..],
+        &["--spp", "100", "--noise", "0.05", "--size", "80x60"],
+    ] {
+        let program = Program::start(options);
+        let mut viewer = Viewer::join(&program);
+        let done = viewer.wait_for_status(|status| status["state"] == "done");
+        let samples = match &done["stats"]["noise"]["mean_samples"] {
+            Value::Null => done["stats"]["spp"].as_f64(),
+            mean => mean.as_f64(),
+        };
+        let history = done["recent"]["noise_history"].as_array().unwrap();
+        let last = history.last().unwrap();
+        assert_eq!(last["samples"].as_f64(), samples, "{history:?}");
+        assert!(last["error"].as_f64() > Some(0.0), "{history:?}");
+        let grows = |pair: &[Value]| pair[0]["samples"].as_f64() < pair[1]["samples"].as_f64();
+        assert!(history.windows(2).all(grows), "{history:?}");
+    }
 }
 
 fn status_statistics_equal_stats_json() {

@@ -19,10 +19,13 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials,
         no_message_replaces_a_problem,
         failed_actions_are_problems,
+        a_refused_edit_is_a_problem,
     );
     add_tests!(
         trials, if has_browser() =>
         the_page_shows_a_problem_beside_later_messages,
+        a_number_outside_its_range_is_explained_at_its_field,
+        messages_name_keys_or_touch_controls,
         a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
     );
@@ -159,7 +162,7 @@ fn a_phone_shows_long_and_earlier_problems() {
             browser.until(problem, is_shown).await;
         }
         browser
-            .wait_for_text("#earlier", "click: 1 earlier problem")
+            .wait_for_text("#earlier", "tap: 1 earlier problem")
             .await;
         // The rest of the long text is reached by scrolling.
         let fits = "const [problem, picture] = ['problem', 'picture'].map((id) => document.getElementById(id));
@@ -172,6 +175,91 @@ fn a_phone_shows_long_and_earlier_problems() {
         browser.click("#problem").await;
         browser.wait_for_text("#problem", "").await;
     });
+}
+
+fn a_refused_edit_is_a_problem() {
+    let program = Program::start(&["--spp", "4096", "--size", "16x12"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.send(r#"{"edit":["sky","strength",16000000,false]}"#);
+    let problem = viewer.wait_for_problem("sky not changed: ");
+    assert!(problem.contains("spp 4096"), "{problem}");
+}
+
+fn a_number_outside_its_range_is_explained_at_its_field() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let mut viewer = Viewer::join(&program);
+        viewer.select(&json!("sky"));
+        let find = "const field = document.querySelector('[data-property=strength]');";
+        let explained = format!(
+            "{find} const refusal = field?.querySelector('.refusal');\
+             return refusal?.checkVisibility() ? refusal.textContent : ''"
+        );
+        let type_number = |number: &str| {
+            format!(
+                "{find} const text = field.querySelector('[type=number]'); text.value = '{number}';\
+                 for (const name of ['input', 'change']) text.dispatchEvent(new Event(name, {{ bubbles: true }}))"
+            )
+        };
+        browser
+            .until(&format!("{find} return field !== null"), |is_there| {
+                *is_there == true
+            })
+            .await;
+        for (number, text) in [
+            ("-3", "0 to 16777215; set to 0"),
+            ("0.5", ""),
+            ("", "no number; not changed"),
+        ] {
+            browser.run(&type_number(number)).await;
+            browser
+                .until(&explained, |explained| explained == text)
+                .await;
+        }
+        // It stays until the next input.
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(browser.run(&explained).await, "no number; not changed");
+    });
+}
+
+fn messages_name_keys_or_touch_controls() {
+    let program = Program::start(&["--spp", "4"]);
+    let names = [
+        (
+            DESK,
+            "; O: the whole picture",
+            "click: the whole picture",
+            "Edit (l)",
+        ),
+        (
+            PHONE,
+            "; Region, then a tap: the whole picture",
+            "tap: the whole picture",
+            "Edit, below",
+        ),
+    ];
+    for (screen, whole, asks, edit) in names {
+        browse(screen, async |browser| {
+            browser.open(&program.url).await;
+            browser.still().await;
+            let message = "return document.getElementById('message').textContent";
+            let until_said = async |words: &str| {
+                let is_said = |text: &serde_json::Value| text.as_str().unwrap().contains(words);
+                browser.until(message, is_said).await;
+            };
+            let mut viewer = Viewer::join(&program);
+            viewer.send(r#"{"region":[10,20,30,40]}"#);
+            until_said(whole).await;
+            viewer.send(r#"{"inspect":[60,70]}"#);
+            until_said(edit).await;
+            browser
+                .run("document.querySelector('[data-action=region]').click()")
+                .await;
+            until_said(asks).await;
+        });
+    }
 }
 
 /// A script that tells the page that it was hidden or shown.
@@ -194,6 +282,10 @@ fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
         let text = browser.until(message, |text| text != "").await;
         browser
             .until(&is_above("message", "legend"), |is_above| is_above == true)
+            .await;
+        // The legend covers nothing of the small picture.
+        browser
+            .until(&is_above("picture", "legend"), |is_above| is_above == true)
             .await;
         // Longer than a message is displayed.
         tokio::time::sleep(Duration::from_secs(4)).await;

@@ -20,6 +20,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         debug_views_have_a_legend_and_can_be_left,
         parts_can_be_edited_undone_redone_and_saved,
         lights_can_be_edited_and_selected_by_a_click,
+        many_lights_are_listed_as_one_part_with_a_number,
         a_transparent_background_is_shown_over_a_checkerboard,
         a_camera_flies_and_focuses,
         a_click_shows_the_path_of_a_sample_until_the_view_changes,
@@ -275,6 +276,64 @@ fn lights_can_be_edited_and_selected_by_a_click() {
     viewer.wait_for_message("camera and lights saved to");
     let kept = fs::read_to_string(&scene).unwrap();
     assert_eq!(kept, text.replace("(file", "(rotate_y: 90, file"));
+}
+
+fn many_lights_are_listed_as_one_part_with_a_number() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    let home = viewer.still();
+    let point = "Point(position: (0, 2, 2), intensity: (0.01, 0.01, 0.01)), ";
+    let spot = "Spot(position: (0, 3, 0), direction: (0, -1, 0), intensity: (1, 1, 1), inner: 10, outer: 20), ";
+    let lights = format!(
+        "lights: [{}{}],\n    objects",
+        point.repeat(200),
+        spot.repeat(3)
+    );
+    let text = SCENE.replacen("objects", &lights, 1);
+    fs::write(program.folder.path().join("scene.ron"), &text).unwrap();
+    let lit = viewer.wait_for_still(|picture| *picture != home);
+    viewer.select(&json!({ "light": 0 }));
+    let names: Vec<_> = viewer.editor["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "red",
+            "white",
+            "point lights (200)",
+            "spot light 1",
+            "spot light 2",
+            "spot light 3",
+            "sky",
+            "background",
+            "camera"
+        ]
+    );
+    viewer.wait_for_property("light_number", &json!(1.0));
+    viewer.send(r#"{"edit":[{"light":0},"light_number",200,false]}"#);
+    viewer.wait_for_property("light_number", &json!(200.0));
+    assert_eq!(viewer.editor["selected"], json!({ "light": 199 }));
+    assert_eq!(viewer.editor["listed"], json!({ "light": 0 }));
+    viewer.send(r#"{"edit":[{"light":199},"strength",2000,false]}"#);
+    viewer.wait_for_still(|picture| brightness(picture) > 1.1 * brightness(&lit));
+    viewer.send(r#"{"act":"print-camera"}"#);
+    viewer.wait_for_message("intensity: (2000, 2000, 2000)");
+    // Keys go from the group to the next part, and from there to the first light of the group.
+    viewer.send(r#"{"act":"next-part"}"#);
+    viewer.wait_for_message("spot light 1: strength");
+    viewer.send(r#"{"act":"previous-part"}"#);
+    viewer.wait_for_message("point light 1: strength");
+    viewer.send(r#"{"edit":[{"light":0},"light_number",500,false]}"#);
+    viewer.wait_for_message("number (1 to 200): whole numbers, 1 to 200; set to 200");
+    viewer.send(r#"{"edit":[{"light":201},"light_number",1,false]}"#);
+    assert!(matches!(
+        viewer.wait_for_close(),
+        Some((CloseCode::Policy, _))
+    ));
 }
 
 /// Returns the mean of all channels.

@@ -90,7 +90,9 @@ fn a_key_chooses_the_next_animation() {
     // A long name is shortened, so that the title and the bar have room for the time.
     model.json["animations"][0]["name"] = "shrink ".repeat(20).into();
     let desktop = open_model(&model, &[]);
-    desktop.until_title("scene.gltf – all animations, rest pose, animation of 2 s – ");
+    desktop.until_title(
+        "scene.gltf – shrink shrink shrink shrink shr…, rest pose, animation of 2 s – ",
+    );
     for shown in [
         "scene.gltf – shrink shrink shrink shrink shr…, time 0.00 of 2 s",
         "scene.gltf – hop, time 0.00 of 0.75 s",

@@ -1,5 +1,7 @@
 //! Tests of the panel of properties in the window, by mouse and keys.
 
+use std::{thread, time::Duration};
+
 use image::RgbImage;
 use libtest_mimic::Trial;
 
@@ -109,6 +111,25 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     desktop.click(at(0.5), row(2));
     desktop.press(&["7", "0", "Return", "k"]);
     printed("fov: 70");
+    // A number that is not accepted as it is gets an explanation below its row, until the next input.
+    let panel = |shot: &RgbImage| {
+        let panel = image::imageops::crop_imm(shot, 480, 0, width - 480, 200).to_image();
+        let is_warning = |pixel: &&image::Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
+        panel.pixels().filter(is_warning).count()
+    };
+    let plain = panel(&desktop.still());
+    for text in [&["7", "0", "0", "0"][..], &["7", "minus", "minus"]] {
+        desktop.click(at(0.5), row(2));
+        desktop.press(text);
+        desktop.press(&["Return"]);
+        desktop.until_shown("an explanation", |shot| panel(shot) > plain + 100);
+        // It stays longer than a message.
+        thread::sleep(Duration::from_secs(4));
+        assert!(panel(&desktop.shot()) > plain + 100);
+        desktop.click(at(0.2), row(0));
+        desktop.click(at(0.2), row(0));
+        desktop.until_shown("no explanation", |shot| panel(shot) < plain + 50);
+    }
 }
 
 fn properties_are_edited_in_a_small_window() {

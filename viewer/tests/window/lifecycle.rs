@@ -94,7 +94,23 @@ fn a_window_saves_its_picture_when_all_gpus_fail() {
         "2048",
     ];
     let mut desktop = Desktop::open_with(&small, &arguments, &failure);
-    until_failed(&mut desktop);
+    // Nobody can be asked about the changed material.
+    desktop.press(&["bracketright", "bracketright"]);
+    assert_eq!(desktop.until_ended().code(), Some(1));
+    let messages = desktop.errors();
+    assert!(
+        messages.lines().any(|line| line
+            == "raysieve: scene.ron: materials changed and not saved; scene.unsaved.ron contains them"),
+        "{messages}"
+    );
+    let kept = fs::read_to_string(desktop.folder().join("scene.unsaved.ron")).unwrap();
+    assert_ne!(kept, small);
+    assert_eq!(desktop.scene(), small);
+    let last = messages.lines().last().unwrap_or_default();
+    assert!(
+        last.ends_with("the changed view is saved in scene.unfinished.exr"),
+        "{messages}"
+    );
 }
 
 /// Waits until the program ends because all GPUs have failed, and checks that it has saved its film.

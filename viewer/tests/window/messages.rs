@@ -23,6 +23,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         messages_stay_while_the_window_is_minimised,
         escape_after_a_message_has_vanished_does_not_quit,
         only_a_visible_question_is_answered,
+        escape_cancels_the_question_and_never_answers_it,
         closing_a_minimised_window_shows_the_question,
         a_dropped_file_discards_unsaved_changes_only_the_second_time,
         an_unsupported_dropped_file_is_reported_at_once,
@@ -167,6 +168,37 @@ fn only_a_visible_question_is_answered() {
         desktop.until_shown("another question", &asks);
         assert!(desktop.ended().is_none());
     }
+    desktop.close();
+    assert_eq!(desktop.until_ended().code(), Some(0));
+}
+
+fn escape_cancels_the_question_and_never_answers_it() {
+    let (mut desktop, asks) = moved();
+    // An empty list stands for the close button. After other input, here a message, Escape asks again.
+    let requests = [&["q"][..], &[], &["x", "Escape", "Escape"]];
+    // Each request has words of its own.
+    let mut questions = Vec::new();
+    for keys in requests {
+        match keys {
+            [] => desktop.close(),
+            keys => desktop.press(keys),
+        }
+        let what = format!("a question after {keys:?}");
+        desktop.until_shown(&what, &asks);
+        let question = desktop.still();
+        assert!(!questions.contains(&question), "the words of {what}");
+        questions.push(question);
+        desktop.press(&["Escape"]);
+        desktop.until_shown("no question", |shot| !asks(shot));
+        // Further ones do nothing.
+        for _ in 0..3 {
+            desktop.press(&["Escape"]);
+            thread::sleep(Duration::from_millis(500));
+            assert!(!asks(&desktop.shot()), "after {what}");
+        }
+    }
+    desktop.press(&["q"]);
+    desktop.until_shown("a question", &asks);
     desktop.close();
     assert_eq!(desktop.until_ended().code(), Some(0));
 }

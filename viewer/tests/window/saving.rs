@@ -9,7 +9,7 @@ use raysieve::{
 };
 
 use crate::{
-    desktop::{Desktop, SCENE, eventually, raysieve},
+    desktop::{Desktop, SCENE, differing_pixels, eventually, raysieve},
     program::add_tests,
 };
 
@@ -17,7 +17,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
     add_tests!(
         trials, if possible.clone() =>
         picture_film_and_scene_are_saved_under_a_chosen_name,
-        without_a_dialog_the_picture_is_saved_next_to_the_scene,
+        without_a_dialog_the_name_is_typed_in_the_window,
     );
 }
 
@@ -190,12 +190,57 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     assert!(desktop.until_ended().success());
 }
 
-fn without_a_dialog_the_picture_is_saved_next_to_the_scene() {
+fn without_a_dialog_the_name_is_typed_in_the_window() {
     let folder = tempfile::tempdir().unwrap();
     let desktop = open(folder.path());
-    desktop.press(&["ctrl+s"]);
-    let path = desktop.folder().join("scene-001.png");
-    eventually("the picture is saved", || {
-        Some(image::open(&path).ok()?.to_rgb8())
+    let plain = desktop.save();
+    let in_folder = |name: &str| desktop.folder().join(name);
+    // The keys of the window are letters of the name, such as `q`, and belong to the window again afterwards.
+    let ask = |key: &str| {
+        let before = desktop.shot();
+        desktop.press(&[key]);
+        desktop.until_shown("the question for a name", |shot| {
+            differing_pixels(shot, &before) > 2_000
+        });
+        // The dialog fails shortly after it was asked for.
+        thread::sleep(Duration::from_secs(1));
+    };
+    let until_written = |name: &str| {
+        let path = in_folder(name);
+        eventually("the file is written", || {
+            path.exists().then_some(path.clone())
+        })
+    };
+    ask("ctrl+s");
+    desktop.press(&["Return"]);
+    let picture = until_written("scene.png");
+    eventually("the picture is complete", || {
+        Some(image::open(&picture).ok()?.to_rgb8()).filter(|saved| *saved == plain)
     });
+    ask("S");
+    desktop.press(&["q", "x", "BackSpace", "period", "e", "x", "r", "Return"]);
+    until_written("q.exr");
+    // An existing file is replaced by a second Enter only.
+    fs::write(&picture, "kept").unwrap();
+    ask("S");
+    desktop.press(&["Return"]);
+    thread::sleep(Duration::from_millis(500));
+    desktop.press(&["Escape"]);
+    assert_eq!(fs::read_to_string(&picture).unwrap(), "kept");
+    ask("S");
+    desktop.press(&["Return", "Return"]);
+    eventually("the picture is replaced", || image::open(&picture).ok());
+
+    // The panel of properties proposes a new scene file.
+    desktop.press(&["l", "bracketright"]);
+    let (width, _) = desktop.shot().dimensions();
+    desktop.click(width - 184, 18 + 20 + 7);
+    thread::sleep(Duration::from_secs(1));
+    desktop.press(&["Return"]);
+    let text = fs::read_to_string(until_written("scene-edited.ron")).unwrap();
+    assert_ne!(text, SCENE);
+    assert_eq!(desktop.scene(), SCENE);
+    let mut desktop = desktop;
+    desktop.press(&["q"]);
+    assert!(desktop.until_ended().success());
 }

@@ -34,7 +34,7 @@ impl Light {
     }
 
     /// Returns the name of the kind of light, for people.
-    pub(super) fn kind_name(&self) -> &'static str {
+    pub fn kind_name(&self) -> &'static str {
         match self {
             Light::Point { .. } => "point light",
             Light::Spot { .. } => "spot light",

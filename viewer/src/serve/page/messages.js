@@ -40,12 +40,17 @@ function closeMessage() {
   showMessage("");
 }
 
+const touch = matchMedia("(hover: none) and (pointer: coarse)");
+
+/** Returns the text that names keys, or the one that names buttons and gestures on a touch screen. */
+export const byInput = (keys, gestures) => (touch.matches ? gestures ?? keys : keys);
+
 /** Displays the newest problem, and how many others there are. */
 function showProblem() {
   const [text = ""] = problems;
   display("problem", text, text && Math.max(PROBLEM_TIME, CHARACTER_TIME * text.length), closeProblem);
   const earlier = problems.length - 1;
-  at("earlier").textContent = earlier > 0 ? `click: ${earlier} earlier problem${earlier === 1 ? "" : "s"}` : "";
+  at("earlier").textContent = earlier > 0 ? `${byInput("click", "tap")}: ${earlier} earlier problem${earlier === 1 ? "" : "s"}` : "";
 }
 
 function closeProblem() {
@@ -55,11 +60,13 @@ function closeProblem() {
 
 /** Displays what is new in a status message. */
 export function receiveMessages(status) {
-  const [, text] = status.message;
+  const [, ...texts] = status.message;
+  const text = byInput(...texts);
   if (text && String(status.message) !== receivedMessage) showMessage(text);
   receivedMessage = String(status.message);
   const isNew = (problem) => !receivedProblems.includes(String(problem));
-  for (const [, problem] of status.problems.filter(isNew)) {
+  for (const [, ...texts] of status.problems.filter(isNew)) {
+    const problem = byInput(...texts);
     const same = problems.indexOf(problem);
     if (same >= 0) problems.splice(same, 1);
     problems.unshift(problem);

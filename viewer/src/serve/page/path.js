@@ -21,9 +21,9 @@ const peak = (light) => Math.max(...light).toFixed(4);
 const triple = (light) => light.map((part) => part.toFixed(4)).join(" ");
 
 function surface(vertex) {
-  if (!vertex.hit) return "nothing";
+  if (!vertex.hit) return "nothing (background)";
   const { material, front } = vertex.hit;
-  return `${material || "surface"}${front ? "" : ", back face"}`;
+  return `${material || "surface"}${front ? "" : " from behind"}`;
 }
 
 function cells(vertex, bounce) {

@@ -1,5 +1,7 @@
 // The editor: the selected part of the scene, and an input for each of its properties. The program sends both.
 
+import { byInput } from "./messages.js";
+
 const at = (id) => document.getElementById(id);
 
 // Steps of a slider with a logarithmic scale.
@@ -36,7 +38,7 @@ const groups = { material: "Materials", light: "Lights" };
 
 /** Creates the options of the list of parts, grouped by kind. */
 function options(parts) {
-  const made = [new Option("choose, or click in the picture", "null")];
+  const made = [new Option(`choose, or ${byInput("click", "tap")} in the picture`, "null")];
   const lists = new Map();
   for (const { part, name } of parts) {
     const kind = kindOf(part);
@@ -99,22 +101,36 @@ function row({ id, label, number }) {
   if (names.length) name.textContent += names.map((text, place) => ` (${min + place}: ${text})`).join("");
   const slider = input("range", label, { min: 0, max: STEPS, step: 1 });
   const text = input("number", `${label}, as a number`, { min: number.min, max: number.max, step: number.is_whole ? 1 : "any" });
+  const refusal = Object.assign(document.createElement("p"), { className: "refusal", role: "alert", hidden: true });
+  const refuse = (why) => {
+    refusal.textContent = why;
+    refusal.hidden = !why;
+    text.setAttribute("aria-invalid", String(Boolean(why)));
+  };
+  let shown;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
   slider.addEventListener("input", () => edit(number.is_whole ? Math.round(chosen()) : rounded(chosen())));
   slider.addEventListener("change", end);
+  for (const one of [slider, text]) one.addEventListener("input", () => refuse(""));
   text.addEventListener("change", () => {
     const value = text.valueAsNumber;
-    if (!Number.isFinite(value)) return;
+    if (!Number.isFinite(value)) {
+      text.value = rounded(shown);
+      return refuse("no number; not changed");
+    }
     tell(id, value, false);
-    // The program sets the nearest valid number, and says so.
+    // The program sets the nearest valid number.
     const whole = number.is_whole ? Math.round(value) : value;
     const valid = Math.min(max, Math.max(min, whole));
-    if (valid !== value) text.value = valid;
+    if (valid === value) return refuse("");
+    text.value = valid;
+    return refuse(`${number.is_whole ? "whole numbers, " : ""}${min} to ${max}; set to ${valid}`);
   });
-  element.append(slider, text);
+  element.append(slider, text, refusal);
   return {
     element,
     show: (value) => {
+      shown = value;
       if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
       if (document.activeElement !== text) text.value = rounded(value);
     },
@@ -126,11 +142,11 @@ let partsShown;
 let rows = new Map();
 
 /** Displays the rows of the selected part. Those that are displayed already stay, because a pointer may hold one. */
-function showRows({ selected, properties }) {
+function showRows({ listed, properties }) {
   const container = at("properties");
   const shown = new Map();
   for (const { value, ...kind } of properties) {
-    const key = JSON.stringify([selected, kind]);
+    const key = JSON.stringify([listed, kind]);
     const made = rows.get(key) ?? row(kind);
     shown.set(key, made);
     made.show(value);
@@ -149,7 +165,7 @@ export function showEditor(editor) {
   const parts = JSON.stringify(editor.parts);
   if (parts !== partsShown) at("part").replaceChildren(...options(editor.parts));
   partsShown = parts;
-  at("part").value = keyOf(editor.selected);
+  at("part").value = keyOf(editor.listed);
   showRows(editor);
   for (const [action, can] of [["undo", editor.can_undo], ["redo", editor.can_redo]]) {
     const button = at("buttons").querySelector(`[data-action=${action}]`);

@@ -1,5 +1,7 @@
 // Selection of the region to render, and its outline.
 
+import { byInput } from "./messages.js";
+
 const at = (id) => document.getElementById(id);
 
 let selects = false;
@@ -25,7 +27,7 @@ export function switchSelection() {
   selects = !selects;
   corner = undefined;
   at("stage").classList.toggle("selects", selects);
-  return selects ? "drag over the region to render; click: the whole picture" : "no region selected";
+  return selects ? `drag over the region to render; ${byInput("click", "tap")}: the whole picture` : "no region selected";
 }
 
 /** Returns whether the next drag selects the region. */

@@ -44,6 +44,7 @@ const own = {
     const main = document.querySelector("main");
     const [place, text] = placements[(placements.findIndex(([name]) => name === main.dataset.figures) + 1) % placements.length];
     main.dataset.figures = place;
+    placeLegend();
     showMessage(`figures: ${text}`);
   },
   units: () => showMessage(`figures: ${switchUnits()}`),
@@ -241,6 +242,17 @@ function update(status) {
 // Magnification per notch of the wheel.
 const ZOOM = 1.25;
 
+// The panel is below the picture, where a legend over the picture would cover much of it.
+const narrow = matchMedia("(max-width: 60rem)");
+
+/** Puts the legend over the picture or, on a narrow screen, below it. */
+function placeLegend() {
+  const figure = at("legend");
+  const isBelow = narrow.matches && document.querySelector("main").dataset.figures === "panel";
+  if (isBelow && figure.parentElement !== at("panel")) at("panel").prepend(figure);
+  if (!isBelow && figure.parentElement !== at("messages")) at("messages").append(figure);
+}
+
 let explained;
 
 /** Displays the legend of the debug view, or hides it. */
@@ -350,4 +362,6 @@ follow(
 );
 document.addEventListener("keyup", release);
 addEventListener("blur", () => held.clear());
+narrow.addEventListener("change", placeLegend);
+placeLegend();
 connect();

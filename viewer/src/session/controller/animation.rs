@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use super::Session;
 use crate::session::{
+    control_names::control_name,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
     render_thread::Frame,
 };
@@ -97,22 +98,32 @@ impl Session {
         let shown = self.scene.timeline.as_ref()?;
         let requested = self.playback.requested.as_ref();
         let (animations, chosen) = self.animations();
+        // Also before the scene of a requested animation has arrived.
+        let length = chosen.and_then(|chosen| shown.lengths.get(chosen).copied());
         Some(Animation {
             name: (animations.len() > 1).then(|| name(animations, chosen)),
             time: requested.map(|requested| requested.time).or(shown.time),
-            seconds: shown.seconds,
+            seconds: length.unwrap_or(shown.seconds),
             playing: self.playback.playing.is_some(),
         })
     }
 
-    /// Returns the animations among which the user can choose, and the index of the one that is shown or requested; `None`
-    /// for all.
+    /// Returns the animations among which the user can choose, and the index of the one that is shown or requested, or
+    /// would be if it began to play; `None` for all.
+    ///
+    /// All play at once if they change different things. Otherwise they are alternatives, and the first one plays unless
+    /// the user has chosen.
     pub(crate) fn animations(&self) -> (&[String], Option<usize>) {
         let Some(shown) = &self.scene.timeline else {
             return (&[], None);
         };
         let requested = self.playback.requested.as_ref();
-        let chosen = requested.map_or(shown.chosen, |requested| requested.animation);
+        let chosen = match requested {
+            Some(requested) => requested.animation,
+            // In the rest pose, nobody has chosen all.
+            None if shown.time.is_none() && shown.overlap => shown.chosen.or(Some(0)),
+            None => shown.chosen,
+        };
         (&shown.animations, chosen)
     }
 
@@ -134,10 +145,17 @@ impl Session {
                 ));
             }
             ([_], _) => return Some(format!("{path} has no other animation to choose")),
+            _ if self.is_at_rest() => Some(0),
             (_, None) => Some(0),
             (animations, Some(chosen)) => Some(chosen + 1).filter(|&next| next < animations.len()),
         };
         self.choose_animation(next).unwrap_or_default()
+    }
+
+    /// Returns whether the rest pose is shown, and no other one is requested.
+    fn is_at_rest(&self) -> bool {
+        let shown = self.scene.timeline.as_ref();
+        self.playback.requested.is_none() && shown.is_some_and(|shown| shown.time.is_none())
     }
 
     /// Shows an animation of the file, given by its index, at its start; `None` shows all. It plays if the last one did.
@@ -181,7 +199,16 @@ impl Session {
         self.playback.playing = Some((Instant::now(), from));
         self.request_time(PoseTime::At(from));
         let length = animation.length();
-        Some(format!("animation plays: {length} in a loop"))
+        let (animations, chosen) = self.animations();
+        let what = match (&animation.name, chosen) {
+            (None, _) => return Some(format!("animation plays: {length} in a loop")),
+            (Some(name), None) => name.clone(),
+            (Some(name), Some(chosen)) => {
+                format!("animation {name}, {} of {}", chosen + 1, animations.len())
+            }
+        };
+        let next = control_name("j: the next one", "the list Animation has others");
+        Some(format!("playing {what}: {length} in a loop; {next}"))
     }
 
     /// Pauses the animations, and shows them a number of frames of 1/24 s later. After the end follows the beginning.

@@ -1,7 +1,7 @@
 //! Restricts the render to a region of the picture.
 
 use super::Session;
-use crate::session::commands::Command;
+use crate::session::{commands::Command, control_names::control_name};
 use raysieve::render::region::Region;
 
 impl Session {
@@ -23,8 +23,10 @@ impl Session {
         self.region = Some(region);
         self.render.send(Command::Region(Some(region)));
         Some(format!(
-            "rendering {} × {} pixels at {left},{top}; O: the whole picture",
-            region.width, region.height
+            "rendering {} × {} pixels at {left},{top}; {}: the whole picture",
+            region.width,
+            region.height,
+            control_name("O", "Region, then a tap")
         ))
     }
 
@@ -35,7 +37,10 @@ impl Session {
                 self.forget_region();
                 "rendering the whole picture".to_owned()
             }
-            None => "the whole picture is rendered already; o selects a region".to_owned(),
+            None => format!(
+                "the whole picture is rendered already; {} selects a region",
+                control_name("o", "Region")
+            ),
         })
     }
 

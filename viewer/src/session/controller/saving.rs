@@ -1,6 +1,7 @@
 //! Returns the film, the scene text and the edits that users save.
 
 use std::{
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, mpsc},
 };
@@ -8,10 +9,18 @@ use std::{
 use super::Session;
 use crate::{
     Error,
-    session::{commands::Command, editing::described, film::RequestedFilm, loader::shown_options},
+    error::report,
+    session::{
+        commands::Command,
+        control_names::{control_name, for_keyboard},
+        editing::described,
+        film::RequestedFilm,
+        loader::shown_options,
+    },
 };
 use raysieve_scene::{
-    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text,
+    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, atomic_file::write_whole,
+    can_save_view, edits_text, escaped,
 };
 
 /// The displayed scene with the user's camera, exposure and tone curve, to write it as scene text.
@@ -35,7 +44,27 @@ pub(crate) struct EditState {
     edits: Vec<FieldEdit>,
 }
 
+/// Changes of a scene that are not saved, to keep them if the render fails and nobody can be asked.
+pub(crate) struct UnsavedChanges {
+    scene: SceneToSave,
+    /// The kinds of changed parts as words, such as "camera and materials".
+    words: String,
+    /// Camera and edits as scene text, as `k` prints them.
+    text: String,
+}
+
 impl Session {
+    /// Returns the changes that differ from the scene's file and from the state `saved`; `None` if there are none.
+    pub(crate) fn changes_to_keep(&self, saved: Option<&EditState>) -> Option<UnsavedChanges> {
+        let words = self.changed_words();
+        let is_saved = words.is_empty() || saved == Some(&self.edit_state());
+        (!is_saved).then(|| UnsavedChanges {
+            scene: self.scene_to_save(),
+            words,
+            text: self.scene_text(),
+        })
+    }
+
     /// Returns the camera and the edits of the current scene, to compare them with those that were saved.
     pub(crate) fn edit_state(&self) -> EditState {
         EditState {
@@ -71,6 +100,55 @@ impl Session {
     }
 }
 
+impl UnsavedChanges {
+    /// Writes the changed scene to a new file in the folder of the scene, and reports it to standard error. Prints the
+    /// changes to standard output if the file cannot be written, or cannot contain all of them.
+    pub(crate) fn keep(self) {
+        let UnsavedChanges { scene, words, text } = self;
+        let path = scene.path();
+        let changed = format!("{}: {words} changed and not saved", path.display());
+        let written = free_path(path).and_then(|target| {
+            let (text, without) = scene.text(&target)?;
+            write_whole(&target, |file| file.write_all(text.as_bytes()))?;
+            Ok((target, without))
+        });
+        let printed = "they are printed as scene text";
+        let line = match &written {
+            Ok((target, without)) if without.is_empty() => {
+                format!("{changed}; {} contains them", target.display())
+            }
+            Ok((target, without)) => {
+                let kept = target.display();
+                format!("{changed}; they are kept in {kept}{without}, and {printed}")
+            }
+            Err(_) => format!("{changed}; {printed}"),
+        };
+        if !written.is_ok_and(|(_, without)| without.is_empty()) {
+            // Standard output may be closed.
+            let _ = writeln!(io::stdout(), "{text}");
+        }
+        report(&escaped(&line));
+    }
+}
+
+/// Returns the path of a file that does not exist, for the changed scene whose file is at `path`.
+fn free_path(path: &Path) -> Result<PathBuf, Error> {
+    let name = |number: u32| match number {
+        1 => path.with_extension("unsaved.ron"),
+        _ => path.with_extension(format!("unsaved-{number}.ron")),
+    };
+    let mut names = (1..=MAX_UNSAVED).map(name);
+    names
+        .find(|name| matches!(name.try_exists(), Ok(false)))
+        .ok_or_else(|| Error::Write {
+            path: path.to_owned(),
+            problem: "not saved: no name is free in its folder".to_owned(),
+        })
+}
+
+/// Maximum number of files with unsaved changes of one scene.
+const MAX_UNSAVED: u32 = 999;
+
 impl SceneToSave {
     /// Returns the path of the scene's file.
     pub(crate) fn path(&self) -> &Path {
@@ -93,7 +171,7 @@ impl SceneToSave {
         if let Some(why) = write_refusal(path) {
             return Err(Error::Write {
                 path: target.to_owned(),
-                problem: format!("not saved: {why}"),
+                problem: format!("not saved: {}", for_keyboard(&why)),
             });
         }
         let [edited, loaded] = &self.edits;
@@ -118,9 +196,8 @@ impl SceneToSave {
 /// instead. Returns `None` for the scenes of this program and for models.
 pub(super) fn write_refusal(path: &Path) -> Option<String> {
     let format = Scene::foreign_format(path)?;
-    Some(format!(
-        "a {format} scene cannot be written; k prints its changes"
-    ))
+    let prints = control_name("; k prints its changes", "");
+    Some(format!("a {format} scene cannot be written{prints}"))
 }
 
 /// Returns the end of a message about a saved scene, which names the edited parts that its file does not define; empty

@@ -7,8 +7,10 @@ use super::{
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
+    control_names::{control_name, for_keyboard},
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
+    light_groups::{NUMBER, listed_part, listed_parts},
     loader::shown_options,
     orbit::Orbit,
 };
@@ -18,13 +20,14 @@ use raysieve_scene::{
 
 impl Session {
     /// Returns the parts of the current scene that can be edited, with their names: materials, lights, sky, background
-    /// and camera, in this order.
+    /// and camera, in this order. Many lights of one kind are listed as one part.
     pub(crate) fn parts(&self) -> Vec<PartInfo> {
-        let info = |part| PartInfo {
-            part,
-            name: self.scene.part_name(part),
-        };
-        self.scene.parts().into_iter().map(info).collect()
+        listed_parts(&self.scene)
+    }
+
+    /// Returns the part in the list of parts that contains the selected one; `None` if none is selected.
+    pub(crate) fn selected_listed_part(&self) -> Option<Part> {
+        Some(listed_part(&self.scene, self.editing.selected()?))
     }
 
     /// Returns the selected part; `None` if none is selected.
@@ -105,7 +108,7 @@ impl Session {
     }
 
     /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message if a number is
-    /// outside that range. Returns another one, and changes nothing, if the scene would become invalid.
+    /// outside that range. If the scene would become invalid, changes nothing and reports a problem.
     ///
     /// # Errors
     /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
@@ -121,6 +124,11 @@ impl Session {
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
+        if id == NUMBER {
+            let clamped = self.editing.clamp_message(seen, part, id, value);
+            self.editing.select_number(&self.scene, part, value)?;
+            return Ok(clamped);
+        }
         let clamped = self.editing.clamp_message(seen, part, id, value);
         let changed = self.editing.field_value(seen, part, id, value);
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
@@ -135,17 +143,23 @@ impl Session {
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
-            Err(problem) => return Ok(Some(problem)),
+            Err(problem) => return Ok(self.report_refusal(part, &problem)),
         };
         if edited.part_state(part) == self.scene.part_state(part) {
             return Ok(clamped);
         }
         if let Err(error) = edited.check_settings() {
-            return Ok(Some(error.to_string()));
+            return Ok(self.report_refusal(part, &error.to_string()));
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
         Ok(clamped)
+    }
+
+    /// Reports that an edit of a part was refused, for this reason. Returns no message.
+    fn report_refusal(&self, part: Part, why: &str) -> Option<String> {
+        let of = described(&self.scene, part);
+        self.report_problem(format!("{of} not changed: {why}"))
     }
 
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
@@ -170,11 +184,11 @@ impl Session {
         let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
             return self.choose_part(true);
         };
-        let refused = self
+        let clamped = self
             .edit(part, id, value, Continuity::ByTime)
             .ok()
             .flatten();
-        refused.unwrap_or_else(|| self.editing.status(self.seen()))
+        clamped.unwrap_or_else(|| self.editing.status(self.seen()))
     }
 
     /// Returns the edits of the scene, without those of the camera.
@@ -206,15 +220,15 @@ impl Session {
     }
 
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
-    /// materials changed and not saved: K saves to the scene file". `None` if nothing does. The camera of a model or of
+    /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does. The camera of a model or of
     /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
     /// words say what a new scene would lack.
     pub(crate) fn unsaved_changes(&self) -> Option<String> {
         let is_scene = can_save_view(&self.scene.path);
-        let words = words(is_scene && !self.orbit.is_home(), &self.edits());
+        let words = self.changed_words();
         let remedy = match (is_scene, write_refusal(&self.scene.path)) {
-            (true, _) => "K saves to the scene file".to_owned(),
-            (false, Some(why)) => why,
+            (true, _) => "K saves to the scene file, S to another one".to_owned(),
+            (false, Some(why)) => for_keyboard(&why),
             (false, None) => {
                 let missing = missing_of_model(&self.scene, &self.editing.read);
                 let lack = match missing.is_empty() {
@@ -225,6 +239,13 @@ impl Session {
             }
         };
         (!words.is_empty()).then(|| format!("{words} changed and not saved: {remedy}"))
+    }
+
+    /// Returns the kinds of parts that differ from the scene's file, as words such as "camera and materials"; empty if
+    /// there are none. The camera of a model or of another renderer's scene does not count.
+    pub(super) fn changed_words(&self) -> String {
+        let has_camera = can_save_view(&self.scene.path);
+        words(has_camera && !self.orbit.is_home(), &self.edits())
     }
 
     /// Saves the camera and the edited parts to the scene's file. Returns a message; `None` after a failure, which is
@@ -240,7 +261,8 @@ impl Session {
                 .map_err(|error| self.save_problem(&error)),
             (false, Some(why)) => Err(format!("{path}: {why}")),
             (false, None) => Err(format!(
-                "{path} is a model, which cannot store changes; S (Save as) saves a scene that shows it"
+                "{path} is a model, which cannot store changes; {} saves a scene that shows it",
+                control_name(SAVE_AS, "Save as")
             )),
         };
         match saved {
@@ -261,10 +283,14 @@ impl Session {
         match error {
             // Saving under another name also needs the text of the file.
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => format!(
-                "{what}: the file does not exist any more; put it back and press K again, or k prints them"
+                "{what}: the file does not exist any more; put it back and press {}",
+                control_name("K again, or k prints them", "Save scene again")
             ),
             Error::File { problem, .. } => format!("{what}: {problem}"),
-            Error::Write { problem, .. } => format!("{what}: {problem}, with S (Save as)"),
+            Error::Write { problem, .. } => {
+                let save_as = control_name(SAVE_AS, "Save as");
+                format!("{what}: {problem}, with {save_as}")
+            }
             _ => format!("{} not saved: {error}", words(true, &self.edits())),
         }
     }
@@ -303,6 +329,9 @@ impl Session {
         Ok(message)
     }
 }
+
+/// Name of saving under a chosen name, with a keyboard.
+const SAVE_AS: &str = "S (Save as)";
 
 /// Returns the scene and the camera that the user has moved.
 fn seen<'a>(scene: &'a Scene, orbit: &Orbit) -> Seen<'a> {

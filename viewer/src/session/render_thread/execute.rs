@@ -25,8 +25,6 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if commands.view.is_some() || commands.restart {
             self.leave_region()?;
             self.noise = NoiseHistory::default();
-        } else if commands.samples.is_some() {
-            self.end_region()?;
         }
         if let Some(new) = commands.renderer {
             self.renderer = new.renderer;
@@ -108,19 +106,18 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Continues the render up to this number of samples per pixel, which is larger than before.
     fn add_samples(&mut self, samples: u32) -> Result<(), Error> {
         self.samples = samples;
-        let [width, height] = self.stats.size;
-        let film = (self.stats.spp > 0)
-            .then(|| self.renderer.part())
-            .transpose()?;
-        let begun = self
-            .renderer
-            .set_samples(&Samples::first(samples, width * height));
-        // Also after an error: if all GPUs have failed, this film is the one to save.
-        let resumed = film.map(|film| self.renderer.resume(&film));
-        begun?;
-        if let Some(Err(_)) = resumed {
-            // The film does not begin with the first sample.
-            self.recorder.begin_film(false);
+        match self.renderer.extend_to(samples) {
+            Ok(()) => {}
+            Err(error) if self.renderer.all_gpus_failed() => return Err(error.into()),
+            Err(_) => {
+                // The film does not begin with the first sample, so that it cannot be continued.
+                let [width, height] = self.stats.size;
+                self.end_region()?;
+                let samples = Samples::first(samples, width * height);
+                self.renderer.set_samples(&samples)?;
+                self.noise = NoiseHistory::default();
+                self.recorder.begin_film(false);
+            }
         }
         self.done = false;
         Ok(())

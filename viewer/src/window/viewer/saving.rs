@@ -11,7 +11,7 @@ use crate::{
         Wake,
         layout::Placement,
         save::Displayed,
-        save_as::{Choice, Dialog, Savable, Saved, is_same_file, with_ending},
+        save_as::{Choice, Dialog, Savable, Saved, is_same_file, proposed_name, with_ending},
     },
 };
 use raysieve::render::output::PictureFormat;
@@ -42,14 +42,19 @@ impl Viewer {
         }
     }
 
-    /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows.
-    pub(super) fn ask_name(&mut self) {
+    /// Opens a dialog for the name of a file unless one is open, and displays a message. It proposes the name of a picture
+    /// or, if `of_scene`, of a new scene file. `Wake::Chosen` follows.
+    pub(super) fn ask_name(&mut self, of_scene: bool) {
+        if self.name_prompt.is_some() {
+            return;
+        }
         // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
         self.say("choose a name in the dialog".to_owned());
         if self.asks_name {
             return;
         }
-        let dialog = Dialog::new(&self.session.scene().path, self.screen.window());
+        let scene = &self.session.scene().path;
+        let dialog = Dialog::new(scene, &proposed_name(scene, of_scene), self.screen.window());
         let wake = self.wake.clone();
         let asked = thread::Builder::new().name("dialog".to_owned());
         match asked.spawn(move || drop(wake.send_event(Wake::Chosen(dialog.path())))) {
@@ -59,7 +64,7 @@ impl Viewer {
     }
 
     /// Saves under the name that the user has chosen, as its ending asks for. The scene's own file gets camera and
-    /// edits, as by `K`. If no dialog could be opened, saves the picture next to the scene.
+    /// edits, as by `K`. If no dialog could be opened, lets the user type the name in the window.
     pub(in crate::window) fn save_as(&mut self, choice: Choice) {
         self.asks_name = false;
         let Some(displayed) = self.displayed() else {
@@ -86,11 +91,7 @@ impl Viewer {
                 };
                 self.save_by(move || savable.save_to(&path));
             }
-            Choice::NoDialog => self.save_by(move || {
-                let saved = displayed.save()?;
-                let remedy = "a dialog for another name needs xdg-desktop-portal or zenity";
-                Ok(format!("{saved}; {remedy}").into())
-            }),
+            Choice::NoDialog(proposed) => self.ask_typed_name(proposed),
         }
     }
 
