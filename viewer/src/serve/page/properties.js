@@ -109,7 +109,12 @@ function row({ id, label, number }) {
   };
   let shown;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
-  slider.addEventListener("input", () => edit(number.is_whole ? Math.round(chosen()) : rounded(chosen())));
+  slider.addEventListener("input", () => {
+    const value = number.is_whole ? Math.round(chosen()) : rounded(chosen());
+    // A finger on the slider leaves the focus in the field, whose entry would replace this value later.
+    text.value = value;
+    edit(value);
+  });
   slider.addEventListener("change", end);
   for (const one of [slider, text]) one.addEventListener("input", () => refuse(""));
   text.addEventListener("change", () => {
@@ -179,24 +184,29 @@ export function focusEditor() {
   at("part").focus();
 }
 
+/** Sends the edit that waits for the next display frame, if any. Call it before what must follow that edit. */
+export let sendEdit = () => {};
+
 /** Calls `send` with selections and edits. */
 export function edits(send) {
-  // At most one edit per display frame, because each restarts the render.
+  // At most one edit of a property per display frame, because each restarts the render.
   let waiting;
+  sendEdit = () => {
+    if (waiting) send({ edit: waiting });
+    waiting = undefined;
+  };
   tell = (id, value, continues) => {
     const part = state.selected;
+    // A tap on another input ends the entry of a number and changes that input in the same frame.
+    if (waiting && (waiting[1] !== id || keyOf(waiting[0]) !== keyOf(part))) sendEdit();
     // The edit that was not sent may have been the first of its drag.
     const isFirst = !continues || (waiting && !waiting[3]);
-    if (!waiting) {
-      requestAnimationFrame(() => {
-        send({ edit: waiting });
-        waiting = undefined;
-      });
-    }
+    if (!waiting) requestAnimationFrame(sendEdit);
     waiting = [part, id, value, !isFirst];
   };
   at("part").addEventListener("change", () => {
     const part = JSON.parse(at("part").value);
+    sendEdit();
     if (part) send({ select: part });
   });
 }

@@ -4,7 +4,7 @@ import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
-import { edits, focusEditor, showEditor } from "./properties.js";
+import { edits, focusEditor, sendEdit, showEditor } from "./properties.js";
 import { closeMessages, followMessages, receiveMessages, showMessage } from "./messages.js";
 import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
@@ -70,7 +70,11 @@ const own = {
   },
 };
 
-const act = (action) => (action.render ? send({ act: action.render }) : own[action.screen]());
+const act = (action) => {
+  // A tap on Undo ends the entry of a number in the same frame.
+  sendEdit();
+  return action.render ? send({ act: action.render }) : own[action.screen]();
+};
 
 function connect(pause = 500) {
   const place = new URL("/live", location.href);
