@@ -219,7 +219,7 @@ pub fn fill_pairs(span: &Span, list: &[u32], first_path: u32, pairs: &mut [(u32,
     let mut rest = pairs;
     while !rest.is_empty() {
         let (pixel, sample) = pixel_and_sample(span, list, path);
-        let run = run_of_pixels(span, path, pixel);
+        let run = path_run(span, path, pixel);
         let count = (run.pixels * run.samples).min(rest.len() as u32);
         let (filled, others) = rest.split_at_mut(count as usize);
         for (column, pairs) in (0..).zip(filled.chunks_mut(run.samples as usize)) {
@@ -241,7 +241,7 @@ struct Run {
 }
 
 /// Returns a run that begins with `path`, whose pixel is `pixel`. It can be shorter than possible.
-fn run_of_pixels(span: &Span, path: u32, pixel: u32) -> Run {
+fn path_run(span: &Span, path: u32, pixel: u32) -> Run {
     let (first, log2_samples) = samples_together(span, path);
     let (scheduled, samples) = ((path - first) >> log2_samples, 1 << log2_samples);
     if !(path - first).is_multiple_of(samples) {

@@ -34,11 +34,11 @@ use crate::{
 /// If an allocation or a kernel launch fails.
 pub fn trace(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
-    trace_begun(wave)
+    trace_prepared(wave)
 }
 
 /// Traces all paths of a wave that has begun, as [`trace`] does.
-pub(crate) fn trace_begun(wave: &mut Wave) -> Result<(), Error> {
+pub(crate) fn trace_prepared(wave: &mut Wave) -> Result<(), Error> {
     wave.run(|wave| steps(wave.max_bounces()).try_for_each(|step| step.run(wave)))
 }
 

@@ -185,7 +185,7 @@ fn samples_so_far(stats: &Stats, spp: u32) -> String {
     }
 }
 
-/// Renders in steps of up to half a second until all samples are done or `interrupted` is set. Writes checkpoints when
+/// Renders in steps of up to a second until all samples are done or `interrupted` is set. Writes checkpoints when
 /// they are due, and shows the image and its layers in tev. Returns whether all samples are done.
 fn advance_until(
     renderer: &mut Renderer,

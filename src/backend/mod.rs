@@ -2,10 +2,10 @@
 //! pairs as they finish.
 
 mod ahead;
+mod batches;
 pub mod devices;
 mod gpu_health;
 mod gpus;
-mod groups;
 mod host_film;
 mod leak_on_hang;
 mod opening;
@@ -21,12 +21,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+pub(crate) use batches::Stop;
 use compaction::{
     cuda::{DeviceInfo, devices},
     select::Strategy,
 };
 use gpus::Gpus;
-pub(crate) use groups::Stop;
 use leak_on_hang::{CanHang, LeakOnHang};
 use opening::Opening;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -286,7 +286,7 @@ impl Backend {
     pub(crate) fn set_pace(&mut self, pace: Pace) {
         match &mut *self.engine {
             Engine::Waves(waves) => {
-                lock(&waves.groups).pace = pace;
+                lock(&waves.batches).pace = pace;
                 for wave in &waves.waves {
                     lock(wave).set_pace(pace);
                 }
@@ -387,7 +387,7 @@ impl Backend {
         match &mut *self.engine {
             Engine::Waves(waves) => {
                 let (pixels, size) = (camera.pixel_count(), camera.size());
-                lock(&waves.groups).begin_film();
+                lock(&waves.batches).begin_film();
                 let clear = |film: &mut Film| film.clear(pixels).map_err(Error::memory(size));
                 waves.begin_again(clear, |wave, film| wave.set_camera(camera, film))
             }

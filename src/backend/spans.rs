@@ -8,12 +8,12 @@ use std::{
 use crate::{
     Error,
     path::{Span, rendered_pixel},
-    stages::{megakernel_begun, wave::Wave},
-    wavefront::trace_begun,
+    stages::{megakernel_prepared, wave::Wave},
+    wavefront::trace_prepared,
 };
 
 /// Base-2 logarithm of the maximum number of samples of a pixel that get adjacent paths: one per lane of a warp of a
-/// GPU. It applies to [groups](super::groups) on the CPU, too.
+/// GPU. It applies to [batches](super::batches) on the CPU, too.
 const MAX_LOG2_SAMPLES_TOGETHER: u32 = 5;
 
 /// The pixels of a picture that are rendered: all of them, a random selection for verification, or those of a list, see
@@ -109,15 +109,15 @@ impl Plan {
     /// Launches a wave of these pairs, fewer than 2³². On a GPU it returns while the wave runs.
     pub(super) fn launch(&self, wave: &mut Wave, pairs: Range<u64>) -> Result<(), Error> {
         wave.begin(self.span(pairs))?;
-        self.launch_begun(wave)
+        self.launch_prepared(wave)
     }
 
     /// Launches a wave that has begun.
-    pub(super) fn launch_begun(&self, wave: &mut Wave) -> Result<(), Error> {
+    pub(super) fn launch_prepared(&self, wave: &mut Wave) -> Result<(), Error> {
         if self.by_megakernel {
-            megakernel_begun(wave)?;
+            megakernel_prepared(wave)?;
         } else {
-            trace_begun(wave)?;
+            trace_prepared(wave)?;
         }
         wave.post_report()
     }

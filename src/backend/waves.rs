@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use super::Backend;
 use super::{
     Counted,
-    groups::{Groups, Stop},
+    batches::{Batches, Stop},
     spans::Spans,
 };
 use crate::{
@@ -20,8 +20,8 @@ use crate::{
 /// Waves that share a film, and the threads that run them.
 pub(super) struct Waves {
     pub(super) waves: Vec<Mutex<Wave>>,
-    /// The pairs that the waves on the CPU trace together; unused on a GPU.
-    pub(super) groups: Mutex<Groups>,
+    /// The pairs that the waves on the CPU divide among them; unused on a GPU.
+    pub(super) batches: Mutex<Batches>,
     /// Pool with one thread per wave.
     pub(super) pool: ThreadPool,
     /// Counts of the waves that have finished since [`Backend::take_counts`].
@@ -31,12 +31,13 @@ pub(super) struct Waves {
 impl Waves {
     /// Returns these waves; the pool must have one thread per wave.
     pub(super) fn new(waves: Vec<Mutex<Wave>>, pool: ThreadPool) -> Waves {
-        // One wave per thread. Those that follow get larger.
+        // One wave per thread. Later batches grow.
         let capacity = waves.iter().map(|wave| lock(wave).next_paths());
         let first = capacity.fold(0, u32::saturating_add);
+        let batches = Batches::new(waves.len() as u32, first);
         Waves {
             waves,
-            groups: Mutex::new(Groups::new(first)),
+            batches: Mutex::new(batches),
             pool,
             finished: Vec::new(),
         }
@@ -71,11 +72,12 @@ impl Waves {
 
     /// See [`Backend::advance`].
     pub(super) fn advance(&mut self, spans: &Spans, stop: &Stop) -> Result<(), Error> {
-        let (waves, groups) = (&self.waves, &self.groups);
+        let (waves, batches) = (&self.waves, &self.batches);
+        lock(batches).begin_advance();
         let reports = self.pool.broadcast(|thread| {
             let mut wave = lock(&waves[thread.index()]);
             match &*wave {
-                Wave::Cpu(_) => render_groups(&mut wave, spans, (groups, waves.len() as u64), stop),
+                Wave::Cpu(_) => render_batches(&mut wave, spans, batches, stop),
                 Wave::Cuda(_) => render(&mut wave, spans, stop),
             }
         });
@@ -138,30 +140,30 @@ fn render(wave: &mut Wave, spans: &Spans, stop: &Stop) -> Result<Vec<Report>, Er
     }
 }
 
-/// Traces paths of the groups that `wave_count` waves on the CPU share, see [`Backend::advance`]. Returns the reports of
-/// the waves.
-fn render_groups(
+/// Traces paths of the batches that the waves on the CPU divide among them, see [`Backend::advance`]. Returns the
+/// reports of the waves.
+fn render_batches(
     wave: &mut Wave,
     spans: &Spans,
-    (groups, wave_count): (&Mutex<Groups>, u64),
+    batches: &Mutex<Batches>,
     stop: &Stop,
 ) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     loop {
         let max_paths = wave.next_paths();
-        let assigned = lock(groups).assign(spans, (max_paths, wave_count), stop);
+        let assigned = lock(batches).assign(spans, max_paths, stop);
         let Some((span, paths)) = assigned else {
             return Ok(reports);
         };
         if let Wave::Cpu(cpu) = wave {
-            cpu.begin_part(span, paths);
+            cpu.begin_range(span, paths);
         }
-        spans.plan.launch_begun(wave)?;
+        spans.plan.launch_prepared(wave)?;
         reports.extend(wave.finish_oldest()?);
     }
 }
 
-/// Locks a wave or the groups. After a panic in another thread a wave is between two stages, and the next span
+/// Locks a wave or the batches. After a panic in another thread a wave is between two stages, and the next span
 /// overwrites it.
 pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)

@@ -39,9 +39,9 @@ pub use crate::{
     stages::wave::SortHits,
 };
 
-/// Time that a CPU takes for a group of samples that its threads divide, if the caller sets no shorter one. A render
-/// only stops between two groups. The longer they are, the more samples of a pixel are traced side by side.
-const STEADY_GROUP: Duration = Duration::from_millis(400);
+/// Maximum desired time for a batch, a range of samples that the threads of a CPU divide among them. A render on a CPU
+/// only stops between two batches. The longer they take, the more samples of a pixel are traced side by side.
+const MAX_BATCH_TIME: Duration = Duration::from_millis(400);
 /// Minimum time for which one [`Renderer::advance`] starts waves, as at the beginning of a render.
 const MIN_ADVANCE: Duration = Duration::from_millis(100);
 /// Maximum time for which one [`Renderer::advance`] starts waves. At its end, CPU threads without work wait for the
@@ -248,46 +248,46 @@ impl Renderer {
         &self.backend.gpus
     }
 
-    /// Renders for a while, as [`Renderer::advance_for`]: for about 0.1 s at first, and for up to half a second later.
+    /// Renders for a while, as [`Renderer::advance_for`]: for about 0.1 s at first, and for up to a second later.
     /// Returns `true` if samples remain, and `false` when all are done.
     pub fn advance(&mut self) -> Result<bool, Error> {
         let slice = (self.elapsed / ADVANCE_DIVISOR).clamp(MIN_ADVANCE, MAX_ADVANCE);
-        self.advance_in_groups(slice, STEADY_GROUP)
+        self.advance_in_batches(slice, MAX_BATCH_TIME)
     }
 
     /// Starts waves for the time `slice`, at least one, or until all samples are assigned. On the CPU it returns when
     /// they have finished; on a GPU the last ones may still run. Returns `false` when all samples are done.
     pub fn advance_for(&mut self, slice: Duration) -> Result<bool, Error> {
-        self.advance_in_groups(slice, slice.min(STEADY_GROUP))
+        self.advance_in_batches(slice, slice.min(MAX_BATCH_TIME))
     }
 
-    /// Renders as [`Renderer::advance_for`]. On a CPU, groups of pairs take about `group`.
-    fn advance_in_groups(&mut self, slice: Duration, group: Duration) -> Result<bool, Error> {
+    /// Renders as [`Renderer::advance_for`]. On a CPU, a batch takes about `batch_time`.
+    fn advance_in_batches(&mut self, slice: Duration, batch_time: Duration) -> Result<bool, Error> {
         // The time counts from the first wave on: on a busy machine, the slice can be over before a thread takes it.
         let begun = OnceLock::new();
         let enough = |_| {
             let is_first = begun.set(Instant::now()).is_ok();
             !is_first && begun.wait().elapsed() >= slice
         };
-        self.advance_by(&enough, group)
+        self.advance_by(&enough, batch_time)
     }
 
     /// Renders until `enough` returns true or all samples are done. Before each wave, `enough` is called with the
-    /// sample count that every pixel will have once the running waves finish. Returns `false` when all samples are
-    /// done.
+    /// sample count that every pixel will have once the running waves finish. On a CPU it is called before each batch
+    /// of waves, which takes up to 0.4 s at a steady pace. Returns `false` when all samples are done.
     pub fn advance_until(&mut self, enough: &(dyn Fn(u32) -> bool + Sync)) -> Result<bool, Error> {
-        self.advance_by(enough, STEADY_GROUP)
+        self.advance_by(enough, MAX_BATCH_TIME)
     }
 
-    /// Renders as [`Renderer::advance_until`]. On a CPU, groups of pairs take about `group` at a steady pace.
+    /// Renders as [`Renderer::advance_until`]. On a CPU, a batch takes about `batch_time` at a steady pace.
     fn advance_by(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
-        group: Duration,
+        batch_time: Duration,
     ) -> Result<bool, Error> {
         let goes_on = match self.rounds {
-            Some(_) => self.advance_rounds(enough, group)?,
-            None => self.advance_pairs(enough, group)?,
+            Some(_) => self.advance_rounds(enough, batch_time)?,
+            None => self.advance_pairs(enough, batch_time)?,
         };
         if goes_on {
             self.keep_safe_copy()?;
@@ -299,7 +299,7 @@ impl Renderer {
     fn advance_pairs(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
-        group: Duration,
+        batch_time: Duration,
     ) -> Result<bool, Error> {
         let Range { start, end } = self.range;
         let pixel_count = self.pixel_count();
@@ -323,7 +323,7 @@ impl Renderer {
         };
         let stop = Stop {
             enough: &enough,
-            interval: group,
+            batch_time,
         };
         let advanced = self.backend.advance(&spans, &stop);
         self.done = spans.next.into_inner().min(end);

@@ -46,11 +46,11 @@ const TALLY: u32 = 96;
 /// [`trace`](crate::wavefront::trace) does. On CUDA it loads the kernel if needed, and only enqueues the work.
 pub fn megakernel(wave: &mut Wave, span: Span) -> Result<(), Error> {
     wave.begin(span)?;
-    megakernel_begun(wave)
+    megakernel_prepared(wave)
 }
 
 /// Traces the paths of a wave that has begun, as [`megakernel`] does.
-pub(crate) fn megakernel_begun(wave: &mut Wave) -> Result<(), Error> {
+pub(crate) fn megakernel_prepared(wave: &mut Wave) -> Result<(), Error> {
     match wave {
         Wave::Cpu(cpu) if cpu.scene.is_plain() => on_cpu::<false>(cpu),
         Wave::Cpu(cpu) => on_cpu::<true>(cpu),

@@ -43,7 +43,7 @@ pub use gather::{gather, gather_on_cuda};
 pub(crate) use generate::first_ray;
 pub use generate::generate;
 pub use intersect::intersect;
-pub(crate) use megakernel::megakernel_begun;
+pub(crate) use megakernel::megakernel_prepared;
 pub use megakernel::{Megakernel, megakernel};
 pub(crate) use resolve::{FilmSamples, develop};
 pub use resolve::{ImageReadback, resolve};

@@ -237,7 +237,9 @@ impl TextureLibrary {
         let [a, b, c] = factor.to_array().map(f32::to_bits);
         let [d, e, f] = summand.to_array().map(f32::to_bits);
         self.mapped(texture, ColorMap::Affine([a, b, c, d, e, f]), |color| {
-            (color * factor + summand).max(Vec3::ZERO)
+            (color * factor + summand)
+                .max(Vec3::ZERO)
+                .min(Vec3::splat(f32::MAX))
         })
     }
 

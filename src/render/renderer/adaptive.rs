@@ -230,15 +230,15 @@ impl Renderer {
         Ok(())
     }
 
-    /// Renders with adaptive sampling until `enough` returns true; it is called before each wave with the sample count
-    /// of the unconverged pixels. Returns `false` when the render is complete.
+    /// Renders with adaptive sampling until `enough` returns true. It is called as in [`Renderer::advance_until`], with
+    /// the sample count of the unconverged pixels. Returns `false` when the render is complete.
     pub(super) fn advance_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
-        group: Duration,
+        batch_time: Duration,
     ) -> Result<bool, Error> {
         let begun = Instant::now();
-        let advanced = self.advance_within_rounds(enough, group);
+        let advanced = self.advance_within_rounds(enough, batch_time);
         self.elapsed += begun.elapsed();
         let goes_on = advanced?;
         if !goes_on {
@@ -251,7 +251,7 @@ impl Renderer {
     fn advance_within_rounds(
         &mut self,
         enough: &(dyn Fn(u32) -> bool + Sync),
-        group: Duration,
+        batch_time: Duration,
     ) -> Result<bool, Error> {
         while let Some(rounds) = &mut self.rounds
             && !rounds.is_complete()
@@ -277,7 +277,7 @@ impl Renderer {
                 |assigned: u64| enough(first_sample + (assigned / u64::from(listed)) as u32);
             let stop = Stop {
                 enough: &enough,
-                interval: group,
+                batch_time,
             };
             let advanced = self.backend.advance(&spans, &stop);
             let done = spans.next.into_inner().min(spans.end);

@@ -160,14 +160,14 @@ impl CpuWave {
 
     /// Begins a wave of the paths of `span`, which must fit into the buffers. Clears counts and times.
     pub fn begin(&mut self, span: Span) {
-        self.begin_part(span, 0..span.path_count);
+        self.begin_range(span, 0..span.path_count);
     }
 
     /// Begins a wave of these paths of `span`, which must fit into the buffers. Clears counts and times.
     ///
     /// If the waves of several threads share a span that is larger than each of them, several samples of a pixel can be
     /// adjacent.
-    pub(crate) fn begin_part(&mut self, span: Span, paths: Range<u32>) {
+    pub(crate) fn begin_range(&mut self, span: Span, paths: Range<u32>) {
         let path_count = paths.end - paths.start;
         self.span = Span { path_count, ..span };
         // Stored, because several stages need them.

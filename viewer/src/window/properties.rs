@@ -190,6 +190,14 @@ impl Properties {
         self.is_open && self.typing.is_some()
     }
 
+    /// Forgets where the panel was drawn, so that the pointer does not reach it while something else is in its place.
+    /// Returns whether the frame shows it, which may be drawn only if `has_room`.
+    pub(super) fn begin_frame(&mut self, has_room: bool) -> bool {
+        self.drawn.panel = None;
+        self.drawn.targets.clear();
+        self.is_open && has_room
+    }
+
     /// Draws the panel into a region, unless it is hidden. If the panel `is_alone` there, it covers what was drawn in
     /// the region before. Returns its area.
     pub(super) fn draw(

@@ -529,7 +529,7 @@ impl View {
     ) -> Vec<Area> {
         let Regions { picture, side, .. } = regions;
         let is_alone = side != picture;
-        let shows_properties = self.properties.is_open() && self.keys.is_none();
+        let shows_properties = self.properties.begin_frame(self.keys.is_none());
         let mut taken = Vec::new();
         // Properties in a region of their own replace what is there; over the picture, they cover the path.
         if shows_properties && is_alone {
