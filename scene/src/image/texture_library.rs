@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use glam::{Mat2, Vec2, Vec3};
@@ -28,6 +28,19 @@ pub(crate) struct TextureLibrary {
     /// Index into `images` of each image whose colours are a function of those of another one. The key is the index and
     /// the encoding of that one, and the function.
     mapped: HashMap<(u32, Encoding, ColorMap), u32>,
+    /// Properties of images, by index into `images`. Many textures can share a large image, which is then read once.
+    properties: Mutex<HashMap<(u32, ImageProperty), f32>>,
+}
+
+/// A property of all texels of an image.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum ImageProperty {
+    /// 1 if red, green and blue are equal in each texel, otherwise 0.
+    IsGray,
+    /// 1 if alpha is 1 in each texel, otherwise 0.
+    IsOpaque,
+    /// The largest red, green or blue value, decoded to linear.
+    Brightest(Encoding),
 }
 
 /// A function of colours.
@@ -180,7 +193,7 @@ impl TextureLibrary {
     /// texture's index, or `texture` if its image is grey. Equal calls return the same one. Fails if memory does not
     /// suffice.
     pub(crate) fn luminance(&mut self, texture: u32) -> Result<u32, String> {
-        if self.image_of(texture).is_gray() {
+        if self.property(texture, ImageProperty::IsGray) == 1.0 {
             return Ok(texture);
         }
         self.mapped(texture, ColorMap::Luminance, |color| {
@@ -192,8 +205,7 @@ impl TextureLibrary {
     /// its alpha if that is not 1 everywhere and `use_alpha` is set. Returns the new texture's index, or `texture` if
     /// its image is grey and alpha does not count. Equal calls return the same one. Fails if memory does not suffice.
     pub(crate) fn mean_or_alpha(&mut self, texture: u32, use_alpha: bool) -> Result<u32, String> {
-        let image = self.image_of(texture);
-        if use_alpha && !image.is_opaque() {
+        if use_alpha && self.property(texture, ImageProperty::IsOpaque) == 0.0 {
             let texture = self.textures[texture as usize];
             let key = (texture.image, texture.encoding, ColorMap::Alpha);
             let image = match self.mapped.get(&key) {
@@ -207,7 +219,7 @@ impl TextureLibrary {
             };
             return Ok(self.add_texture(Texture { image, ..texture }));
         }
-        if image.is_gray() {
+        if self.property(texture, ImageProperty::IsGray) == 1.0 {
             return Ok(texture);
         }
         self.mapped(texture, ColorMap::Mean, |color| {
@@ -339,8 +351,25 @@ impl TextureLibrary {
     /// Returns the largest red, green or blue value, decoded to linear, in the image of the texture with this index.
     /// Panics if the index is invalid.
     pub(crate) fn brightest(&self, texture: u32) -> f32 {
-        let texture = &self.textures[texture as usize];
-        self.images[texture.image as usize].brightest(texture.encoding)
+        let encoding = self.textures[texture as usize].encoding;
+        self.property(texture, ImageProperty::Brightest(encoding))
+    }
+
+    /// Returns a property of the image of the texture with this index. Panics if the index is invalid.
+    fn property(&self, texture: u32, property: ImageProperty) -> f32 {
+        let index = self.textures[texture as usize].image;
+        let mut known = self
+            .properties
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known.entry((index, property)).or_insert_with(|| {
+            let image = &self.images[index as usize];
+            match property {
+                ImageProperty::IsGray => f32::from(image.is_gray()),
+                ImageProperty::IsOpaque => f32::from(image.is_opaque()),
+                ImageProperty::Brightest(encoding) => image.brightest(encoding),
+            }
+        })
     }
 
     /// Adds a texture and returns its index, or returns the index of an equal one.

@@ -293,8 +293,10 @@ impl Parameters {
     /// Returns the BSDF if it is exactly that of a rough metal or of rough, colourless glass; otherwise `None`. Fails if
     /// memory does not suffice.
     fn single_lobe(&self, library: &mut TextureLibrary) -> Result<Option<Bsdf>, String> {
-        let alpha = part(self.roughness.factor).powi(2);
         let texture = self.roughness.texture;
+        // A factor above 1 counts in full with a texture, whose values may be small.
+        let most = if texture.is_some() { 1e6 } else { 1.0 };
+        let alpha = self.roughness.factor.max(0.0).min(most).powi(2);
         let largest = texture.map_or(1.0, |map| library.brightest(map.texture).clamp(0.0, 1.0));
         // Alphas are at most 1 here.
         if !is_constant(&self.clearcoat, 0.0) || alpha * largest * largest > self.aspect {
