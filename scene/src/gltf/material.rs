@@ -142,7 +142,7 @@ pub(super) fn read(
             model.note_count(text, ["material", "materials"], 1);
         }
         if extensions::is_tinted_glass(&material) {
-            let text = "not used: the specular strength and color (KHR_materials_specular) of the glass of {}, which reflects by its index of refraction";
+            let text = "not used: the specular strength and color (KHR_materials_specular) of the glass of {}, which reflects by its index of refraction; change KHR_materials_ior instead";
             model.note_count(text, ["material", "materials"], 1);
         }
         model.materials[index] = material;

@@ -397,7 +397,7 @@ impl Imported {
         if opacity.texture.is_some()
             && let Some(texture) = maps.textures.remove(&Parameter::Opacity)
         {
-            self.note("approximated: the product of two opacities with textures by one of them");
+            self.note("approximated: the product of two opacities with textures, by the outer one times the mean of the inner one");
             let own = Scalar {
                 factor: maps.opacity,
                 texture: Some(texture),

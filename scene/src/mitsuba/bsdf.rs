@@ -187,7 +187,7 @@ impl Converter<'_> {
                 .contains_key(&Parameter::Normal)
         {
             self.scene
-                .note("approximated: several bump maps and normal maps of a BSDF by one of them");
+                .note("approximated: several bump maps and normal maps of a BSDF by the outermost");
         }
     }
 

@@ -240,7 +240,7 @@ fn specular_reflection_of_glass_is_noted() {
         }]);
         notes(&model, "specular_glass")
     };
-    let note = "not used: the specular strength and color (KHR_materials_specular) of the glass of 1 material, which reflects by its index of refraction";
+    let note = "not used: the specular strength and color (KHR_materials_specular) of the glass of 1 material, which reflects by its index of refraction; change KHR_materials_ior instead";
     assert_eq!(with(0.5, json!({ "specularFactor": 0.5 })), [note]);
     let tint = json!({ "specularColorFactor": [1, 0.5, 0.5] });
     assert_eq!(with(1.0, tint.clone()), [note]);
