@@ -273,8 +273,7 @@ impl Backend {
         })
     }
 
-    /// Assigns pairs to all waves until none are left, or until `enough` returns `true` for the number of the first
-    /// pair that is not assigned.
+    /// Assigns pairs to all waves until none are left, or until it is time to [`Stop`].
     pub(crate) fn advance(&mut self, spans: &Spans, stop: &Stop) -> Result<(), Error> {
         match &mut *self.engine {
             Engine::Waves(waves) => waves.advance(spans, stop),

@@ -163,8 +163,8 @@ fn render_batches(
     }
 }
 
-/// Locks a wave or the batches. After a panic in another thread a wave is between two stages, and the next span
-/// overwrites it.
+/// Locks a wave or the batches. A panic in another thread may have left them incomplete. The next span then overwrites
+/// the wave, and the next call of [`Waves::advance`] drops the batch.
 pub(super) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

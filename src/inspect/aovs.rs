@@ -18,7 +18,7 @@ use crate::{
     camera::Camera,
     device::render_scene::RenderScene,
     math::dot,
-    path::{Hit, NO_PRIMITIVE, Ray, Span, pixel_and_sample},
+    path::{Hit, NO_PRIMITIVE, Ray, Span},
     sampler::sampler,
     scene::{Background, Scene, memory},
     stages::{Preview, first_ray},
@@ -253,16 +253,6 @@ pub(super) fn camera_hit(
     pixel: u32,
     sample: u32,
 ) -> (Ray, InstanceHit) {
-    let pair = pixel_and_sample(
-        &Span {
-            first_pixel: pixel,
-            first_sample: sample,
-            ..*span
-        },
-        &[],
-        0,
-    );
-    let (pixel, sample) = pair;
     let ray = first_ray(camera, span, pixel, sample);
     let numbers = sampler(span.seed, pixel, sample);
     let found = nearest_hit::<true>(render_scene, &ray, NO_INSTANCE, numbers, 0);

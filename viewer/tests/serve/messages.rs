@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         trials, if has_browser() =>
         the_page_shows_a_problem_beside_later_messages,
         a_number_outside_its_range_is_explained_at_its_field,
+        an_entered_number_precedes_what_the_same_tap_does,
         messages_name_keys_or_touch_controls,
         a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
@@ -221,6 +222,55 @@ fn a_number_outside_its_range_is_explained_at_its_field() {
         // It stays until the next input.
         tokio::time::sleep(Duration::from_secs(4)).await;
         assert_eq!(browser.run(&explained).await, "no number; not changed");
+    });
+}
+
+/// A tap ends the entry of a number and presses a button at once; on a touch screen, no frame is displayed in between.
+fn an_entered_number_precedes_what_the_same_tap_does() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let mut viewer = Viewer::join(&program);
+        viewer.select(&json!("sky"));
+        let find = "const field = document.querySelector('[data-property=strength]');\
+                    const text = field?.querySelector('[type=number]');";
+        let enter = |number: &str| {
+            format!(
+                "{find} text.value = '{number}';\
+                 for (const name of ['input', 'change']) text.dispatchEvent(new Event(name, {{ bubbles: true }}));"
+            )
+        };
+        let strength = format!("{find} return text?.value");
+        let undo = "document.querySelector('[data-action=undo]')";
+        let wait_for = async |wanted: &str| {
+            browser.until(&strength, |value| value == wanted).await;
+        };
+        wait_for("0.6").await;
+        browser.run(&enter("0.5")).await;
+        viewer.wait_for_property("strength", &json!(0.5));
+        browser
+            .run(&format!("{} {undo}.click()", enter("0.3")))
+            .await;
+        wait_for("0.5").await;
+        browser.click("[data-action=redo]").await;
+        wait_for("0.3").await;
+
+        // Another property is edited in the same frame.
+        let color = "const color = document.querySelector('#properties [type=color]'); color.value = '#ff0000';\
+                     for (const name of ['input', 'change']) color.dispatchEvent(new Event(name, { bubbles: true }));";
+        browser.run(&format!("{} {color}", enter("0.2"))).await;
+        wait_for("0.2").await;
+        browser.click("[data-action=undo]").await;
+        browser.click("[data-action=undo]").await;
+        wait_for("0.3").await;
+
+        // A finger on the slider leaves the focus in the field, which shows the value of the slider.
+        let slide = format!(
+            "{find} text.focus(); text.value = '0.9'; const slider = field.querySelector('[type=range]');\
+             slider.value = 0; slider.dispatchEvent(new Event('input', {{ bubbles: true }})); return text.value"
+        );
+        assert_eq!(browser.run(&slide).await, "0");
     });
 }
 
