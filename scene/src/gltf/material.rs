@@ -132,7 +132,8 @@ pub(super) fn read(
             }
         }
         keep_coat_smooth(&mut material);
-        extensions::brush_glass(&mut material, &mut model.library).map_err(within(index))?;
+        extensions::convert_anisotropic_glass(&mut material, &mut model.library)
+            .map_err(within(index))?;
         if let Surface::Principled(surface) = &material.surface
             && surface.anisotropy > 0.0
             && surface.transmission > 0.0
@@ -141,7 +142,7 @@ pub(super) fn read(
             let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions";
             model.note_count(text, ["material", "materials"], 1);
         }
-        if extensions::is_tinted_glass(&material) {
+        if extensions::has_unused_specular(&material) {
             let text = "not used: the specular strength and color (KHR_materials_specular) of the glass of {}, which reflects by its index of refraction; change KHR_materials_ior instead";
             model.note_count(text, ["material", "materials"], 1);
         }

@@ -56,7 +56,7 @@ impl Imported {
             texture.transform.matrix2.y_axis,
         ]
         .map(Vec2::normalize_or_zero);
-        // In the order of the first formula, which films depend on.
+        // Films depend on the rounding, so the order of these operations is fixed.
         let rise =
             |size: f32, texels: f32| 0.01 * (100.0 * bump.scale / size).clamp(-1e6, 1e6) * texels;
         let slopes = Mat2::from_cols(
@@ -82,10 +82,10 @@ impl Imported {
         })
     }
 
-    /// Returns the instance that `transform` makes of one in a group. A bump map gets the slopes of its size there, for
+    /// Returns an instance of a group's member, moved by `transform`. A bump map gets the slopes of its size there, for
     /// which an uneven scale counts as an even one. A normal map keeps its relief if `transform` mirrors. Fails if memory
     /// does not suffice.
-    pub(crate) fn placed(
+    pub(crate) fn instance_of_group(
         &mut self,
         transform: &DAffine3,
         instance: ModelInstance,
@@ -93,16 +93,17 @@ impl Imported {
         let determinant = transform.matrix3.determinant();
         Ok(ModelInstance {
             mesh: match determinant < 0.0 {
-                true => self.mirrored(instance.mesh)?,
+                true => self.with_flipped_bitangents(instance.mesh)?,
                 false => instance.mesh,
             },
-            material: self.scaled(instance.material, determinant),
+            material: self.material_for_scale(instance.material, determinant),
             transform: *transform * instance.transform,
         })
     }
 
-    /// Returns the mesh with the other sign of its bitangents, or the mesh itself if it has none.
-    fn mirrored(&mut self, mesh: usize) -> Result<usize, String> {
+    /// Returns the index of a mesh that is like `mesh` with the other sign of its bitangents, or `mesh` itself if it has
+    /// none.
+    fn with_flipped_bitangents(&mut self, mesh: usize) -> Result<usize, String> {
         if let Some(&known) = self.mirrored_meshes.get(&mesh) {
             return Ok(known);
         }
@@ -131,7 +132,7 @@ impl Imported {
 
     /// Returns the material for a surface that is scaled by the cube root of `determinant`: another one if it has a bump
     /// map, and else the same.
-    fn scaled(&mut self, material: usize, determinant: f64) -> usize {
+    fn material_for_scale(&mut self, material: usize, determinant: f64) -> usize {
         if !self.bumped.contains(&material) {
             return material;
         }

@@ -62,14 +62,14 @@ impl Converter<'_> {
         }
         let is_part = |scalar: &Scalar| !is_constant(scalar, 0.0) && !is_constant(scalar, 1.0);
         if !is_part(&parameters.transmission) || !is_constant(&parameters.metallic, 0.0) {
-            return self.body(parameters);
+            return self.solid(parameters);
         }
         // Its light is the sum of that of both, weighted by the part that transmits.
         let [opaque, glass] = [0.0, 1.0].map(|transmission| Parameters {
             transmission: transmission.into(),
             ..parameters
         });
-        let (opaque, glass) = (self.body(opaque)?, self.body(glass)?);
+        let (opaque, glass) = (self.solid(opaque)?, self.solid(glass)?);
         let material = self
             .scene
             .blend(opaque.material, glass.material, parameters.transmission);
@@ -81,7 +81,7 @@ impl Converter<'_> {
 
     /// Converts the principled BSDF of a body that is opaque or transmits all light that enters it, as far as possible
     /// exactly.
-    fn body(&mut self, parameters: Parameters) -> Result<Bsdf, String> {
+    fn solid(&mut self, parameters: Parameters) -> Result<Bsdf, String> {
         match parameters.single_lobe(&mut self.scene.model.library)? {
             Some(bsdf) => Ok(bsdf),
             None => self.layered(parameters, None),

@@ -85,7 +85,7 @@ impl Converter<'_> {
                     return Ok(());
                 };
                 for &instance in self.group(of)?.iter() {
-                    let instance = self.scene.placed(&to_world, instance)?;
+                    let instance = self.scene.instance_of_group(&to_world, instance)?;
                     self.scene.push_instance(instance, group.as_deref_mut())?;
                 }
                 Ok(())

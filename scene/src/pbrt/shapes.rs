@@ -109,7 +109,7 @@ impl Converter {
         };
         let transform = self.state.transform;
         for &instance in shapes.iter() {
-            let instance = self.scene.placed(&transform, instance)?;
+            let instance = self.scene.instance_of_group(&transform, instance)?;
             self.push(instance)?;
         }
         Ok(())

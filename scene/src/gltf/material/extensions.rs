@@ -152,10 +152,10 @@ fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T
     Ok(value(written, field)?.unwrap_or(default))
 }
 
-/// Makes a material with anisotropic glass the rough dielectric that it is: colourless, with a volume, without other
-/// layers and with textures for its normal, opacity and roughness alone. The direction of anisotropy must be that of the
-/// tangent or across it. Other materials stay as they are. Fails if memory does not suffice.
-pub(super) fn brush_glass(
+/// Replaces the surface of a material by the rough dielectric that it equals, if it is anisotropic glass: colourless, with
+/// a volume, without other layers and with textures for its normal, opacity and roughness alone. The direction of
+/// anisotropy must be that of the tangent or across it. Other materials stay as they are. Fails if memory does not suffice.
+pub(super) fn convert_anisotropic_glass(
     material: &mut ModelMaterial,
     library: &mut TextureLibrary,
 ) -> Result<(), String> {
@@ -219,9 +219,9 @@ pub(super) fn brush_glass(
     Ok(())
 }
 
-/// Returns whether a material has glass and a specular reflection that differs from that of its index of refraction, which
-/// the renderer shows of opaque parts alone.
-pub(super) fn is_tinted_glass(material: &ModelMaterial) -> bool {
+/// Returns whether a material has glass and a specular strength or color of its own, which the renderer applies only to
+/// opaque parts.
+pub(super) fn has_unused_specular(material: &ModelMaterial) -> bool {
     let Surface::Principled(principled) = &material.surface else {
         return false;
     };
