@@ -11,7 +11,7 @@ use glam::{Mat2, Vec2, Vec3};
 use super::height_maps;
 use crate::{
     color::luminance,
-    scene::{Encoding, Image, Texels, Texture, Wrap},
+    scene::{Encoding, Filter, Image, Texels, Texture, Wrap},
 };
 
 /// The images and textures of a scene or model while it is read. A file is read once, and equal textures are stored
@@ -20,6 +20,8 @@ use crate::{
 pub(crate) struct TextureLibrary {
     pub(crate) images: Vec<Arc<Image>>,
     pub(crate) textures: Vec<Texture>,
+    /// Index into `textures` of each texture.
+    by_texture: HashMap<TextureKey, u32>,
     /// Index into `images` of each image file that was read, by canonical path.
     by_path: HashMap<PathBuf, u32>,
     /// Index into `images` of each normal map that was made from a height map. The key is the height image's index, the
@@ -31,6 +33,9 @@ pub(crate) struct TextureLibrary {
     /// Properties of images, by index into `images`. Many textures can share a large image, which is then read once.
     properties: Mutex<HashMap<(u32, ImageProperty), f32>>,
 }
+
+/// The fields of a texture in their order, with the bits of its transform.
+type TextureKey = (u32, Encoding, [Wrap; 2], Filter, [u32; 6], bool);
 
 /// A property of all texels of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -374,10 +379,23 @@ impl TextureLibrary {
 
     /// Adds a texture and returns its index, or returns the index of an equal one.
     pub(crate) fn add_texture(&mut self, texture: Texture) -> u32 {
-        let known = self.textures.iter().position(|&known| known == texture);
-        known.unwrap_or_else(|| {
-            self.textures.push(texture);
-            self.textures.len() - 1
-        }) as u32
+        let Texture {
+            image,
+            encoding,
+            wrap,
+            filter,
+            transform,
+            uses_second_uvs,
+        } = texture;
+        // The sum turns -0 into 0, which is equal.
+        let bits = transform
+            .to_cols_array()
+            .map(|number| (number + 0.0).to_bits());
+        let key = (image, encoding, wrap, filter, bits, uses_second_uvs);
+        let textures = &mut self.textures;
+        *self.by_texture.entry(key).or_insert_with(|| {
+            textures.push(texture);
+            textures.len() as u32 - 1
+        })
     }
 }

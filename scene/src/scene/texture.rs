@@ -44,7 +44,7 @@ pub enum Wrap {
 }
 
 /// Interpolation between the texels of a texture. There are no mip maps.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Hash)]
 pub enum Filter {
     /// Bilinear interpolation of the four nearest texels.
     Bilinear,

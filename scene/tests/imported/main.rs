@@ -16,6 +16,7 @@ mod relief;
 mod repeated;
 mod sky;
 mod subdivision;
+mod textures;
 mod views;
 
 use std::{fs, path::Path};
