@@ -11,11 +11,38 @@ use crate::{
 };
 
 impl Converter {
+    /// Sets the samples per pixel to those of a sampler.
+    pub(super) fn sampler(&mut self, kind: &str, parameters: &Parameters) {
+        let samples = match kind {
+            "stratified" => parameters.number("xsamples", 4.0) * parameters.number("ysamples", 4.0),
+            "independent" => parameters.number("pixelsamples", 4.0),
+            _ => parameters.number("pixelsamples", 16.0),
+        };
+        self.scene.spp = samples.clamp(1.0, 1e6) as u32;
+    }
+
+    /// Adds warnings for options that would change the image.
+    pub(super) fn options(&mut self, options: &Parameters) {
+        let changes = ["disablepixeljitter", "disableimagetextures", "forcediffuse"];
+        for name in changes.iter().filter(|name| options.flag(name, false)) {
+            self.note(format!("not used: the option `{name}`"));
+        }
+        for name in options
+            .names()
+            .filter(|&name| name == "displacementedgescale")
+        {
+            self.scene.note(format!("not used: the option `{name}`"));
+        }
+    }
+
     /// Sets the maximum number of bounces to that of an integrator. Adds a warning if its type is unknown.
     pub(super) fn integrator(&mut self, (kind, parameters): &(String, Parameters)) {
         self.scene.max_bounces = parameters
             .number("maxdepth", 5.0)
             .clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
+        if parameters.flag("regularize", false) {
+            self.note("not used: `regularize`, so that caustics are noisier and sharper");
+        }
         let known = [
             "path",
             "volpath",
@@ -47,7 +74,13 @@ impl Converter {
             .map_err(|problem| format!("Film: size {}x{} {problem}", size.0, size.1))?;
         self.scene.size = size;
         let filter = self.pixel_filter();
-        let exposure = film.number("iso", 100.0) / 100.0 * film.number("exposuretime", 1.0);
+        let shutter = self.camera.as_ref().map_or(1.0, |(_, parameters, _)| {
+            let time = |name: &str, default: f64| parameters.number(name, default);
+            (time("shutterclose", 1.0) - time("shutteropen", 0.0)).abs()
+        });
+        // Older versions have the time in the film.
+        let time = film.number("exposuretime", shutter);
+        let exposure = film.number("iso", 100.0) / 100.0 * time;
         if exposure > 0.0 {
             self.scene.exposure_stops = libm::log2(exposure).clamp(-32.0, 32.0) as f32;
         }
@@ -55,6 +88,14 @@ impl Converter {
             self.note("not used: the sensor of the film; colours are those of the CIE observer");
             // Other sensors multiply the exposure by a constant that is not known here.
             self.scene.exposure_stops = 0.0;
+        }
+        if film.number("whitebalance", 0.0) != 0.0 {
+            self.note("not used: `whitebalance` of the film");
+        }
+        if film.get("maxcomponentvalue").is_some() {
+            self.note(
+                "not used: `maxcomponentvalue` of the film; `--clamp-indirect` removes fireflies",
+            );
         }
         let Some((kind, parameters, to_world)) = self.camera.take() else {
             return Ok(());
@@ -153,15 +194,17 @@ impl Converter {
             .filter
             .take()
             .unwrap_or_else(|| ("gaussian".to_owned(), Parameters::default()));
-        let radius = |default: f64| {
+        let mut is_even = true;
+        let mut radius = |default: f64| {
             let (x, y) = (
                 parameters.number("xradius", default),
                 parameters.number("yradius", default),
             );
-            let radius = if x == y { x } else { (x + y) / 2.0 };
+            is_even = x == y;
+            let radius = if is_even { x } else { (x + y) / 2.0 };
             radius.clamp(0.01, 16.0) as f32
         };
-        match kind.as_str() {
+        let filter = match kind.as_str() {
             "box" => PixelFilter::Box {
                 radius: radius(0.5),
             },
@@ -186,6 +229,10 @@ impl Converter {
                 ));
                 PixelFilter::Gaussian { radius, sigma }
             }
+        };
+        if !is_even {
+            self.note("approximated: the two radii of the pixel filter by their mean");
         }
+        filter
     }
 }

@@ -13,7 +13,7 @@ impl Converter {
         let common: &[&str] = match directive {
             "Shape" => &["alpha"],
             "Material" => &["type", "displacement", "normalmap"],
-            "LightSource" => &["scale", "power", "illuminance", "nsamples", "samples"],
+            "LightSource" => &["scale", "nsamples", "samples"],
             "Texture" => &[
                 "mapping", "uscale", "vscale", "udelta", "vdelta", "v1", "v2",
             ],
@@ -67,10 +67,10 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
         ("AreaLightSource", "diffuse") => &[
             "L", "scale", "power", "twosided", "filename", "nsamples", "samples",
         ],
-        ("LightSource", "point") => &["I", "from"],
-        ("LightSource", "spot") => &["I", "from", "to", "coneangle", "conedeltaangle"],
-        ("LightSource", "distant") => &["L", "from", "to"],
-        ("LightSource", "infinite") => &["L", "filename", "mapname", "portal"],
+        ("LightSource", "point") => &["I", "from", "power"],
+        ("LightSource", "spot") => &["I", "from", "to", "coneangle", "conedeltaangle", "power"],
+        ("LightSource", "distant") => &["L", "from", "to", "illuminance"],
+        ("LightSource", "infinite") => &["L", "filename", "mapname", "portal", "illuminance"],
         ("Material", "diffuse") => &["reflectance"],
         ("Material", "diffusetransmission") => &["reflectance", "transmittance", "scale"],
         ("Material", "coateddiffuse") => &[
@@ -127,6 +127,7 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
         ("Texture", "constant") => &["value"],
         ("Texture", "scale") => &["tex", "scale"],
         ("Texture", "mix") => &["tex1", "tex2", "amount"],
+        ("Texture", "directionmix") => &["tex1", "tex2", "dir"],
         ("Texture", "checkerboard") => &["tex1", "tex2", "dimension"],
         ("Texture", "imagemap") => &[
             "filename",
@@ -154,7 +155,7 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
             "shutteropen",
             "shutterclose",
         ],
-        ("Film", "rgb") => &[
+        ("Film", "rgb" | "gbuffer" | "spectral") => &[
             "xresolution",
             "yresolution",
             "cropwindow",
@@ -165,19 +166,22 @@ fn known(directive: &str, kind: &str) -> Option<&'static [&'static str]> {
             "sensor",
             "iso",
             "exposuretime",
-            "imagingratio",
             "whitebalance",
             "maxcomponentvalue",
+            "coordinatesystem",
+            "nbuckets",
+            "lambdamin",
+            "lambdamax",
         ],
         ("PixelFilter", "box") => &["xradius", "yradius"],
         ("PixelFilter", "gaussian") => &["xradius", "yradius", "sigma"],
-        ("Integrator", "path" | "volpath") => &[
-            "maxdepth",
-            "lightsampler",
-            "regularize",
-            "rrthreshold",
-            "pixelbounds",
-        ],
+        ("Integrator", "path" | "volpath") => {
+            &["maxdepth", "lightsampler", "regularize", "rrthreshold"]
+        }
+        ("Sampler", "stratified") => &["xsamples", "ysamples", "jitter", "seed"],
+        ("Sampler", "halton" | "independent" | "paddedsobol" | "pmj02bn" | "sobol" | "zsobol") => {
+            &["pixelsamples", "randomization", "seed"]
+        }
         _ => return None,
     })
 }

@@ -271,6 +271,18 @@ impl Converter {
             }
             "coatedconductor" => {
                 self.note("approximated: the layers of `coatedconductor` by a clear coat");
+                let of_layer = [
+                    "thickness",
+                    "interface.thickness",
+                    "albedo",
+                    "g",
+                    "maxdepth",
+                ];
+                if of_layer.iter().any(|name| parameters.get(name).is_some()) {
+                    self.note(
+                        "not used: `thickness`, `albedo`, `g` and `maxdepth` of `coatedconductor`",
+                    );
+                }
                 let mut metal = self.metal(parameters, "conductor.")?;
                 if let Metal::Index { eta, k } = &mut metal.0 {
                     // The metal lies below the coat, and not in air.

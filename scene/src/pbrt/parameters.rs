@@ -1,5 +1,7 @@
 //! Parameter lists of pbrt directives, such as `"float radius" [ 2 ]`. Imports `tokens`.
 
+use std::rc::Rc;
+
 use glam::{DVec2, DVec3};
 
 use super::tokens::{Token, Tokens, number_of};
@@ -23,7 +25,7 @@ pub(super) struct Parameter {
 
 /// The parameters of a directive.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Parameters(Vec<Parameter>);
+pub(super) struct Parameters(Vec<Rc<Parameter>>);
 
 impl Parameters {
     /// Reads all parameters that follow. Fails if one has no type, name or value, or both numbers and texts. An empty
@@ -58,9 +60,25 @@ impl Parameters {
                 Some(token) => parameter.push(token).map_err(problem)?,
                 None => return Err(problem("has no value".to_owned())),
             }
-            list.push(parameter);
+            list.push(Rc::new(parameter));
         }
         Ok(Parameters(list))
+    }
+
+    /// Adds the parameters of `defaults` whose names are missing here.
+    pub(super) fn add_missing(&mut self, defaults: &Parameters) {
+        let own = self.0.len();
+        for parameter in &defaults.0 {
+            let mut names = self.0[..own].iter().map(|own| &own.name);
+            if !names.any(|name| *name == parameter.name) {
+                self.0.push(parameter.clone());
+            }
+        }
+    }
+
+    /// Returns the number of parameters.
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
     }
 
     /// Returns the names of all parameters.
@@ -70,7 +88,8 @@ impl Parameters {
 
     /// Returns the first parameter with this name; `None` if there is none.
     pub(super) fn get(&self, name: &str) -> Option<&Parameter> {
-        self.0.iter().find(|parameter| parameter.name == name)
+        let found = self.0.iter().find(|parameter| parameter.name == name);
+        found.map(Rc::as_ref)
     }
 
     /// Returns the first number of a parameter, or `default` if there is none of this name.

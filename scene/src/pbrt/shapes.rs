@@ -196,11 +196,19 @@ impl Converter {
             return Ok(());
         };
         let right_handed = self.right_handed(&transform)?;
+        if mesh.tangents.is_some() {
+            self.keep_tangents(&mut mesh, material)?;
+        }
         if let Some(mirrored) = right_handed {
             if mesh.normals.is_none() {
                 mesh.facet()?;
             }
-            mesh.add_right_handed_tangents(mirrored)?;
+            match &mut mesh.tangents {
+                // A transform that mirrors negates the bitangent.
+                Some(tangents) if mirrored => tangents.iter_mut().for_each(|of| of[3] = -1.0),
+                Some(_) => {}
+                None => mesh.add_right_handed_tangents(mirrored)?,
+            }
         }
         let mesh = match key {
             Some((kind, parameters)) => {
@@ -221,12 +229,37 @@ impl Converter {
         })
     }
 
+    /// Removes the tangents that a mesh has by `S` if its material does not use them, or has a bump map. Adds the normals
+    /// of the triangles to a mesh without normals, and keeps its tangents.
+    fn keep_tangents(&mut self, mesh: &mut ModelMesh, material: usize) -> Result<(), String> {
+        if self.current_material()?.bump.is_some() {
+            self.note(
+                "not used: `S` of meshes with a bump map, which follows their texture coordinates",
+            );
+            mesh.tangents = None;
+        }
+        let model = &self.scene.model;
+        if !model.needs_tangents(&model.materials[material]) {
+            mesh.tangents = None;
+        }
+        if mesh.normals.is_none()
+            && let Some(tangents) = mesh.tangents.take()
+        {
+            let corners = mesh.triangles.iter().flatten();
+            let copied = corners.map(|&vertex| tangents[vertex as usize]).collect();
+            mesh.facet()?;
+            mesh.tangents = Some(copied);
+        }
+        Ok(())
+    }
+
     /// Adds a subdivision surface as a mesh, without the normals and texture coordinates of its control mesh.
     fn subdivision_surface(&mut self, parameters: &Parameters) -> Result<(), String> {
         let control = vertices(parameters)?.positions;
         let triangles = triangles(parameters, control.len())?;
         let given = triangles.len();
-        let levels = parameters.number("levels", 3.0) as u32;
+        // Older versions call it `nlevels`.
+        let levels = parameters.number("levels", parameters.number("nlevels", 3.0)) as u32;
         let left = MAX_ADDED_TRIANGLES.saturating_sub(self.subdivided);
         let max_triangles = MAX_SURFACE_TRIANGLES.min(left);
         let (mut mesh, done) =
@@ -415,6 +448,15 @@ fn turn_to_normals(mesh: &mut ModelMesh) {
 fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
     let mut mesh = vertices(parameters)?;
     mesh.triangles = triangles(parameters, mesh.positions.len())?;
+    let tangents = parameters.vectors("S")?;
+    let (count, expected) = (tangents.len(), mesh.positions.len());
+    if count != 0 && count != expected {
+        return Err(format!("S: has {count} entries for {expected} vertices"));
+    }
+    if count != 0 {
+        let tangent = |of: &DVec3| of.as_vec3().extend(1.0).to_array();
+        mesh.tangents = Some(tangents.iter().map(tangent).collect());
+    }
     mesh.normalize_attributes();
     turn_to_normals(&mut mesh);
     Ok(mesh)

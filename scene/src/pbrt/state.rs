@@ -1,6 +1,6 @@
 //! Directives of pbrt files, and the graphics state that they change. Imports the other submodules.
 
-use std::{path::Path, rc::Rc};
+use std::{collections::BTreeMap, path::Path, rc::Rc};
 
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 
@@ -19,6 +19,8 @@ const OLD_VERSION: &str =
 const MAX_INCLUDES: u32 = 10_000;
 /// Largest depth of included files.
 const MAX_DEPTH: usize = 32;
+/// Largest number of default parameters for directives of one kind.
+const MAX_DEFAULTS: usize = 64;
 /// Largest number of graphics states that are saved at once.
 const MAX_STATES: usize = 1 << 12;
 
@@ -33,6 +35,8 @@ pub(super) struct State {
     pub(super) emission: Option<Rc<Emission>>,
     /// Whether the fronts of shapes are turned to their backs.
     pub(super) reverses: bool,
+    /// Parameters of the directives that follow and do not have them, by the target of `Attribute`, such as `shape`.
+    defaults: Rc<BTreeMap<String, Parameters>>,
     /// Whether transforms change the state; they do not while only the end of the shutter's time is active.
     transforms: bool,
 }
@@ -51,6 +55,7 @@ impl Default for State {
             material: None,
             emission: None,
             reverses: false,
+            defaults: Rc::default(),
             transforms: true,
         }
     }
@@ -178,9 +183,8 @@ impl Converter {
             }
             "PixelFilter" => self.filter = Some(self.typed("PixelFilter", tokens)?),
             "Sampler" => {
-                let (_, parameters) = typed(tokens)?;
-                let samples = parameters.number("pixelsamples", 16.0);
-                self.scene.spp = samples.clamp(1.0, 1e6) as u32;
+                let (kind, parameters) = self.typed("Sampler", tokens)?;
+                self.sampler(&kind, &parameters);
             }
             "Integrator" => {
                 let integrator = self.typed("Integrator", tokens)?;
@@ -190,7 +194,8 @@ impl Converter {
                 typed(tokens)?;
             }
             "Option" => {
-                Parameters::read(tokens)?;
+                let options = Parameters::read(tokens)?;
+                self.options(&options);
             }
             "ColorSpace" => {
                 let name = tokens.text("a colour space")?;
@@ -202,18 +207,19 @@ impl Converter {
                 }
             }
             "Attribute" => {
-                tokens.text("a target")?;
-                Parameters::read(tokens)?;
-                self.note("not used: the directive Attribute");
+                let target = tokens.text("a target")?;
+                let parameters = Parameters::read(tokens)?;
+                self.attribute(target, parameters)?;
             }
             "Material" => {
                 let (kind, parameters) = self.typed("Material", tokens)?;
                 self.state.material = Some(self.described(kind, parameters, String::new()));
             }
             "MakeNamedMaterial" => {
-                let (name, parameters) = typed(tokens)?;
+                let (name, mut parameters) = typed(tokens)?;
                 let kind = parameters.text("type", "").to_owned();
                 self.check_names("Material", &kind, &parameters);
+                self.add_defaults("Material", &mut parameters);
                 let material = self.described(kind, parameters, name.clone());
                 self.named.insert(name, material);
             }
@@ -237,7 +243,13 @@ impl Converter {
                 self.light(&kind, &parameters)?;
             }
             "AreaLightSource" => {
-                let (_, parameters) = self.typed("AreaLightSource", tokens)?;
+                let (kind, parameters) = self.typed("AreaLightSource", tokens)?;
+                if kind != "diffuse" {
+                    let kind = excerpt(&kind);
+                    self.note(format!(
+                        "approximated: area lights of type `{kind}` by `diffuse`"
+                    ));
+                }
                 self.emissions += 1;
                 self.state.emission = Some(Rc::new(Emission {
                     number: self.emissions,
@@ -288,15 +300,53 @@ impl Converter {
         Ok(())
     }
 
-    /// Reads the type of a directive and its parameters like [`typed`], and reports parameters that it does not have.
+    /// Reads the type of a directive and its parameters like [`typed`], with those of `Attribute`, and reports
+    /// parameters that it does not have.
     fn typed(
         &mut self,
         directive: &str,
         tokens: &mut Tokens,
     ) -> Result<(String, Parameters), String> {
-        let (kind, parameters) = typed(tokens)?;
+        let (kind, mut parameters) = typed(tokens)?;
         self.check_names(directive, &kind, &parameters);
+        self.add_defaults(directive, &mut parameters);
         Ok((kind, parameters))
+    }
+
+    /// Makes parameters those of the directives that follow and do not have them. Fails if `target` is none, or has too
+    /// many parameters.
+    fn attribute(&mut self, target: String, mut parameters: Parameters) -> Result<(), String> {
+        if !["shape", "light", "material", "medium", "texture"].contains(&target.as_str()) {
+            return Err(format!(
+                "found the target \"{}\", expected shape, light, material, medium or texture",
+                excerpt(&target)
+            ));
+        }
+        let defaults = Rc::make_mut(&mut self.state.defaults);
+        let known = defaults.entry(target).or_default();
+        // Later parameters replace earlier ones of their names.
+        parameters.add_missing(known);
+        if parameters.count() > MAX_DEFAULTS {
+            return Err(format!(
+                "more than {MAX_DEFAULTS} parameters of one target; write them into its directives"
+            ));
+        }
+        *known = parameters;
+        Ok(())
+    }
+
+    /// Adds the parameters of `Attribute` for a directive to those that it has.
+    pub(super) fn add_defaults(&self, directive: &str, parameters: &mut Parameters) {
+        let target = match directive {
+            "Shape" => "shape",
+            "LightSource" | "AreaLightSource" => "light",
+            "Material" => "material",
+            "Texture" => "texture",
+            _ => return,
+        };
+        if let Some(defaults) = self.state.defaults.get(target) {
+            parameters.add_missing(defaults);
+        }
     }
 
     /// Makes a transform apply to points before that of the state. Does nothing while only the end of the shutter's

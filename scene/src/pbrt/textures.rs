@@ -16,8 +16,9 @@ impl Converter {
     pub(super) fn texture(&mut self, tokens: &mut Tokens) -> Result<(), String> {
         let name = tokens.text("a name")?;
         let kind = tokens.text("the type of its values")?;
-        let (class, parameters) = typed(tokens)?;
+        let (class, mut parameters) = typed(tokens)?;
         self.check_names("Texture", &class, &parameters);
+        self.add_defaults("Texture", &mut parameters);
         let problem = |problem: String| format!("\"{}\": {problem}", excerpt(&name));
         let is_number = kind == "float";
         let color = self
@@ -69,6 +70,9 @@ impl Converter {
             "mix" | "directionmix" => {
                 let first = self.input(parameters, "tex1", 0.0, is_number)?;
                 let second = self.input(parameters, "tex2", 1.0, is_number)?;
+                if class == "directionmix" {
+                    self.note("approximated: textures of type `directionmix` by the mean of both of their textures");
+                }
                 let amount = self.input(parameters, "amount", 0.5, true)?;
                 self.mix_textures(first, second, amount)?
             }
@@ -194,14 +198,19 @@ impl Converter {
                 Encoding::Srgb
             }
         };
+        let filter = match parameters.text("filter", "bilinear") {
+            "point" => Filter::Nearest,
+            "bilinear" => Filter::Bilinear,
+            _ => {
+                self.note("approximated: the texture filters `trilinear` and `EWA` by `bilinear`");
+                Filter::Bilinear
+            }
+        };
         let (scale, offset) = self.mapping(parameters);
         let library = &mut self.scene.model.library;
         let mut texture = library.add_texture(Texture {
             wrap: [wrap; 2],
-            filter: match parameters.text("filter", "bilinear") {
-                "point" => Filter::Nearest,
-                _ => Filter::Bilinear,
-            },
+            filter,
             // Meshes have v downwards, 1 − v, as images have.
             transform: uv_transform(scale, Vec2::new(offset.x, 1.0 - scale.y - offset.y)),
             ..Texture::new(image, encoding)

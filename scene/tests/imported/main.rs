@@ -9,6 +9,7 @@ mod hidden_lights;
 mod mitsuba;
 mod numbers;
 mod orientation;
+mod parameters;
 mod pbrt;
 mod plastic_and_spots;
 mod principled;
