@@ -6,8 +6,8 @@ use glam::{DAffine3, Mat2, Vec2, Vec3};
 use super::Imported;
 use crate::{
     memory,
-    model::{ModelInstance, ModelMesh},
-    scene::{Channel, Encoding, MaterialTexture, Texture},
+    model::{ModelInstance, ModelMaterial, ModelMesh},
+    scene::{Channel, Encoding, MaterialTexture, Parameter, Surface, Texture},
 };
 
 /// A height map of a surface.
@@ -28,14 +28,83 @@ impl Imported {
     pub(crate) fn bump_size(&self, bump: Bump, size: [f32; 2]) -> [f32; 2] {
         let texture = &self.model.library.textures[bump.texture as usize];
         let axes = texture.transform.matrix2;
-        let covered = |size: f32, repeats: f32| {
-            let size = (size / repeats.max(1e-6)).clamp(1e-6, 1e9);
-            ((size.log2() * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2()
-        };
+        let covered = |size: f32, repeats: f32| rounded(size / repeats.max(1e-6));
         [
             covered(size[0], axes.x_axis.length()),
             covered(size[1], axes.y_axis.length()),
         ]
+    }
+
+    /// Returns the sizes on which the relief of a material depends that has `bump`, or blends materials with bump maps.
+    /// `size` is as for [`Imported::bump_size`]. Returns `None` if there is no bump map.
+    pub(crate) fn relief_size(
+        &self,
+        material: &ModelMaterial,
+        bump: Option<Bump>,
+        size: [f32; 2],
+    ) -> Option<[f32; 2]> {
+        match bump {
+            _ if self.blends_bumps(&material.surface) => Some(size.map(rounded)),
+            Some(bump) => Some(self.bump_size(bump, size)),
+            None => None,
+        }
+    }
+
+    /// Makes bump maps normal maps: `bump`, which is that of the whole material, and those of the materials that it
+    /// blends. `size` is that of [`Imported::relief_size`]. Fails if memory does not suffice.
+    pub(crate) fn add_relief(
+        &mut self,
+        material: &mut ModelMaterial,
+        bump: Option<Bump>,
+        size: [f32; 2],
+    ) -> Result<(), String> {
+        let blends = self.blends_bumps(&material.surface);
+        if let Some(bump) = bump {
+            let size = match blends {
+                true => self.bump_size(bump, size),
+                false => size,
+            };
+            let map = self.normal_map(bump, size)?;
+            material.maps.textures.insert(Parameter::Normal, map);
+        }
+        if blends && let Surface::Blend { first, second, .. } = &mut material.surface {
+            for part in [first, second] {
+                *part = self.sized_part(*part, size)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the index in the model of a part of a blend with its relief on a surface of this size.
+    fn sized_part(&mut self, part: u32, size: [f32; 2]) -> Result<u32, String> {
+        let bump = self.part_bumps.get(&part).copied();
+        let mut copy = self.model.materials[part as usize].clone();
+        if bump.is_none() && !self.blends_bumps(&copy.surface) {
+            return Ok(part);
+        }
+        let key = (part, size.map(f32::to_bits));
+        if let Some(&known) = self.sized_parts.get(&key) {
+            return Ok(known);
+        }
+        let bump_size = match bump {
+            Some(bump) if !self.blends_bumps(&copy.surface) => self.bump_size(bump, size),
+            _ => size,
+        };
+        self.add_relief(&mut copy, bump, bump_size)?;
+        let index = self.model.materials.len();
+        self.model.materials.push(copy);
+        self.bumped.insert(index);
+        self.sized_parts.insert(key, index as u32);
+        Ok(index as u32)
+    }
+
+    /// Returns whether a surface blends a material with a bump map, directly or in another blend.
+    pub(crate) fn blends_bumps(&self, surface: &Surface) -> bool {
+        let mut parts = surface.blended().into_iter().flatten();
+        parts.any(|part| {
+            let own = self.part_bumps.contains_key(&part);
+            own || self.blends_bumps(&self.model.materials[part as usize].surface)
+        })
     }
 
     /// Returns the normal map for a bump map of which one repetition covers `size` metres along u and v. Fails if memory
@@ -131,28 +200,49 @@ impl Imported {
     }
 
     /// Returns the material for a surface that is scaled by the cube root of `determinant`: another one if it has a bump
-    /// map, and else the same.
+    /// map or blends materials with bump maps, and else the same.
     fn material_for_scale(&mut self, material: usize, determinant: f64) -> usize {
-        if !self.bumped.contains(&material) {
-            return material;
-        }
         let octaves = (determinant.abs().log2() / 3.0).clamp(-64.0, 64.0) as f32;
         let steps = (octaves * STEPS_PER_OCTAVE).round();
         if steps == 0.0 || steps.is_nan() {
             return material;
         }
-        let key = (material, steps as i32);
+        self.scaled_relief(material, steps as i32)
+    }
+
+    /// Returns the index in the model of a material for a surface that is larger by this number of steps: a copy if it
+    /// has a bump map or blends such a material, and else the material itself.
+    fn scaled_relief(&mut self, material: usize, steps: i32) -> usize {
+        // The materials of a blend with bump maps are in the set, and so is the blend.
+        if !self.bumped.contains(&material) {
+            return material;
+        }
+        let key = (material, steps);
         if let Some(&known) = self.scaled_bumps.get(&key) {
             return known;
         }
         let mut copy = self.model.materials[material].clone();
+        if let Surface::Blend { first, second, .. } = &mut copy.surface {
+            for part in [first, second] {
+                *part = self.scaled_relief(*part as usize, steps) as u32;
+            }
+        }
         // Slopes fall when the surface grows and the heights stay.
-        copy.maps.normal_scale = (-steps / STEPS_PER_OCTAVE).exp2().min(100.0);
+        let scale = (-steps as f32 / STEPS_PER_OCTAVE).exp2();
+        copy.maps.normal_scale = (copy.maps.normal_scale * scale).min(100.0);
         let index = self.model.materials.len();
         self.model.materials.push(copy);
+        // An instance in a group may be scaled again by an instance of the group.
+        self.bumped.insert(index);
         self.scaled_bumps.insert(key, index);
         index
     }
+}
+
+/// Returns a size in metres, clamped to 1e-6..=1e9 and rounded to [`STEPS_PER_OCTAVE`].
+fn rounded(size: f32) -> f32 {
+    let size = size.clamp(1e-6, 1e9);
+    ((size.log2() * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2()
 }
 
 /// Returns the mean distances in metres over which u and v grow by 1 on a mesh with this transform, weighted by area.

@@ -3,7 +3,7 @@
 
 use glam::{Affine2, Vec2, Vec3};
 
-use super::Imported;
+use super::{Imported, bump::Bump};
 use crate::{
     image::texture_library::TextureLibrary,
     limits::{MAX_BLENDS, MIN_ALPHA},
@@ -325,6 +325,9 @@ impl Imported {
     /// clamped to 0..=1. Two diffuse materials become one with the weighted mean albedo if neither they nor `weight`
     /// have textures.
     ///
+    /// Each material has its bump map, if any. The second value is the bump map of the whole result; those of a blend
+    /// belong to its parts unless they are equal.
+    ///
     /// In a [`Surface::Blend`] both materials become opaque, and the blend gets the weighted mean of their opacities.
     /// Three approximations give a warning:
     ///
@@ -333,23 +336,29 @@ impl Imported {
     /// - If blends would nest deeper than [`MAX_BLENDS`], the result is a single material with interpolated parameters.
     pub(crate) fn blend(
         &mut self,
-        mut first: ModelMaterial,
-        mut second: ModelMaterial,
+        (mut first, first_bump): (ModelMaterial, Option<Bump>),
+        (mut second, second_bump): (ModelMaterial, Option<Bump>),
         weight: Scalar,
-    ) -> ModelMaterial {
+    ) -> (ModelMaterial, Option<Bump>) {
+        let same_relief = first_bump == second_bump;
+        let heavier = |weight: f32| match weight < 0.5 {
+            true => first_bump,
+            false => second_bump,
+        };
         let factor = match weight.factor.is_nan() {
             true => 0.5,
             false => weight.factor.clamp(0.0, 1.0),
         };
         let is_constant = weight.texture.is_none();
-        if is_constant && (factor == 1.0 || factor == 0.0 || blends_exactly(&first, &second)) {
-            return blend(&first, &second, factor);
+        let is_one = factor == 1.0 || factor == 0.0;
+        if is_constant && (is_one || same_relief && blends_exactly(&first, &second)) {
+            return (blend(&first, &second, factor), heavier(factor));
         }
         let levels = [&first, &second].map(|material| self.blend_levels(&material.surface));
         if levels.into_iter().max() >= Some(MAX_BLENDS) {
             self.note("approximated: blends that contain many others by a single material");
             let mean = weight.mean(&self.model.library).clamp(0.0, 1.0);
-            return blend(&first, &second, mean);
+            return (blend(&first, &second, mean), heavier(mean));
         }
         let mut maps = MaterialTextures::default();
         let mut weight = Scalar { factor, ..weight };
@@ -374,21 +383,26 @@ impl Imported {
             }
         }
         let weight = weight.apply(Parameter::BlendWeight, &mut maps);
-        let number = |own: &mut Imported, part: ModelMaterial| {
+        let number = |own: &mut Imported, part: ModelMaterial, bump: Option<Bump>| {
             own.model.materials.push(part);
-            own.model.materials.len() as u32 - 1
+            let index = own.model.materials.len() as u32 - 1;
+            if let Some(bump) = bump.filter(|_| !same_relief) {
+                own.part_bumps.insert(index, bump);
+            }
+            index
         };
         let surface = Surface::Blend {
-            first: number(self, first),
-            second: number(self, second),
+            first: number(self, first, first_bump),
+            second: number(self, second, second_bump),
             weight,
             emission: Vec3::ZERO,
             both_sides: false,
         };
-        ModelMaterial {
+        let material = ModelMaterial {
             maps,
             ..ModelMaterial::from(surface)
-        }
+        };
+        (material, first_bump.filter(|_| same_relief))
     }
 
     /// Multiplies the opacity of a material. Of two textures, that of the material is replaced by its mean, with a
@@ -443,6 +457,9 @@ impl Imported {
                 self.show_both_sides(&mut copy.surface);
                 let index = self.model.materials.len() as u32;
                 self.model.materials.push(copy);
+                if let Some(&bump) = self.part_bumps.get(part) {
+                    self.part_bumps.insert(index, bump);
+                }
                 self.two_sided.insert(*part, index);
                 *part = index;
             }

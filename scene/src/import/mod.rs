@@ -73,8 +73,13 @@ pub(crate) struct Imported {
     pub(crate) exposure_stops: f32,
     /// Indices in the model of tessellated shapes, which equal shapes share.
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
-    /// Indices in the model of the materials with bump maps.
+    /// Indices in the model of the materials whose normal maps are bump maps, also of those that are parts of blends.
     pub(crate) bumped: HashSet<usize>,
+    /// Bump maps of materials that are parts of blends, by the index of the material. They become normal maps in copies
+    /// of the materials when the size of the surface is known.
+    pub(crate) part_bumps: HashMap<u32, bump::Bump>,
+    /// Index in the model of each copy of such a material, by the index of the material and the bits of the size.
+    pub(crate) sized_parts: HashMap<(u32, [u32; 2]), u32>,
     /// Index in the model of each material for another size of its bump map, by the index of the material and the
     /// rounded size.
     pub(crate) scaled_bumps: HashMap<(usize, i32), usize>,
@@ -143,6 +148,8 @@ impl Default for Imported {
             exposure_stops: 0.0,
             tessellated: HashMap::new(),
             bumped: HashSet::new(),
+            part_bumps: HashMap::new(),
+            sized_parts: HashMap::new(),
             scaled_bumps: HashMap::new(),
             mirrored_meshes: HashMap::new(),
             coat_bases: HashMap::new(),

@@ -376,8 +376,7 @@ impl Converter<'_> {
         }))
     }
 
-    /// Converts a blend of two BSDFs; with fewer than two, converts the first, or returns grey. The bump map is that of
-    /// the first BSDF that has one.
+    /// Converts a blend of two BSDFs; with fewer than two, converts the first, or returns grey.
     fn blend(&mut self, object: &Object) -> Result<Bsdf, String> {
         let inner: Vec<_> = self.inner(object).cloned().collect();
         let weight = self.scalar(object, "weight", 0.5)?;
@@ -390,14 +389,14 @@ impl Converter<'_> {
                 part.material.maps.opacity = 0.0;
             }
         }
-        if first.bump != second.bump {
-            self.scene
-                .note("approximated: the bump map of one BSDF of a blend by that of both");
-        }
+        let invisible = first.invisible && second.invisible;
+        let parts = [first, second].map(|part| (part.material, part.bump));
+        let [first, second] = parts;
+        let (material, bump) = self.scene.blend(first, second, weight);
         Ok(Bsdf {
-            material: self.scene.blend(first.material, second.material, weight),
-            bump: first.bump.or(second.bump),
-            invisible: first.invisible && second.invisible,
+            material,
+            bump,
+            invisible,
         })
     }
 }

@@ -70,9 +70,9 @@ impl Converter<'_> {
             ..parameters
         });
         let (opaque, glass) = (self.solid(opaque)?, self.solid(glass)?);
-        let material = self
-            .scene
-            .blend(opaque.material, glass.material, parameters.transmission);
+        let parts = [opaque, glass].map(|part| (part.material, part.bump));
+        let [opaque, glass] = parts;
+        let (material, _) = self.scene.blend(opaque, glass, parameters.transmission);
         Ok(Bsdf {
             material,
             ..Bsdf::from(Surface::Principled(Principled::default()))

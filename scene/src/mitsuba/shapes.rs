@@ -254,7 +254,7 @@ impl Converter<'_> {
             self.scene.note_missing(name, &path);
             return Ok(());
         }
-        let bumped = self.bump_size(object, [1.0; 2])?.is_some();
+        let bumped = self.relief_size(object, [1.0; 2])?.is_some();
         let has_normal_map = self.has_normal_map(object)?;
         let mirrored = to_world.matrix3.determinant() < 0.0;
         let facets = object.flag("face_normals", false);
@@ -323,7 +323,8 @@ impl Converter<'_> {
             return Ok(emits);
         };
         let bsdf = self.bsdf(of)?;
-        Ok(emits || bsdf.bump.is_some() || self.scene.model.needs_uvs(&bsdf.material))
+        let is_bumpy = bsdf.bump.is_some() || self.scene.blends_bumps(&bsdf.material.surface);
+        Ok(emits || is_bumpy || self.scene.model.needs_uvs(&bsdf.material))
     }
 
     /// Returns whether the BSDF of a shape has a normal map.
@@ -346,9 +347,9 @@ impl Converter<'_> {
         Ok(self.scene.model.needs_tangents(&bsdf.material))
     }
 
-    /// Returns the sizes in metres that one repetition of the bump map of a shape's BSDF covers along u and v, if these
-    /// cover `size` metres. Returns `None` if there is no bump map.
-    fn bump_size(
+    /// Returns the sizes of [`Imported::relief_size`](crate::import::Imported::relief_size) for a shape on which u and v
+    /// cover `size` metres. Returns `None` if its BSDF has no bump map.
+    fn relief_size(
         &mut self,
         object: &Rc<Object>,
         size: [f32; 2],
@@ -356,8 +357,8 @@ impl Converter<'_> {
         let Some(of) = self.document.child_of_kind(object, "bsdf") else {
             return Ok(None);
         };
-        let bump = self.bsdf(of)?.bump;
-        Ok(bump.map(|bump| self.scene.bump_size(bump, size)))
+        let bsdf = self.bsdf(of)?;
+        Ok(self.scene.relief_size(&bsdf.material, bsdf.bump, size))
     }
 
     /// Returns the index of the material of a shape on which u and v cover `size` metres. Returns `None` if the shape is
@@ -370,12 +371,12 @@ impl Converter<'_> {
         let document = self.document;
         let of = document.child_of_kind(object, "bsdf");
         let emitter = document.child_of_kind(object, "emitter");
-        let bump_size = self.bump_size(object, size)?;
+        let relief_size = self.relief_size(object, size)?;
         let number = |object: Option<&Rc<Object>>| object.map_or(0, |object| object.number);
         let key = (
             number(of),
             number(emitter),
-            bump_size.map_or([0; 2], |size| size.map(f32::to_bits)),
+            relief_size.map_or([0; 2], |size| size.map(f32::to_bits)),
         );
         let bsdf = match (of, emitter) {
             (Some(of), _) => self.bsdf(of)?,
@@ -389,9 +390,8 @@ impl Converter<'_> {
             return Ok(Some(known));
         }
         let mut material = bsdf.material;
-        if let (Some(bump), Some(size)) = (bsdf.bump, bump_size) {
-            let map = self.scene.normal_map(bump, size)?;
-            material.maps.textures.insert(Parameter::Normal, map);
+        if let Some(size) = relief_size {
+            self.scene.add_relief(&mut material, bsdf.bump, size)?;
         }
         if let Some(emitter) = emitter {
             let radiance = self.emission(emitter, "radiance")?;
@@ -407,7 +407,7 @@ impl Converter<'_> {
             }
         }
         let index = self.scene.model.materials.len();
-        if bsdf.bump.is_some() {
+        if relief_size.is_some() {
             self.scene.bumped.insert(index);
         }
         self.scene.model.materials.push(material);

@@ -83,7 +83,8 @@ impl Converter {
         if converted.invisible && emission.is_none() {
             return Ok(None);
         }
-        let bump_size = converted.bump.map(|bump| self.scene.bump_size(bump, size));
+        let (bump, reflection) = (converted.bump, &converted.material);
+        let relief_size = self.scene.relief_size(reflection, bump, size);
         // The radiance of a light with a given power depends on the area of its shape.
         let power = emission.map_or(0.0, |emission| emission.parameters.number("power", 0.0));
         let shared = power <= 0.0;
@@ -95,15 +96,14 @@ impl Converter {
             emission.map_or(0, |emission| emission.number),
             alpha.factor.to_bits(),
             alpha.texture.map(|map| map.texture),
-            bump_size.map_or([0; 2], |size| size.map(f32::to_bits)),
+            relief_size.map_or([0; 2], |size| size.map(f32::to_bits)),
         );
         if shared && let Some(&known) = self.materials.get(&key) {
             return Ok(Some(known));
         }
         let mut material = converted.material;
-        if let (Some(bump), Some(size)) = (converted.bump, bump_size) {
-            let map = self.scene.normal_map(bump, size)?;
-            material.maps.textures.insert(Parameter::Normal, map);
+        if let Some(size) = relief_size {
+            self.scene.add_relief(&mut material, bump, size)?;
         }
         if alpha.factor != 1.0 || alpha.texture.is_some() {
             self.scene.multiply_opacity(&mut material.maps, alpha);
@@ -112,7 +112,7 @@ impl Converter {
             self.emit(&mut material, &emission.parameters, area)?;
         }
         let index = self.scene.model.materials.len();
-        if converted.bump.is_some() {
+        if relief_size.is_some() {
             self.scene.bumped.insert(index);
         }
         self.scene.model.materials.push(material);
@@ -419,8 +419,8 @@ impl Converter {
         self.scene.note_each(several, name, one);
     }
 
-    /// Converts a mix of two named materials. The bump map is that of the first material that has one. `depth` is the
-    /// number of mixes that contain this one; fails if it is [`MAX_MIXES`].
+    /// Converts a mix of two named materials. `depth` is the number of mixes that contain this one; fails if it is
+    /// [`MAX_MIXES`].
     fn mix(&mut self, parameters: &Parameters, depth: u32) -> Result<Converted, String> {
         let names = parameters
             .get("materials")
@@ -449,13 +449,14 @@ impl Converter {
                 part.material.maps.opacity = 0.0;
             }
         }
-        if first.bump != second.bump {
-            self.note("approximated: the bump map of one material of a mix by that of both");
-        }
+        let invisible = first.invisible && second.invisible;
+        let parts = [first, second].map(|part| (part.material, part.bump));
+        let [first, second] = parts;
+        let (material, bump) = self.scene.blend(first, second, amount);
         Ok(Converted {
-            material: self.scene.blend(first.material, second.material, amount),
-            bump: first.bump.or(second.bump),
-            invisible: first.invisible && second.invisible,
+            material,
+            bump,
+            invisible,
         })
     }
 

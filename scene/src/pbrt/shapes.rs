@@ -8,7 +8,7 @@ use std::{
 
 use glam::{DAffine3, DVec2, DVec3, Vec3};
 
-use super::{Converter, parameters::Parameters, state::Emission};
+use super::{Converter, materials::Converted, parameters::Parameters, state::Emission};
 use crate::{
     error::excerpt,
     import::{
@@ -232,7 +232,8 @@ impl Converter {
     /// Removes the tangents that a mesh has by `S` if its material does not use them, or has a bump map. Adds the normals
     /// of the triangles to a mesh without normals, and keeps its tangents.
     fn keep_tangents(&mut self, mesh: &mut ModelMesh, material: usize) -> Result<(), String> {
-        if self.current_material()?.bump.is_some() {
+        let converted = self.current_material()?;
+        if self.has_bump_map(&converted) {
             self.note(
                 "not used: `S` of meshes with a bump map, which follows their texture coordinates",
             );
@@ -251,6 +252,11 @@ impl Converter {
             mesh.tangents = Some(copied);
         }
         Ok(())
+    }
+
+    /// Returns whether a material has a bump map, or blends such a material.
+    fn has_bump_map(&self, material: &Converted) -> bool {
+        material.bump.is_some() || self.scene.blends_bumps(&material.material.surface)
     }
 
     /// Adds a subdivision surface as a mesh, without the normals and texture coordinates of its control mesh.
@@ -319,7 +325,7 @@ impl Converter {
         let right_handed = self.right_handed(&transform)?;
         let reading = Reading {
             flip: self.state.reverses,
-            needs_normals: converted.bump.is_some() || has_tangents,
+            needs_normals: self.has_bump_map(&converted) || has_tangents,
             right_handed,
         };
         let read = |path: &Path| {

@@ -2,7 +2,7 @@
 
 use glam::{Vec2, Vec3};
 use image::{GrayImage, Luma, RgbImage};
-use raysieve_scene::{Parameter, Scene, Texels};
+use raysieve_scene::{Parameter, Scene, Surface, Texels};
 
 use super::{assert_noted, load_with_picture};
 
@@ -15,7 +15,12 @@ fn ramp() -> GrayImage {
 fn slopes(scene: &Scene, index: usize) -> Vec2 {
     let mesh = &scene.meshes[scene.instances[index].mesh as usize];
     let own = scene.instances[index].material;
-    let maps = &scene.maps[&own.unwrap_or(mesh.materials[0])];
+    slopes_of_material(scene, own.unwrap_or(mesh.materials[0]))
+}
+
+/// Returns the slopes of [`slopes`] for a material.
+fn slopes_of_material(scene: &Scene, material: u32) -> Vec2 {
+    let maps = &scene.maps[&material];
     let texture = scene.textures[maps.textures[&Parameter::Normal].texture as usize];
     let image = &scene.images[texture.image as usize];
     let Texels::Words(texels) = &image.texels else {
@@ -183,4 +188,95 @@ fn a_bump_map_around_a_normal_map_is_reported() {
         texture("arbitrary")
     ));
     assert_noted(&scene, "several bump maps and normal maps");
+}
+
+/// Returns the slopes of both parts of the blend that a scene's `index`-th instance shows.
+fn slopes_of_parts(scene: &Scene, index: usize) -> [Vec2; 2] {
+    let mesh = &scene.meshes[scene.instances[index].mesh as usize];
+    let own = scene.instances[index].material;
+    let blend = own.unwrap_or(mesh.materials[0]);
+    let Surface::Blend { first, second, .. } = scene.materials[blend as usize] else {
+        panic!("{:?}", scene.materials[blend as usize]);
+    };
+    assert!(!scene.maps.contains_key(&blend) || scene.maps[&blend].textures.is_empty());
+    [first, second].map(|part| slopes_of_material(scene, part))
+}
+
+#[test]
+fn each_material_of_a_blend_has_its_own_bump_map() {
+    let texture = "<texture type=\"bitmap\"><string name=\"filename\" value=\"picture.png\"/><boolean name=\"raw\" value=\"true\"/></texture>";
+    let bump = |scale: f32| {
+        format!(
+            "<bsdf type=\"bumpmap\">{texture}<float name=\"scale\" value=\"{scale}\"/><bsdf type=\"diffuse\"/></bsdf>"
+        )
+    };
+    let half = "<float name=\"weight\" value=\"0.5\"/>";
+    let blend = format!(
+        "<bsdf type=\"blendbsdf\">{half}{}{}</bsdf>",
+        bump(1.0),
+        bump(0.25)
+    );
+    let size = "<transform name=\"to_world\"><scale value=\"0.5\"/></transform>";
+    let shape =
+        format!("<shape type=\"rectangle\">{size}<bsdf type=\"twosided\">{blend}</bsdf></shape>");
+    let expected = [unit_slopes(), 0.25 * unit_slopes()];
+    let check = |scene: &Scene, index: usize, scale: f32| {
+        for (found, expected) in slopes_of_parts(scene, index).into_iter().zip(expected) {
+            assert_near(found, expected * scale);
+        }
+    };
+    check(&scene(&shape), 0, 1.0);
+    // Instances scale the reliefs of both.
+    let group = format!("<shape type=\"shapegroup\" id=\"group\">{shape}</shape>");
+    let instance = |scale: f32| {
+        format!(
+            "<shape type=\"instance\"><ref id=\"group\"/><transform name=\"to_world\"><scale value=\"{scale}\"/></transform></shape>"
+        )
+    };
+    let instances = scene(&format!("{group}{}{}", instance(1.0), instance(2.0)));
+    let mut scales = [0, 1].map(|index| slopes_of_parts(&instances, index)[0].x / expected[0].x);
+    scales.sort_by(f32::total_cmp);
+    assert!(
+        (scales[0] - 0.5).abs() < 0.01 && (scales[1] - 1.0).abs() < 0.01,
+        "{scales:?}"
+    );
+    let heavier = blend.replace("0.5\"", "1\"");
+    let single = scene(&format!(
+        "<shape type=\"rectangle\">{size}{heavier}</shape>"
+    ));
+    assert_near(slopes(&single, 0), expected[1]);
+    let of = |number: u32, scale: f32| {
+        format!(
+            "Texture \"s{number}\" \"float\" \"scale\" \"texture tex\" \"t\" \"float scale\" {scale}\n\
+             MakeNamedMaterial \"m{number}\" \"string type\" \"diffuse\" \"texture displacement\" \"s{number}\"\n"
+        )
+    };
+    let mix = format!(
+        "WorldBegin\nTexture \"t\" \"float\" \"imagemap\" \"string filename\" \"picture.png\" \"string encoding\" \"linear\"\n\
+         {}{}Material \"mix\" \"string materials\" [\"m0\" \"m1\"]\n\
+         Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0] \"point2 uv\" [0 0 1 0 0 1]",
+        of(0, 1.0),
+        of(1, 0.25)
+    );
+    check(&load_with_picture("scene.pbrt", &mix, ramp()), 0, 1.0);
+}
+
+#[test]
+fn instances_in_a_group_are_scaled_again_with_the_group() {
+    let scaled = |id: &str, scale: f32| {
+        format!(
+            "<shape type=\"instance\"><ref id=\"{id}\"/><transform name=\"to_world\"><scale value=\"{scale}\"/></transform></shape>"
+        )
+    };
+    let shape = bumped(
+        "",
+        "<transform name=\"to_world\"><scale value=\"0.5\"/></transform>",
+    );
+    let inner = format!("<shape type=\"shapegroup\" id=\"inner\">{shape}</shape>");
+    let outer = format!(
+        "<shape type=\"shapegroup\" id=\"outer\">{}</shape>",
+        scaled("inner", 2.0)
+    );
+    let scene = scene(&format!("{inner}{outer}{}", scaled("outer", 4.0)));
+    assert_near(slopes(&scene, 0), unit_slopes() / 8.0);
 }
