@@ -71,6 +71,8 @@ pub(crate) struct Imported {
     pub(crate) max_bounces: u32,
     /// Exposure of the displayed image in stops.
     pub(crate) exposure_stops: f32,
+    /// Background that the file chooses.
+    pub(crate) background: Background,
     /// Indices in the model of tessellated shapes, which equal shapes share.
     pub(crate) tessellated: HashMap<(Tessellated, bool), usize>,
     /// Indices in the model of the materials whose normal maps are bump maps, also of those that are parts of blends.
@@ -146,6 +148,7 @@ impl Default for Imported {
             spp: 64,
             max_bounces: 8,
             exposure_stops: 0.0,
+            background: Background::Environment,
             tessellated: HashMap::new(),
             bumped: HashSet::new(),
             part_bumps: HashMap::new(),
@@ -339,7 +342,7 @@ impl Imported {
             check_light(light).map_err(wrong)?;
         }
         lights.extend(self.environment.take().map(Light::Environment).or(chosen));
-        let background = options.background.unwrap_or(Background::Environment);
+        let background = options.background.unwrap_or(self.background);
         let prefix = |note: &String| format!("{file}: {note}");
         Ok(Scene {
             size: self.size,

@@ -59,7 +59,13 @@ impl Converter<'_> {
     fn new_bsdf(&mut self, object: &Rc<Object>) -> Result<Bsdf, String> {
         match object.plugin.as_str() {
             "diffuse" | "lambertian" => {
-                let color = self.reflectance(object, "reflectance", 0.5)?;
+                // Versions before 0.4 call it `diffuse_reflectance`.
+                let names = ["reflectance", "diffuse_reflectance"];
+                let has = |name: &&str| {
+                    object.value(name).is_some() || self.document.child(object, name).is_some()
+                };
+                let name = names.into_iter().find(has).unwrap_or(names[0]);
+                let color = self.reflectance(object, name, 0.5)?;
                 Ok(colored(color, |albedo| Surface::Diffuse {
                     albedo,
                     one_sided: true,
@@ -76,7 +82,15 @@ impl Converter<'_> {
                     Some(inner) => self.bsdf(inner)?,
                     None => grey(),
                 };
-                self.scene.show_both_sides(&mut bsdf.material.surface);
+                let has_relief = |material: &ModelMaterial| {
+                    material.maps.textures.contains_key(&Parameter::Normal)
+                };
+                let scene = &mut self.scene;
+                let is_bumpy = bsdf.bump.is_some() || scene.blends_bumps(&bsdf.material.surface);
+                if is_bumpy || scene.model.uses(&bsdf.material, has_relief) {
+                    scene.note("approximated: the relief of `twosided` BSDFs from behind, where Mitsuba mirrors it; both are equal with `twosided` inside the relief");
+                }
+                scene.show_both_sides(&mut bsdf.material.surface);
                 Ok(bsdf)
             }
             "dielectric" => {
@@ -128,7 +142,7 @@ impl Converter<'_> {
             "blendbsdf" => self.blend(object),
             "bumpmap" | "bump" => {
                 let mut bsdf = self.only_inner(object)?;
-                self.note_second_relief(&bsdf);
+                self.note_relief(object, &bsdf);
                 let texture = self.inner_texture(object, Use::Number)?;
                 if let Some(map) = texture.texture {
                     self.scene.note("approximated: bump maps by normal maps");
@@ -141,7 +155,7 @@ impl Converter<'_> {
             }
             "normalmap" => {
                 let mut bsdf = self.only_inner(object)?;
-                self.note_second_relief(&bsdf);
+                self.note_relief(object, &bsdf);
                 let map = self.inner_texture(object, Use::Reflectance)?;
                 map.apply(Parameter::Normal, &mut bsdf.material.maps);
                 Ok(bsdf)
@@ -177,8 +191,15 @@ impl Converter<'_> {
         inner.map_or(Ok(grey()), |inner| self.bsdf(&inner))
     }
 
-    /// Adds a warning if a BSDF inside a bump map or a normal map has such a map itself.
-    fn note_second_relief(&mut self, inner: &Bsdf) {
+    /// Adds warnings about parameters of a bump map or a normal map, and if the BSDF inside it has such a map itself.
+    fn note_relief(&mut self, object: &Object, inner: &Bsdf) {
+        if object.flag("use_shadowing_function", true) {
+            self.scene.note("approximated: bump maps and normal maps, without the shadows that Mitsuba adds unless `use_shadowing_function` is false");
+        }
+        if !object.flag("flip_invalid_normals", true) {
+            self.scene
+                .note("not used: a `flip_invalid_normals` of false");
+        }
         if inner.bump.is_some()
             || inner
                 .material

@@ -83,6 +83,7 @@ fn read(path: &Path, options: &LoadOptions) -> Result<Imported, String> {
         meshes: MeshFiles::default(),
         open: HashSet::new(),
         shapes: 0,
+        hides_emitters: false,
     };
     notes
         .into_iter()
@@ -113,6 +114,8 @@ struct Converter<'d> {
     open: HashSet<usize>,
     /// Number of shapes that were converted, counted with repetitions.
     shapes: usize,
+    /// Whether camera rays do not see emitters.
+    hides_emitters: bool,
 }
 
 impl Converter<'_> {

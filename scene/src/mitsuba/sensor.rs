@@ -1,6 +1,6 @@
 //! Sensors, films, samplers and integrators of Mitsuba. Imports `document` and `import`.
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
 use super::{
     Converter,
@@ -11,7 +11,7 @@ use crate::{
     error::excerpt,
     import::{Crop, View, ViewExtent},
     limits::{MAX_BOUNCES, check_sides},
-    scene::PixelFilter,
+    scene::{Background, PixelFilter},
 };
 
 /// Maximum number of bounces for an integrator without a limit. Russian roulette ends almost all paths earlier.
@@ -44,10 +44,7 @@ impl Converter<'_> {
             depth - 1.0
         };
         self.scene.max_bounces = bounces.clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
-        if integrator.flag("hide_emitters", false) {
-            self.scene
-                .note("not used: hide_emitters, so that lights are visible");
-        }
+        self.hides_emitters = integrator.flag("hide_emitters", false);
         let known = [
             "path",
             "volpath",
@@ -77,6 +74,14 @@ impl Converter<'_> {
                 filter = pixel_filter(of);
             }
             crop = crop_of(film, width, height);
+            if self.hides_emitters {
+                let has_alpha = ["rgba", "luminance_alpha"];
+                let format = film.text("pixel_format", "rgb");
+                self.scene.background = match has_alpha.contains(&format) {
+                    true => Background::Transparent,
+                    false => Background::Color(Vec3::ZERO),
+                };
+            }
         }
         let sides = |width: f64, height: f64| -> Result<(u32, u32), String> {
             let size = (width.clamp(0.0, 1e9) as u32, height.clamp(0.0, 1e9) as u32);

@@ -12,12 +12,13 @@ use crate::{
         MAX_SHAPES, Tessellated,
         bump::uv_extent,
         even_scale,
-        materials::emit,
+        materials::{Color, emit},
         mesh_files,
         shapes::{self, DiskCoordinates},
     },
+    limits::check_brightness,
     model::{ModelInstance, ModelMaterial, ModelMesh},
-    scene::Parameter,
+    scene::{MaterialTextures, Parameter},
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -395,6 +396,18 @@ impl Converter<'_> {
         }
         if let Some(emitter) = emitter {
             let radiance = self.emission(emitter, "radiance")?;
+            if bsdf.invisible {
+                // All light passes in Mitsuba. A lower opacity would be noisier.
+                material.surface = bsdf::black().material.surface;
+                material.maps.opacity = 0.5;
+                self.scene
+                    .note("approximated: area lights whose BSDF is `null` by half opaque ones");
+            }
+            let radiance = self.unmasked(radiance, &material.maps);
+            if self.hides_emitters {
+                self.scene
+                    .note("not used: hide_emitters for area lights, which are visible");
+            }
             if emitter.plugin != "area" {
                 let plugin = excerpt(&emitter.plugin);
                 self.scene.note(format!(
@@ -413,6 +426,35 @@ impl Converter<'_> {
         self.scene.model.materials.push(material);
         self.materials.insert(key, index);
         Ok(Some(index))
+    }
+
+    /// Returns the radiance with which a surface with these opacities emits as much as in Mitsuba. There, the light of a
+    /// surface does not depend on its opacity, and here it comes from the opaque part. Warns where it differs.
+    fn unmasked(&mut self, radiance: Color, maps: &MaterialTextures) -> Color {
+        let scene = &mut self.scene;
+        let brightest = radiance
+            .texture
+            .map_or(1.0, |map| scene.model.library.brightest(map));
+        let brightest = brightest * radiance.factor.max_element() / maps.opacity;
+        if maps.textures.contains_key(&Parameter::Opacity) {
+            scene.note("approximated: area lights whose `mask` has a texture, which shine where they are opaque");
+            radiance
+        } else if maps.opacity == 0.0 {
+            scene.note(
+                "not shown: area lights with an opacity of 0; raise the `opacity` of their `mask`",
+            );
+            radiance
+        } else if check_brightness(brightest, scene.spp).is_err() {
+            scene.note(
+                "approximated: bright area lights with a `mask`, which are darker by its opacity",
+            );
+            radiance
+        } else {
+            Color {
+                factor: radiance.factor / maps.opacity,
+                ..radiance
+            }
+        }
     }
 }
 

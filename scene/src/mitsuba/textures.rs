@@ -201,26 +201,46 @@ impl Converter<'_> {
                 return Ok(Vec3::splat(0.5).into());
             }
         };
-        let wrap = match object.text("wrap_mode", "repeat") {
+        let scene = &mut self.scene;
+        let mut wrap = |name: &str| match object.text(name, object.text("wrap_mode", "repeat")) {
             "mirror" => Wrap::Mirror,
             "clamp" => Wrap::Clamp,
-            _ => Wrap::Repeat,
+            "repeat" => Wrap::Repeat,
+            mode => {
+                let mode = excerpt(mode);
+                scene.note(format!("approximated: the wrap mode `{mode}` by `repeat`"));
+                Wrap::Repeat
+            }
+        };
+        // Versions before 2 have one for each axis.
+        let wrap = ["wrap_mode_u", "wrap_mode_v"].map(&mut wrap);
+        let filter = match object.text("filter_type", "bilinear") {
+            "nearest" => Filter::Nearest,
+            "bilinear" => Filter::Bilinear,
+            filter => {
+                let filter = excerpt(filter);
+                scene.note(format!(
+                    "approximated: the texture filter `{filter}` by `bilinear`"
+                ));
+                Filter::Bilinear
+            }
+        };
+        // Versions before 2 have a `gamma`, of which 1 is linear and -1 that of the file.
+        let gamma = object.number("gamma", -1.0);
+        if ![-1.0, 1.0].contains(&gamma) {
+            scene.note("approximated: the `gamma` of images by sRGB");
+        }
+        let encoding = match object.flag("raw", gamma == 1.0) {
+            true => Encoding::Linear,
+            false => Encoding::Srgb,
         };
         let texture = Texture {
-            wrap: [wrap; 2],
-            filter: match object.text("filter_type", "bilinear") {
-                "nearest" => Filter::Nearest,
-                _ => Filter::Bilinear,
-            },
+            wrap,
+            filter,
             transform: to_uv(object),
-            ..Texture::new(
-                image,
-                match object.flag("raw", false) {
-                    true => Encoding::Linear,
-                    false => Encoding::Srgb,
-                },
-            )
+            ..Texture::new(image, encoding)
         };
+        let library = &mut self.scene.model.library;
         let texture = library.add_texture(texture);
         Ok(Color {
             factor: Vec3::ONE,

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use glam::Vec3;
 use image::GrayImage;
-use raysieve_scene::{Scene, Surface};
+use raysieve_scene::{Background, Encoding, Scene, Surface, Wrap};
 
 use super::{
     assert_noted, load, load_with_picture,
+    mitsuba::{BALL, scene},
     pbrt::{surface, world},
 };
 
@@ -182,4 +183,111 @@ fn samplers_and_shutters_of_pbrt_are_used() {
         world(&text).unwrap().meshes[0].triangles.len()
     };
     assert_eq!((levels("levels"), levels("nlevels")), (16, 16));
+}
+
+/// Returns the first texture of a Mitsuba scene whose sphere shows `picture.png`, with `rest` in its bitmap.
+fn bitmap(rest: &str) -> Scene {
+    let text = format!(
+        "<scene version=\"3.0.0\"><shape type=\"sphere\"><bsdf type=\"diffuse\"><texture type=\"bitmap\" \
+         name=\"reflectance\"><string name=\"filename\" value=\"picture.png\"/>{rest}</texture></bsdf></shape></scene>"
+    );
+    load_with_picture("scene.xml", &text, GrayImage::new(4, 4))
+}
+
+#[test]
+fn bitmaps_of_older_mitsuba_versions_keep_their_wrap_modes_and_gamma() {
+    let wrapped = bitmap(
+        "<string name=\"wrapModeU\" value=\"clamp\"/><string name=\"wrapMode\" value=\"mirror\"/>",
+    );
+    assert_eq!(wrapped.textures[0].wrap, [Wrap::Clamp, Wrap::Mirror]);
+    assert_noted(
+        &bitmap("<string name=\"wrap_mode\" value=\"zero\"/>"),
+        "the wrap mode `zero` by `repeat`",
+    );
+    let linear = bitmap("<float name=\"gamma\" value=\"1\"/>");
+    assert_eq!(linear.textures[0].encoding, Encoding::Linear);
+    assert_noted(
+        &bitmap("<float name=\"gamma\" value=\"1.8\"/>"),
+        "the `gamma` of images by sRGB",
+    );
+    assert_noted(
+        &bitmap("<string name=\"filter_type\" value=\"ewa\"/>"),
+        "the texture filter `ewa` by `bilinear`",
+    );
+    assert_noted(
+        &bitmap("<string name=\"channel\" value=\"r\"/>"),
+        "not used: unknown parameters of 1 object: \"channel of bitmap\"",
+    );
+}
+
+#[test]
+fn hidden_emitters_of_mitsuba_leave_the_background_black_or_transparent() {
+    let of = |film: &str, rest: &str| {
+        let hides = "<integrator type=\"path\"><boolean name=\"hide_emitters\" value=\"true\"/></integrator>";
+        let sensor =
+            format!("<sensor type=\"perspective\"><film type=\"hdrfilm\">{film}</film></sensor>");
+        scene(&format!("{hides}{sensor}{BALL}{rest}")).unwrap()
+    };
+    let sky = "<emitter type=\"constant\"/>";
+    let black = of("", sky);
+    assert_eq!(black.background, Background::Color(Vec3::ZERO));
+    assert_silent(&black, "hide_emitters");
+    let alpha = "<string name=\"pixel_format\" value=\"rgba\"/>";
+    assert_eq!(of(alpha, sky).background, Background::Transparent);
+    let lamp = "<shape type=\"sphere\"><emitter type=\"area\"/></shape>";
+    assert_noted(
+        &of("", lamp),
+        "not used: hide_emitters for area lights, which are visible",
+    );
+}
+
+#[test]
+fn light_of_a_masked_emitter_does_not_depend_on_the_opacity() {
+    let lamp = |bsdf: &str| {
+        let emitter = "<emitter type=\"area\"><rgb name=\"radiance\" value=\"3\"/></emitter>";
+        scene(&format!("<shape type=\"sphere\">{bsdf}{emitter}</shape>")).unwrap()
+    };
+    let masked = lamp(
+        "<bsdf type=\"mask\"><float name=\"opacity\" value=\"0.5\"/><bsdf type=\"diffuse\"/></bsdf>",
+    );
+    assert_eq!(masked.materials[0].radiance(), Vec3::splat(6.0));
+    let bright = "<emitter type=\"area\"><rgb name=\"radiance\" value=\"1e6\"/></emitter>";
+    let thin = "<bsdf type=\"mask\"><float name=\"opacity\" value=\"0.01\"/><bsdf type=\"diffuse\"/></bsdf>";
+    let kept = scene(&format!("<shape type=\"sphere\">{thin}{bright}</shape>")).unwrap();
+    assert_noted(&kept, "bright area lights with a `mask`");
+    let textured = lamp(
+        "<bsdf type=\"mask\"><texture type=\"checkerboard\" name=\"opacity\"/><bsdf type=\"diffuse\"/></bsdf>",
+    );
+    assert_noted(&textured, "area lights whose `mask` has a texture");
+    let clear = lamp(
+        "<bsdf type=\"mask\"><float name=\"opacity\" value=\"0\"/><bsdf type=\"diffuse\"/></bsdf>",
+    );
+    assert_noted(&clear, "area lights with an opacity of 0");
+    let null = lamp("<bsdf type=\"null\"/>");
+    assert_noted(
+        &null,
+        "area lights whose BSDF is `null` by half opaque ones",
+    );
+    assert_eq!(null.materials[0].radiance(), Vec3::splat(6.0));
+    assert!(matches!(
+        null.materials[0],
+        Surface::Emissive {
+            albedo: Vec3::ZERO,
+            ..
+        }
+    ));
+}
+
+#[test]
+fn names_of_older_mitsuba_versions_are_used_or_reported() {
+    let of = |bsdf: &str| scene(&format!("<shape type=\"sphere\">{bsdf}</shape>")).unwrap();
+    let old = of("<bsdf type=\"diffuse\"><rgb name=\"diffuseReflectance\" value=\"0.25\"/></bsdf>");
+    assert!(matches!(
+        old.materials[0],
+        Surface::Diffuse { albedo, .. } if albedo == Vec3::splat(0.25)
+    ));
+    let metal = of("<bsdf type=\"conductor\"><float name=\"extEta\" value=\"1.3\"/></bsdf>");
+    assert_noted(&metal, "ext_eta of conductor");
+    let thin = of("<bsdf type=\"principledthin\"><float name=\"clearcoat\" value=\"1\"/></bsdf>");
+    assert_noted(&thin, "clearcoat of principledthin");
 }

@@ -280,3 +280,29 @@ fn instances_in_a_group_are_scaled_again_with_the_group() {
     let scene = scene(&format!("{inner}{outer}{}", scaled("outer", 4.0)));
     assert_near(slopes(&scene, 0), unit_slopes() / 8.0);
 }
+
+#[test]
+fn relief_that_differs_from_mitsuba_is_reported() {
+    let bump = bumped("", "");
+    let shadows = "without the shadows that Mitsuba adds";
+    assert_noted(&scene(&bump), shadows);
+    let off = "<boolean name=\"use_shadowing_function\" value=\"false\"/><bsdf type=\"diffuse\"/>";
+    let plain = scene(&bump.replace("<bsdf type=\"diffuse\"/>", off));
+    assert!(
+        plain.notes.iter().all(|note| !note.contains(shadows)),
+        "{:?}",
+        plain.notes
+    );
+    let valid = "<boolean name=\"flip_invalid_normals\" value=\"false\"/><bsdf type=\"diffuse\"/>";
+    let kept = scene(&bump.replace("<bsdf type=\"diffuse\"/>", valid));
+    assert_noted(&kept, "not used: a `flip_invalid_normals` of false");
+    let inside = bump.replace(
+        "<bsdf type=\"bumpmap\">",
+        "<bsdf type=\"twosided\"><bsdf type=\"bumpmap\">",
+    );
+    let inside = inside.replace("</bsdf></shape>", "</bsdf></bsdf></shape>");
+    assert_noted(
+        &scene(&inside),
+        "the relief of `twosided` BSDFs from behind",
+    );
+}
