@@ -322,7 +322,7 @@
 //! | | Mitsuba | pbrt |
 //! |---|---|---|
 //! | cameras | `perspective`, `thinlens`, `orthographic`; [`LoadOptions::camera`] selects one of several | `perspective`, `orthographic`, both with a lens |
-//! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and `exposuretime` |
+//! | films | size, crop, `principal_point_offset`; filters `box` and `gaussian` | size, crop, `screenwindow`; the same filters; exposure by `iso` and the time of the shutter |
 //! | shapes | `obj`, `ply`, `serialized`, `rectangle`, `cube`, `sphere`, `disk`, `cylinder`, `bsplinecurve`, `linearcurve`, `shapegroup`, `instance`, `merge` | `trianglemesh`, `plymesh`, `bilinearmesh`, `sphere`, `disk`, `cylinder`, `curve`, `loopsubdiv`, objects and instances |
 //! | materials | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `plastic`, their rough forms, `principled`, `principledthin`, `twosided`, `mask`, `blendbsdf`, `bumpmap`, `normalmap`, `null` | `diffuse`, `conductor`, `dielectric`, `thindielectric`, `diffusetransmission`, `coateddiffuse`, `coatedconductor`, `mix`, `interface`; bump and normal maps, `alpha` |
 //! | textures | `bitmap`, `checkerboard`, `scale` | `imagemap`, `checkerboard`, `constant`, `scale`, `mix` |
@@ -349,8 +349,14 @@
 //!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
-//! - In a blend, a bump map of one material is that of both, and a texture of an opacity is replaced by its mean. Nested
+//! - Each material of a blend has its own bump map. A texture of an opacity is replaced by its mean in a blend. Nested
 //!   opacities are multiplied.
+//! - Bump maps and normal maps have no shadows of their own, which Mitsuba adds at grazing angles. From behind, Mitsuba
+//!   mirrors the relief of a `twosided` BSDF, and here it is that of a thin sheet.
+//! - As in Mitsuba, light of a surface does not depend on its opacity if that is constant. With a texture of the
+//!   opacity, and in pbrt, the surface shines where it is opaque. A light on `null` is half opaque.
+//! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha. Area lights stay
+//!   visible.
 //! - A coloured image that is a number, such as a roughness, has the luminance of its colours in Mitsuba. In pbrt it has
 //!   the mean of the channels, or the alpha of a PNG or EXR image that is not opaque. pbrt's textures `mix` and
 //!   `imagemap` with `invert` are exact with one image, and a mix of several images becomes their mean.
