@@ -88,7 +88,7 @@ impl Converter {
         let illuminance = parameters.number("illuminance", 0.0);
         if !parameters.numbers("portal").is_empty() {
             self.note(
-                "not used: the portal of an environment map, which does not change the image",
+                "not used: the portal of an environment map; light that pbrt limits to the portal comes from all directions that no wall blocks",
             );
         }
         let name = parameters.text("filename", parameters.text("mapname", ""));

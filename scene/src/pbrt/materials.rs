@@ -505,6 +505,9 @@ impl Converter {
     fn ior(&mut self, parameters: &Parameters, name: &str) -> Result<f32, String> {
         let ior = match parameters.get(name) {
             Some(parameter) if parameter.kind == "spectrum" => {
+                if parameter.numbers.len() != 1 {
+                    self.note("not shown: the dispersion of materials whose `eta` is a spectrum");
+                }
                 self.constant_color(parameter)?.element_sum() / 3.0
             }
             _ => self.constant(parameters, name, 1.5)?,

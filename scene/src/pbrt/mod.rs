@@ -142,8 +142,14 @@ impl Converter {
         self.scene.note(note);
     }
 
-    /// Returns the emission of the shapes that follow; `None` if they do not emit.
-    fn emission(&self) -> Option<Rc<Emission>> {
-        self.state.emission.clone()
+    /// Returns the emission of the shapes that follow; `None` if they do not emit. In an object they do not, as in pbrt,
+    /// with a warning.
+    fn emission(&mut self) -> Option<Rc<Emission>> {
+        let emission = self.state.emission.clone()?;
+        if self.object.is_some() {
+            self.note("not used: area lights in objects, as in pbrt; move them out of the objects");
+            return None;
+        }
+        Some(emission)
     }
 }

@@ -413,10 +413,6 @@ impl Converter {
         larger: f64,
         emission: &Emission,
     ) -> Result<(), String> {
-        if self.object.is_some() {
-            self.note("not used: area lights with an alpha of 0 in objects, as in pbrt");
-            return Ok(());
-        }
         let area = area(mesh, transform) * larger;
         let (radiance, both_sides) = self.radiance(&emission.parameters, area)?;
         let radiance = radiance * larger as f32;

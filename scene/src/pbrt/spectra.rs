@@ -15,6 +15,9 @@ use crate::{
     },
 };
 
+/// Temperature in kelvin of the black body that is the CIE's illuminant A.
+const ILLUMINANT_A: f64 = 2856.0;
+
 impl Converter {
     /// Returns the reflectance with this name, or `default` if there is none. One outside 0 to 1 is reported.
     pub(super) fn reflectance(
@@ -153,6 +156,9 @@ impl Converter {
             && let Some(ior) = refractive_indices::dielectric(glass)
         {
             return Ok(Vec3::splat(ior));
+        }
+        if name == "stdillum-A" {
+            return Ok(unit(spectrum::black_body(ILLUMINANT_A)));
         }
         if name.starts_with("stdillum-") || name.starts_with("illum-") {
             if !name.ends_with("D65") {

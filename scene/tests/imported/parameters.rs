@@ -185,6 +185,34 @@ fn samplers_and_shutters_of_pbrt_are_used() {
     assert_eq!((levels("levels"), levels("nlevels")), (16, 16));
 }
 
+#[test]
+fn area_lights_in_objects_do_not_shine_as_in_pbrt() {
+    let object = "ObjectBegin \"a\" AreaLightSource \"diffuse\" Shape \"sphere\" ObjectEnd ObjectInstance \"a\"";
+    let scene = world(object).unwrap();
+    let shines = |surface: &Surface| surface.radiance() != Vec3::ZERO;
+    assert!(!scene.materials.iter().any(shines));
+    assert_noted(
+        &scene,
+        "not used: area lights in objects, as in pbrt; move them out",
+    );
+}
+
+#[test]
+fn spectra_of_pbrt_are_used_or_reported() {
+    let glass =
+        world("Material \"dielectric\" \"spectrum eta\" \"glass-BK7\" Shape \"sphere\"").unwrap();
+    assert_noted(&glass, "not shown: the dispersion of materials");
+    let plain = world("Material \"dielectric\" \"spectrum eta\" 1.5 Shape \"sphere\"").unwrap();
+    assert_silent(&plain, "dispersion");
+    let sky = |spectrum: &str| {
+        let light = format!("LightSource \"infinite\" {spectrum} Shape \"sphere\"");
+        world(&light).unwrap().sky
+    };
+    let lamp = sky("\"spectrum L\" \"stdillum-A\"");
+    assert_eq!(lamp, sky("\"blackbody L\" 2856"));
+    assert!(lamp.x > 2.0 * lamp.z, "{lamp}");
+}
+
 /// Returns the first texture of a Mitsuba scene whose sphere shows `picture.png`, with `rest` in its bitmap.
 fn bitmap(rest: &str) -> Scene {
     let text = format!(
