@@ -430,6 +430,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
             surface,
             maps,
             alpha_tested,
+            ..ModelMaterial::default()
         });
     }
     let mut principled = Principled {
@@ -506,6 +507,7 @@ fn surface(written: &Material) -> Result<ModelMaterial, String> {
         surface,
         maps,
         alpha_tested,
+        ..ModelMaterial::default()
     })
 }
 

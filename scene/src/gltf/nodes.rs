@@ -328,6 +328,7 @@ impl MeshReader<'_> {
         let Some(shape) = read else {
             return Ok(());
         };
+        let shape = model.with_turned_tangents(shape, material)?;
         let material = model.with_vertex_colors(shape, material)?;
         model
             .instances

@@ -1,11 +1,9 @@
-//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known. Imports `memory` and
-//! `model`.
+//! Bump maps: height maps in metres, which become normal maps when the size of the surface is known. Imports `model`.
 
 use glam::{DAffine3, Mat2, Vec2, Vec3};
 
 use super::Imported;
 use crate::{
-    memory,
     model::{ModelInstance, ModelMaterial, ModelMesh},
     scene::{Channel, Encoding, MaterialTexture, Parameter, Surface, Texture},
 };
@@ -180,17 +178,7 @@ impl Imported {
         if own.tangents.is_none() {
             return Ok(mesh);
         }
-        memory::check(72 * own.positions.len() as u64 + 12 * own.triangles.len() as u64)?;
-        let mut copy = ModelMesh {
-            positions: own.positions.clone(),
-            normals: own.normals.clone(),
-            uvs: own.uvs.clone(),
-            second_uvs: own.second_uvs.clone(),
-            tangents: own.tangents.clone(),
-            colors: own.colors.clone(),
-            triangles: own.triangles.clone(),
-            ..ModelMesh::default()
-        };
+        let mut copy = own.copy()?;
         for tangent in copy.tangents.iter_mut().flatten() {
             tangent[3] = -tangent[3];
         }

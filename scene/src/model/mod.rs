@@ -18,7 +18,7 @@ use glam::{DAffine3, DVec3, Vec2, Vec3, Vec4};
 use crate::{
     image::texture_library::TextureLibrary,
     limits::MAX_LENGTH,
-    memory::vec_with_capacity,
+    memory::{self, vec_with_capacity},
     scene::{Light, MaterialTextures, Mesh, SpotFalloff, Surface},
 };
 
@@ -100,6 +100,9 @@ pub(crate) struct ModelMesh {
     /// Materials that were multiplied by the vertex colours: pairs of the original's index and the index of the
     /// multiplied copy, in the model.
     pub(crate) colored_materials: Vec<(usize, usize)>,
+    /// Copies of this mesh with turned tangents: pairs of the bits of the angle in degrees, and the index of the copy in
+    /// the model.
+    pub(crate) turned: Vec<(u32, usize)>,
 }
 
 /// An instance of a mesh in the model, with a transform and a material.
@@ -136,6 +139,9 @@ pub(crate) struct ModelMaterial {
     pub(crate) maps: MaterialTextures,
     /// Whether the alpha of vertex colours multiplies the opacity; otherwise that alpha is ignored.
     pub(crate) alpha_tested: bool,
+    /// Angle in degrees by which the tangents of a mesh with this material are turned about its normals, from `u` upwards
+    /// to `v` upwards in the image.
+    pub(crate) tangent_turn: f32,
 }
 
 impl Default for ModelMaterial {
@@ -157,6 +163,7 @@ impl From<Surface> for ModelMaterial {
             surface,
             maps: MaterialTextures::default(),
             alpha_tested: false,
+            tangent_turn: 0.0,
         }
     }
 }
@@ -261,6 +268,37 @@ impl Model {
         mesh.bounds = mesh.positions.iter().fold(empty, around);
         self.meshes.push(mesh);
         self.meshes.len() - 1
+    }
+
+    /// Returns the index of the mesh with index `mesh` for an instance of this material: a copy with turned tangents if
+    /// [`ModelMaterial::tangent_turn`] is not 0. Fails if memory does not suffice.
+    pub(crate) fn with_turned_tangents(
+        &mut self,
+        mesh: usize,
+        material: usize,
+    ) -> Result<usize, String> {
+        let degrees = self.materials[material].tangent_turn;
+        if degrees == 0.0 {
+            return Ok(mesh);
+        }
+        let of = &self.meshes[mesh];
+        let known = of
+            .turned
+            .iter()
+            .find(|(bits, _)| *bits == degrees.to_bits());
+        if let Some(&(_, turned)) = known {
+            return Ok(turned);
+        }
+        let mut copy = of.copy()?;
+        if copy.normals.is_none() && copy.colors.is_some() {
+            let text = "approximated: the direction of anisotropic glass on {} with vertex colours and without normals";
+            self.note_count(text, ["mesh", "meshes"], 1);
+            return Ok(mesh);
+        }
+        copy.turn_tangents(degrees)?;
+        let index = self.push_mesh(copy);
+        self.meshes[mesh].turned.push((degrees.to_bits(), index));
+        Ok(index)
     }
 
     /// Adds `count` objects to a warning about objects of one kind. In `text`, `{}` stands for their number and name;
@@ -374,6 +412,42 @@ impl ModelMesh {
             self.tangents = None;
         } else if self.tangents.is_none() && self.normals.is_some() {
             tangents::make(self)?;
+        }
+        Ok(())
+    }
+
+    /// Copies the vertices and triangles of the mesh. Fails if memory does not suffice.
+    pub(crate) fn copy(&self) -> Result<ModelMesh, String> {
+        memory::check(72 * self.positions.len() as u64 + 12 * self.triangles.len() as u64)?;
+        Ok(ModelMesh {
+            positions: self.positions.clone(),
+            normals: self.normals.clone(),
+            uvs: self.uvs.clone(),
+            second_uvs: self.second_uvs.clone(),
+            tangents: self.tangents.clone(),
+            colors: self.colors.clone(),
+            triangles: self.triangles.clone(),
+            ..ModelMesh::default()
+        })
+    }
+
+    /// Turns the tangents about the normals by an angle in degrees, from `u` upwards to `v` upwards in the image. Computes
+    /// missing normals, and tangents if there are texture coordinates. Fails if memory does not suffice.
+    fn turn_tangents(&mut self, degrees: f32) -> Result<(), String> {
+        if self.normals.is_none() {
+            self.facet()?;
+        }
+        if self.tangents.is_none() {
+            tangents::make(self)?;
+        }
+        let (sine, cosine) = libm::sincos(f64::from(degrees).to_radians());
+        let (sine, cosine) = (sine as f32, cosine as f32);
+        let normals = self.normals.iter().flatten();
+        for (tangent, normal) in self.tangents.iter_mut().flatten().zip(normals) {
+            let [x, y, z, side] = *tangent;
+            let along = Vec3::new(x, y, z);
+            let turned = along * cosine + normal.cross(along) * (side * sine);
+            *tangent = turned.extend(side).to_array();
         }
         Ok(())
     }

@@ -422,7 +422,7 @@ impl MtlMaterial {
             name,
             surface,
             maps: self.maps,
-            alpha_tested: false,
+            ..surface.into()
         }
     }
 }

@@ -153,8 +153,9 @@ fn or<T: DeserializeOwned>(written: &Value, field: &str, default: T) -> Result<T
 }
 
 /// Replaces the surface of a material by the rough dielectric that it equals, if it is anisotropic glass: colourless, with
-/// a volume, without other layers and with textures for its normal, opacity and roughness alone. The direction of
-/// anisotropy must be that of the tangent or across it. Other materials stay as they are. Fails if memory does not suffice.
+/// a volume, without other layers and with textures for its normal, opacity and roughness alone. With a normal map, the
+/// direction of anisotropy must be that of the tangent or across it; without one, the tangents are turned to any other.
+/// Other materials stay as they are. Fails if memory does not suffice.
 pub(super) fn convert_anisotropic_glass(
     material: &mut ModelMaterial,
     library: &mut TextureLibrary,
@@ -179,7 +180,9 @@ pub(super) fn convert_anisotropic_glass(
     };
     let quarters = principled.anisotropy_rotation / 90.0;
     let is_straight = (quarters - quarters.round()).abs() < 1e-3;
-    let is_brushed = principled == glass && principled.anisotropy > 0.0 && is_straight;
+    // A normal map needs the tangents where they are.
+    let can_turn = is_straight || !material.maps.textures.contains_key(&Parameter::Normal);
+    let is_brushed = principled == glass && principled.anisotropy > 0.0 && can_turn;
     if !is_brushed || !material.maps.textures.keys().all(is_plain) {
         return Ok(());
     }
@@ -197,7 +200,9 @@ pub(super) fn convert_anisotropic_glass(
         maps = [along, square].map(|texture| Some(MaterialTexture { texture, ..map }));
         alphas[0] = 1.0;
     }
-    if quarters.round() as i32 % 2 != 0 {
+    if !is_straight {
+        material.tangent_turn = principled.anisotropy_rotation;
+    } else if quarters.round() as i32 % 2 != 0 {
         alphas.reverse();
         maps.reverse();
     }
