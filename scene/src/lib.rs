@@ -246,9 +246,10 @@
 //!
 //! - A transmissive material without a `volume`, or with one of thickness 0, is `thin`. Any other thickness, and
 //!   `thicknessTexture`, are ignored: absorption follows the actual path through the body.
-//! - Colourless glass with a `volume` and `anisotropy` along or across the tangent becomes a `RoughDielectric`, if it
-//!   has no textures but a normal map and no other layers. Other transmission ignores `anisotropy` and is equally rough
-//!   in all directions.
+//! - Colourless glass with a `volume` and `anisotropy` becomes a `RoughDielectric`, if it has no other layers and no
+//!   textures but those of its normal, opacity and roughness. For other directions than along and across the tangent,
+//!   the tangents of its mesh are turned, which a normal map rules out. Other transmission ignores `anisotropy` and is
+//!   equally rough in all directions. Vertex colours of a `RoughDielectric` are not used.
 //! - An `unlit` material becomes `Emissive`.
 //! - The alpha of the base colour is the `opacity`; in mode `MASK` it has a `cutoff`.
 //! - Vertex colours multiply the material's colour, and their alpha its opacity. If the material has textures, each

@@ -139,7 +139,7 @@ pub(super) fn read(
             && surface.transmission > 0.0
             && surface.metallic < 1.0
         {
-            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions";
+            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions; white glass with a volume and without other layers is exact";
             model.note_count(text, ["material", "materials"], 1);
         }
         if extensions::has_unused_specular(&material) {

@@ -28,7 +28,7 @@ use crate::{
     model::{
         LightKind, Model, ModelInstance, ModelLight, flat_instances::is_visible, strokes::Strokes,
     },
-    scene::Instance,
+    scene::{Instance, Surface},
 };
 
 const INSTANCING: &str = "EXT_mesh_gpu_instancing";
@@ -328,6 +328,14 @@ impl MeshReader<'_> {
         let Some(shape) = read else {
             return Ok(());
         };
+        let is_glass = matches!(
+            model.materials[material].surface,
+            Surface::RoughDielectric { .. }
+        );
+        if is_glass && model.meshes[shape].colors.is_some() {
+            let text = "not used: the vertex colours of {} of anisotropic glass";
+            model.note_count(text, ["mesh", "meshes"], 1);
+        }
         let shape = model.with_turned_tangents(shape, material)?;
         let material = model.with_vertex_colors(shape, material)?;
         model

@@ -166,7 +166,7 @@ fn anisotropic_glass_is_noted_and_hints_for_polygons_are_not() {
         assert_eq!(notes(&model, "glass"), [""; 0]);
     }
     model.json["materials"] = material(0.0, 0.5);
-    let note = "approximated: the anisotropic glass of 1 material by glass that is equally rough in all directions";
+    let note = "approximated: the anisotropic glass of 1 material by glass that is equally rough in all directions; white glass with a volume and without other layers is exact";
     assert_eq!(notes(&model, "glass"), [note]);
 }
 
@@ -264,6 +264,24 @@ fn anisotropic_glass_at_any_angle_turns_the_tangents() {
     }
     tangents(0.0, true);
     tangents(angle, true);
+}
+
+#[test]
+fn vertex_colors_of_anisotropic_glass_are_noted() {
+    let mut model = square();
+    let colors = model.floats("VEC3", &[[1.0, 0.0, 0.0]; 4]);
+    model.primitive()["attributes"]["COLOR_0"] = json!(colors);
+    model.json["materials"] = json!([{
+        "pbrMetallicRoughness": { "metallicFactor": 0, "roughnessFactor": 0.4 },
+        "extensions": {
+            "KHR_materials_transmission": { "transmissionFactor": 1 },
+            "KHR_materials_volume": { "thicknessFactor": 1 },
+            "KHR_materials_anisotropy": { "anisotropyStrength": 0.5, "anisotropyRotation": 0.5 },
+        },
+    }]);
+    let found = notes(&model, "colored_glass");
+    let text = "not used: the vertex colours of 1 mesh of anisotropic glass";
+    assert!(found.iter().any(|note| note == text), "{found:?}");
 }
 
 #[test]
