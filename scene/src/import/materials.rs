@@ -329,17 +329,18 @@ impl Imported {
     /// belong to its parts unless they are equal.
     ///
     /// In a [`Surface::Blend`] both materials become opaque, and the blend gets the weighted mean of their opacities.
-    /// Three approximations give a warning:
+    /// A texture of `weight` with a fully transparent material is the opacity of the other one. Three approximations give
+    /// a warning, and the function fails if memory does not suffice:
     ///
     /// - A texture of an opacity is replaced by its mean.
-    /// - If the opacities differ, a texture of `weight` is replaced by its mean in the whole blend.
+    /// - If the opacities differ and both are above 0, a texture of `weight` is replaced by its mean in the whole blend.
     /// - If blends would nest deeper than [`MAX_BLENDS`], the result is a single material with interpolated parameters.
     pub(crate) fn blend(
         &mut self,
         (mut first, first_bump): (ModelMaterial, Option<Bump>),
         (mut second, second_bump): (ModelMaterial, Option<Bump>),
         weight: Scalar,
-    ) -> (ModelMaterial, Option<Bump>) {
+    ) -> Result<(ModelMaterial, Option<Bump>), String> {
         let same_relief = first_bump == second_bump;
         let heavier = |weight: f32| match weight < 0.5 {
             true => first_bump,
@@ -352,13 +353,27 @@ impl Imported {
         let is_constant = weight.texture.is_none();
         let is_one = factor == 1.0 || factor == 0.0;
         if is_constant && (is_one || same_relief && blends_exactly(&first, &second)) {
-            return (blend(&first, &second, factor), heavier(factor));
+            return Ok((blend(&first, &second, factor), heavier(factor)));
+        }
+        let is_clear = |material: &ModelMaterial| material.maps.opacity == 0.0;
+        if is_clear(&first) != is_clear(&second)
+            && weight
+                .texture
+                .is_some_and(|map| map.channel != Channel::Alpha)
+        {
+            // The other material is a mask.
+            let (mut shown, bump, share) = match is_clear(&first) {
+                true => (second, second_bump, weight),
+                false => (first, first_bump, self.complement(weight)?),
+            };
+            self.multiply_opacity(&mut shown.maps, share);
+            return Ok((shown, bump));
         }
         let levels = [&first, &second].map(|material| self.blend_levels(&material.surface));
         if levels.into_iter().max() >= Some(MAX_BLENDS) {
             self.note("approximated: blends that contain many others by a single material");
             let mean = weight.mean(&self.model.library).clamp(0.0, 1.0);
-            return (blend(&first, &second, mean), heavier(mean));
+            return Ok((blend(&first, &second, mean), heavier(mean)));
         }
         let mut maps = MaterialTextures::default();
         let mut weight = Scalar { factor, ..weight };
@@ -402,7 +417,20 @@ impl Imported {
             maps,
             ..ModelMaterial::from(surface)
         };
-        (material, first_bump.filter(|_| same_relief))
+        Ok((material, first_bump.filter(|_| same_relief)))
+    }
+
+    /// Returns 1 minus a number from 0 to 1. Fails if memory does not suffice.
+    fn complement(&mut self, number: Scalar) -> Result<Scalar, String> {
+        let Some(map) = number.texture else {
+            return Ok((1.0 - number.factor).into());
+        };
+        let library = &mut self.model.library;
+        let texture = library.affine(map.texture, Vec3::splat(-number.factor), Vec3::ONE)?;
+        Ok(Scalar {
+            factor: 1.0,
+            texture: Some(MaterialTexture { texture, ..map }),
+        })
     }
 
     /// Multiplies the opacity of a material. Of two textures, that of the material is replaced by its mean, with a

@@ -328,7 +328,8 @@ impl Converter<'_> {
         // A metal without a refractive index is a perfect mirror, whatever the angle.
         let mirror = metal == Metal::Color(Vec3::ONE);
         if tint.factor != Vec3::ONE || tint.texture.is_some() {
-            if !mirror {
+            // A smooth mirror reflects its colour at all angles, and a rough one more at grazing angles.
+            if !mirror || object.plugin == "roughconductor" {
                 self.scene.note(
                     "approximated: the Fresnel reflection of conductors with `specular_reflectance`",
                 );
@@ -413,7 +414,7 @@ impl Converter<'_> {
         let invisible = first.invisible && second.invisible;
         let parts = [first, second].map(|part| (part.material, part.bump));
         let [first, second] = parts;
-        let (material, bump) = self.scene.blend(first, second, weight);
+        let (material, bump) = self.scene.blend(first, second, weight)?;
         Ok(Bsdf {
             material,
             bump,

@@ -62,11 +62,14 @@ impl Converter<'_> {
                 });
             }
             "directional" => {
-                let direction = match object.value("direction") {
-                    Some(&Value::Vector(direction)) => to_world.transform_vector3(direction),
-                    _ => forward,
-                };
                 let irradiance = self.strength(object, "irradiance")?;
+                let (direction, irradiance) = match object.value("direction") {
+                    Some(&Value::Vector(direction)) => {
+                        (to_world.transform_vector3(direction), irradiance)
+                    }
+                    // Mitsuba 3.9 uses the axis with the length that `to_world` gives it.
+                    _ => (forward, irradiance * forward.length() as f32),
+                };
                 self.scene.lights.push(Light::Directional {
                     direction: direction.as_vec3(),
                     irradiance,

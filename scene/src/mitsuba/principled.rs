@@ -72,7 +72,7 @@ impl Converter<'_> {
         let (opaque, glass) = (self.solid(opaque)?, self.solid(glass)?);
         let parts = [opaque, glass].map(|part| (part.material, part.bump));
         let [opaque, glass] = parts;
-        let (material, _) = self.scene.blend(opaque, glass, parameters.transmission);
+        let (material, _) = self.scene.blend(opaque, glass, parameters.transmission)?;
         Ok(Bsdf {
             material,
             ..Bsdf::from(Surface::Principled(Principled::default()))

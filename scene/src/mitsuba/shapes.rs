@@ -194,7 +194,11 @@ impl Converter<'_> {
         let Some(material) = self.material(object, [circumference, circumference / 2.0])? else {
             return Ok(());
         };
-        if let Some(radius) = even_scale(&place)
+        let even = even_scale(&place);
+        if even.is_none() {
+            self.scene.note("shown as ellipsoids: spheres whose `to_world` scales unevenly, which Mitsuba shows round");
+        }
+        if let Some(radius) = even
             && !inside
             && !self.scene.is_textured(material)
             && group.is_none()

@@ -452,7 +452,7 @@ impl Converter {
         let invisible = first.invisible && second.invisible;
         let parts = [first, second].map(|part| (part.material, part.bump));
         let [first, second] = parts;
-        let (material, bump) = self.scene.blend(first, second, amount);
+        let (material, bump) = self.scene.blend(first, second, amount)?;
         Ok(Converted {
             material,
             bump,

@@ -1,7 +1,9 @@
 //! Tests of Mitsuba scenes.
 
 use glam::Vec3;
-use raysieve_scene::{LoadOptions, Parameter, PixelFilter, Projection, Scene, Surface};
+use raysieve_scene::{
+    Light, LoadOptions, Parameter, PixelFilter, Projection, Scene, Surface, Texels,
+};
 
 use super::{assert_noted, example, load, load_with};
 
@@ -220,6 +222,89 @@ fn a_blend_keeps_both_materials() {
     };
     assert!((scene.maps[&(used as u32)].opacity - 0.9).abs() < 1e-6);
     assert!((weight - 0.75 / 0.9).abs() < 1e-6);
+}
+
+#[test]
+fn a_blend_with_a_null_bsdf_is_a_mask() {
+    let blend = |parts: &str| {
+        let weight = "<texture type=\"checkerboard\" name=\"weight\"><rgb name=\"color0\" value=\"0.75\"/><rgb name=\"color1\" value=\"0.5\"/></texture>";
+        let scene = scene(&format!(
+            "<shape type=\"rectangle\"><bsdf type=\"blendbsdf\">{weight}{parts}</bsdf></shape>"
+        ))
+        .unwrap();
+        assert!(
+            scene.notes.iter().all(|note| !note.contains("blend")),
+            "{:?}",
+            scene.notes
+        );
+        let material = scene.meshes[0].materials[0];
+        assert!(matches!(
+            scene.materials[material as usize],
+            Surface::Diffuse { .. }
+        ));
+        let map = scene.maps[&material].textures[&Parameter::Opacity];
+        let image = scene.textures[map.texture as usize].image;
+        let Texels::Floats(texels) = &scene.images[image as usize].texels else {
+            panic!();
+        };
+        // As a number, the checkerboard has its colours exchanged.
+        [texels[0][0], texels[1][0]]
+    };
+    let (diffuse, null) = ("<bsdf type=\"diffuse\"/>", "<bsdf type=\"null\"/>");
+    assert_eq!(blend(&format!("{diffuse}{null}")), [0.5, 0.25]);
+    assert_eq!(blend(&format!("{null}{diffuse}")), [0.5, 0.75]);
+}
+
+#[test]
+fn directional_emitters_keep_the_length_of_their_axis() {
+    let irradiance = |parameters: &str| {
+        let light = format!("<emitter type=\"directional\">{parameters}</emitter>");
+        let scene = scene(&format!("{BALL}{light}")).unwrap();
+        let Light::Directional { irradiance, .. } = scene.lights[0] else {
+            panic!("{:?}", scene.lights);
+        };
+        irradiance
+    };
+    let scaled = "<transform name=\"to_world\"><scale value=\"3\"/></transform>";
+    assert_eq!(irradiance(""), Vec3::ONE);
+    assert_eq!(irradiance(scaled), Vec3::splat(3.0));
+    let direction = "<vector name=\"direction\" x=\"0\" y=\"0\" z=\"-5\"/>";
+    assert_eq!(irradiance(direction), Vec3::ONE);
+}
+
+#[test]
+fn a_stretched_sphere_is_reported_as_an_ellipsoid() {
+    let sphere = |x: u32| {
+        let stretched = format!("<transform name=\"to_world\"><scale x=\"{x}\"/></transform>");
+        scene(&format!("<shape type=\"sphere\">{stretched}</shape>")).unwrap()
+    };
+    assert_noted(
+        &sphere(2),
+        "shown as ellipsoids: spheres whose `to_world` scales unevenly",
+    );
+    assert!(
+        sphere(1)
+            .notes
+            .iter()
+            .all(|note| !note.contains("ellipsoids"))
+    );
+}
+
+#[test]
+fn a_rough_mirror_with_a_colour_is_reported() {
+    let rough = |plugin: &str| {
+        let tint = "<rgb name=\"specular_reflectance\" value=\"0.5\"/>";
+        scene(&format!(
+            "<shape type=\"sphere\"><bsdf type=\"{plugin}\">{tint}</bsdf></shape>"
+        ))
+        .unwrap()
+    };
+    assert_noted(
+        &rough("roughconductor"),
+        "the Fresnel reflection of conductors",
+    );
+    let smooth = rough("conductor");
+    assert!(smooth.notes.iter().all(|note| !note.contains("Fresnel")));
 }
 
 #[test]
