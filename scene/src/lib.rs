@@ -371,6 +371,8 @@
 //!   [`LoadOptions::defines`] takes precedence. References may precede their objects.
 //! - Parameters that a plugin or a directive does not have are named in one warning. Clipping planes have no effect,
 //!   and a warning says where they would hide something.
+//! - As in Mitsuba 3.9, the scale of a `directional` emitter's `to_world` multiplies its irradiance. A sphere that is
+//!   scaled unevenly is an ellipsoid, and a warning says so, because Mitsuba shows it round.
 //! - As in Mitsuba 3.9, a checkerboard that is a number, such as an opacity, has its two colours exchanged.
 //! - pbrt's area lights with an alpha of 0, which light the scene invisibly, become spot lights on their surface: up to
 //!   1,024 each, which shine like a diffuse surface together.
