@@ -43,7 +43,7 @@ pub(crate) use controls::{
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;
-pub(crate) use editing::{PartInfo, Property, clamp_message};
+pub(crate) use editing::{PartInfo, Property, range_refusal};
 pub(crate) use film::RequestedFilm;
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;

@@ -13,7 +13,7 @@ pub(crate) enum PropertyRow {
     Buttons(Vec<String>),
     /// A line of text that does nothing.
     Note(String),
-    /// A line about a value that was not accepted as it was.
+    /// A line about a value that was refused.
     Warning(String),
     /// A number.
     Slider {

@@ -67,9 +67,9 @@ pub(super) enum ViewerRequest {
     DebugView(String),
     /// Selects a part of the scene, for all viewers.
     Select(Part),
-    /// Sets the property of this identifier of a part of the scene to a value, clamped to its range. The flag tells
-    /// that the change belongs to the same drag as the one before it, so that both are undone together. The request is
-    /// invalid if the part has no such property.
+    /// Sets the property of this identifier of a part of the scene to a value. A number outside its range changes
+    /// nothing, and a message to all viewers says so. The flag tells that the change belongs to the same drag as the one
+    /// before it, so that both are undone together. The request is invalid if the part has no such property.
     Edit(Part, String, FieldValue, bool),
 }
 

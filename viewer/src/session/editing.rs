@@ -11,7 +11,7 @@ use std::{collections::HashMap, sync::Arc};
 use glam::Vec3;
 use serde::Serialize;
 
-pub(crate) use self::numbers::clamp_message;
+pub(crate) use self::numbers::range_refusal;
 use self::numbers::{STEP, stepped, with_unit};
 
 use super::light_groups::{LightGroup, NUMBER, listed_part, listed_parts};
@@ -293,9 +293,9 @@ impl Editing {
         format!("{of}: {}{channel} {value}", property.label)
     }
 
-    /// Returns a message about a number outside the valid range of the property `id` of a part, see [`clamp_message`].
+    /// Returns a message about a number outside the valid range of the property `id` of a part, see [`range_refusal`].
     /// Returns `None` for another value, or if there is no such property.
-    pub(super) fn clamp_message(
+    pub(super) fn range_refusal(
         &self,
         seen: Seen<'_>,
         part: Part,
@@ -307,7 +307,7 @@ impl Editing {
         };
         let properties = self.properties(seen, part);
         let property = properties.iter().find(|property| property.id == id)?;
-        clamp_message(&property.label, number, &property.number?)
+        range_refusal(&property.label, number, &property.number?)
     }
 
     /// Returns the properties of a part with their values.

@@ -17,7 +17,7 @@ use crate::{
         properties::{DrawnProperties, PropertyRow, RowState},
     },
     session::{
-        Action, Change, Continuity, PartInfo, Property, ScreenAction, Session, clamp_message,
+        Action, Change, Continuity, PartInfo, Property, ScreenAction, Session, range_refusal,
     },
 };
 use raysieve_scene::{FieldValue, NumberKind, Part};
@@ -41,7 +41,7 @@ pub(super) struct Properties {
     drag: Option<Drag>,
     /// Row into which a number is typed, and the text so far.
     typing: Option<(RowAction, String)>,
-    /// Row whose last value was not accepted as it was, and the lines that say why, which are displayed below it.
+    /// Row whose last entry was refused, and the lines that say why, which are displayed below it until the next input.
     refusal: Option<(RowAction, Vec<String>)>,
 }
 
@@ -486,8 +486,7 @@ impl Properties {
         match text.replace(',', ".").parse::<f32>() {
             Ok(value) if !value.is_nan() => self.set(row, value, Continuity::Begins, session),
             _ => {
-                let lines = vec![format!("{text} is no number; not changed")];
-                self.refusal = Some((row, lines));
+                self.refuse(row, &format!("{text} not set; it is no number"));
                 Effect::default()
             }
         }
@@ -510,7 +509,7 @@ impl Properties {
         }
     }
 
-    /// Sets the value of a row. If the value is outside its range, displays the range below the row.
+    /// Sets the value of a row. If the value is outside its range, changes nothing and displays the range below the row.
     fn set(
         &mut self,
         row: RowAction,
@@ -521,31 +520,42 @@ impl Properties {
         let Some((part, id)) = row.property() else {
             return Effect::default();
         };
-        let mut clamped = None;
         let value = match row {
             RowAction::Channel { channel, .. } => {
                 let (label, kind) = (CHANNELS[channel].trim(), &CHANNEL_KINDS[channel]);
-                clamped = clamp_message(label, value, kind);
+                if let Some(refusal) = range_refusal(label, value, kind) {
+                    self.refuse(row, &refusal);
+                    return Effect::default();
+                }
                 let properties = session.properties();
                 let color = properties.iter().find(|property| property.id == id);
                 let Some(FieldValue::Color(color)) = color.map(|property| property.value) else {
                     return Effect::default();
                 };
                 let mut hsv = self.hsv_of(color);
-                hsv[channel] = kind.clamped(value);
+                hsv[channel] = value;
                 self.hsv = Some(hsv);
                 FieldValue::Color(from_hsv(hsv).map(rounded))
             }
             _ => FieldValue::Number(value),
         };
         // The part may be gone after a reload.
-        let message = session.edit(part, id, value, continuity).ok().flatten();
-        self.refusal = message.or(clamped).map(|message| {
-            // The range, and the value that was set.
-            let lines = message.split("; ").map(str::to_owned);
-            (row, lines.collect())
-        });
+        self.refusal = None;
+        if let Some(refusal) = session.edit(part, id, value, continuity).ok().flatten() {
+            self.refuse(row, &refusal);
+        }
         Effect::default()
+    }
+
+    /// Displays below a row why its entry was refused: what was not set, and after a semicolon what is valid.
+    fn refuse(&mut self, row: RowAction, refusal: &str) {
+        let lines = refusal.split("; ").map(str::to_owned);
+        self.refusal = Some((row, lines.collect()));
+    }
+
+    /// Removes the explanation of a refused entry, because another input has followed.
+    pub(super) fn forget_refusal(&mut self) {
+        self.refusal = None;
     }
 }
 

@@ -177,6 +177,7 @@ impl Viewer {
     /// Executes an action. Returns `false` if the action is to quit; the caller must then end the event loop.
     pub(super) fn act(&mut self, action: Action) -> bool {
         let hinted = self.view.hide_hints();
+        self.view.properties.forget_refusal();
         let request = match action {
             Action::Screen(ScreenAction::Quit) => Some(QuitRequest::Key),
             Action::Screen(ScreenAction::Close) => {

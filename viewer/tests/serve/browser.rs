@@ -294,16 +294,13 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
         browser
             .until(&value("strength", "number"), |number| number == "1000")
             .await;
-        // A number outside the range is replaced, with a message.
+        // A number outside the range is refused.
         browser.run(&set("strength", "number", "-3")).await;
-        browser
-            .until(&value("strength", "number"), |number| number == "0")
-            .await;
-        browser
-            .until(shown, |texts| {
-                texts.as_str().unwrap().contains("strength: 0 to 16777215 ")
-            })
-            .await;
+        let refusal =
+            "return document.querySelector('[data-property=strength] .refusal').textContent";
+        let text = "-3 not set; must be 0 to 16777215";
+        browser.until(refusal, |refusal| refusal == text).await;
+        assert_eq!(browser.run(&value("strength", "number")).await, "1000");
     });
 }
 

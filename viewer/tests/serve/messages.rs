@@ -210,9 +210,9 @@ fn a_number_outside_its_range_is_explained_at_its_field() {
             })
             .await;
         for (number, text) in [
-            ("-3", "0 to 16777215; set to 0"),
+            ("-3", "-3 not set; must be 0 to 16777215"),
             ("0.5", ""),
-            ("", "no number; not changed"),
+            ("", "not set; it is no number"),
         ] {
             browser.run(&type_number(number)).await;
             browser
@@ -221,7 +221,12 @@ fn a_number_outside_its_range_is_explained_at_its_field() {
         }
         // It stays until the next input.
         tokio::time::sleep(Duration::from_secs(4)).await;
-        assert_eq!(browser.run(&explained).await, "no number; not changed");
+        assert_eq!(browser.run(&explained).await, "not set; it is no number");
+        let strength = format!("{find} return field.querySelector('[type=number]').value");
+        assert_eq!(browser.run(&strength).await, "0.5", "the refused entries");
+        browser.click("[data-action=undo]").await;
+        browser.until(&explained, |explained| explained == "").await;
+        browser.until(&strength, |strength| strength == "0.6").await;
     });
 }
 

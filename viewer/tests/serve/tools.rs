@@ -114,9 +114,11 @@ fn parts_can_be_edited_undone_redone_and_saved() {
     viewer.send(r#"{"act":"undo"}"#);
     viewer.wait_for_still(|picture| *picture == home);
 
-    // A light that was off has its colour again. Values outside the range are clamped, with a message.
+    // A light that was off has its colour again. Values outside the range are refused, with a message.
     viewer.send(r#"{"edit":["sky","strength",-3,false]}"#);
-    viewer.wait_for_message("strength: 0 to 16777215 W/(sr·m²); set to 0 W/(sr·m²)");
+    viewer.wait_for_message("strength -3 not set; must be 0 to 16777215 W/(sr·m²)");
+    viewer.wait_for_property("strength", &json!(0.6));
+    viewer.send(r#"{"edit":["sky","strength",0,false]}"#);
     viewer.wait_for_property("strength", &json!(0.0));
     viewer.send(r#"{"edit":["sky","strength",1.2,true]}"#);
     let bright = viewer.wait_for_still(|picture| brightness(picture) > 1.1 * brightness(&home));
@@ -328,7 +330,7 @@ fn many_lights_are_listed_as_one_part_with_a_number() {
     viewer.send(r#"{"act":"previous-part"}"#);
     viewer.wait_for_message("point light 1: strength");
     viewer.send(r#"{"edit":[{"light":0},"light_number",500,false]}"#);
-    viewer.wait_for_message("number (1 to 200): whole numbers, 1 to 200; set to 200");
+    viewer.wait_for_message("number (1 to 200) 500 not set; must be a whole number, 1 to 200");
     viewer.send(r#"{"edit":[{"light":201},"light_number",1,false]}"#);
     assert!(matches!(
         viewer.wait_for_close(),

@@ -108,33 +108,38 @@ function row({ id, label, number }) {
     text.setAttribute("aria-invalid", String(Boolean(why)));
   };
   let shown;
+  // Last number that was sent, with four digits.
+  let told;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
   slider.addEventListener("input", () => {
     const value = number.is_whole ? Math.round(chosen()) : rounded(chosen());
     // A finger on the slider leaves the focus in the field, whose entry would replace this value later.
     text.value = value;
+    told = value;
     edit(value);
   });
   slider.addEventListener("change", end);
   for (const one of [slider, text]) one.addEventListener("input", () => refuse(""));
   text.addEventListener("change", () => {
     const value = text.valueAsNumber;
-    if (!Number.isFinite(value)) {
-      text.value = rounded(shown);
-      return refuse("no number; not changed");
+    // The program would refuse it, too.
+    const isValid = value >= min && value <= max && (!number.is_whole || Number.isInteger(value));
+    if (isValid) {
+      told = rounded(value);
+      tell(id, value, false);
+      return refuse("");
     }
-    tell(id, value, false);
-    // The program sets the nearest valid number.
-    const whole = number.is_whole ? Math.round(value) : value;
-    const valid = Math.min(max, Math.max(min, whole));
-    if (valid === value) return refuse("");
-    text.value = valid;
-    return refuse(`${number.is_whole ? "whole numbers, " : ""}${min} to ${max}; set to ${valid}`);
+    text.value = rounded(shown);
+    if (!Number.isFinite(value)) return refuse("not set; it is no number");
+    return refuse(`${value} not set; must be ${number.is_whole ? "a whole number, " : ""}${min} to ${max}`);
   });
   element.append(slider, text, refusal);
   return {
     element,
+    forgetRefusal: () => refuse(""),
     show: (value) => {
+      // After another viewer's edit, the refusal is not about this value. The last edit may be answered after the refusal.
+      if (shown !== value && rounded(value) !== told) refuse("");
       shown = value;
       if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
       if (document.activeElement !== text) text.value = rounded(value);
@@ -176,6 +181,11 @@ export function showEditor(editor) {
     const button = at("buttons").querySelector(`[data-action=${action}]`);
     button?.setAttribute("aria-disabled", String(!can));
   }
+}
+
+/** Removes the explanations of refused entries, because another input has followed. */
+export function forgetRefusals() {
+  for (const { forgetRefusal } of rows.values()) forgetRefusal?.();
 }
 
 /** Moves the keyboard to the list of parts. */

@@ -4,7 +4,7 @@ import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
-import { edits, focusEditor, sendEdit, showEditor } from "./properties.js";
+import { edits, focusEditor, forgetRefusals, sendEdit, showEditor } from "./properties.js";
 import { closeMessages, followMessages, receiveMessages, showMessage } from "./messages.js";
 import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
@@ -73,6 +73,7 @@ const own = {
 const act = (action) => {
   // A tap on Undo ends the entry of a number in the same frame.
   sendEdit();
+  forgetRefusals();
   return action.render ? send({ act: action.render }) : own[action.screen]();
 };
 

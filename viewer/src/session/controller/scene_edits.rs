@@ -107,8 +107,8 @@ impl Session {
             .choose_component(seen(&self.scene, &self.orbit))
     }
 
-    /// Gives the property `id` of a part the value `value`, clamped to its range. Returns a message if a number is
-    /// outside that range. If the scene would become invalid, changes nothing and reports a problem.
+    /// Gives the property `id` of a part the value `value`. If a number is outside its range, changes nothing and returns
+    /// a message. If the scene would become invalid, changes nothing and reports a problem.
     ///
     /// # Errors
     /// A message if there is no such property, or if it is a number and `value` is a colour or the other way round.
@@ -124,12 +124,13 @@ impl Session {
             self.history.end_gesture();
         }
         let seen = seen(&self.scene, &self.orbit);
-        if id == NUMBER {
-            let clamped = self.editing.clamp_message(seen, part, id, value);
-            self.editing.select_number(&self.scene, part, value)?;
-            return Ok(clamped);
+        if let Some(refusal) = self.editing.range_refusal(seen, part, id, value) {
+            return Ok(Some(refusal));
         }
-        let clamped = self.editing.clamp_message(seen, part, id, value);
+        if id == NUMBER {
+            self.editing.select_number(&self.scene, part, value)?;
+            return Ok(None);
+        }
         let changed = self.editing.field_value(seen, part, id, value);
         let (field, value) = changed.ok_or("unknown property, or a value of the wrong type")?;
         if part == Part::Camera {
@@ -139,21 +140,21 @@ impl Session {
                 self.orbit.set_current(camera);
                 self.render_view();
             }
-            return Ok(clamped);
+            return Ok(None);
         }
         let edited = match self.scene.with_field(part, field, value) {
             Ok(edited) => edited,
             Err(problem) => return Ok(self.report_refusal(part, &problem)),
         };
         if edited.part_state(part) == self.scene.part_state(part) {
-            return Ok(clamped);
+            return Ok(None);
         }
         if let Err(error) = edited.check_settings() {
             return Ok(self.report_refusal(part, &error.to_string()));
         }
         self.record_part(part, field, continuity);
         self.put_scene(Arc::new(edited));
-        Ok(clamped)
+        Ok(None)
     }
 
     /// Reports that an edit of a part was refused, for this reason. Returns no message.
@@ -184,11 +185,11 @@ impl Session {
         let Some((part, id, value)) = self.editing.stepped(self.seen(), steps) else {
             return self.choose_part(true);
         };
-        let clamped = self
+        let refusal = self
             .edit(part, id, value, Continuity::ByTime)
             .ok()
             .flatten();
-        clamped.unwrap_or_else(|| self.editing.status(self.seen()))
+        refusal.unwrap_or_else(|| self.editing.status(self.seen()))
     }
 
     /// Returns the edits of the scene, without those of the camera.

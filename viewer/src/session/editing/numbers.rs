@@ -23,22 +23,26 @@ pub(super) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
     kind.clamped(changed)
 }
 
-/// Returns a message such as "roughness: 0 to 1; set to 1" for a number that is outside its range, or not whole where
-/// it must be. Returns `None` otherwise. `label` is its name for people. A number in the message that has a name is
+/// Returns a message such as "roughness 5 not set; must be 0 to 1" for a number that is outside its range, or not whole
+/// where it must be. Returns `None` otherwise. `label` is its name for people. A number of the range that has a name is
 /// followed by it, as in "2 (round)".
-pub(crate) fn clamp_message(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
-    let set = kind.clamped(number);
-    if set == number {
+pub(crate) fn range_refusal(label: &str, number: f32, kind: &NumberKind) -> Option<String> {
+    if kind.clamped(number) == number {
         return None;
     }
-    let numbers = if kind.is_whole { "whole numbers, " } else { "" };
+    let whole = if kind.is_whole {
+        "a whole number, "
+    } else {
+        ""
+    };
     let with_name = |number: f32, unit: &str| match kind.name_of(number) {
         Some(name) => format!("{number} ({name})"),
         None => with_unit(number, unit),
     };
-    let [max, set] = [kind.max, set].map(|number| with_name(number, kind.unit));
-    let min = with_name(kind.min, "");
-    Some(format!("{label}: {numbers}{min} to {max}; set to {set}"))
+    let (min, max) = (with_name(kind.min, ""), with_name(kind.max, kind.unit));
+    Some(format!(
+        "{label} {number} not set; must be {whole}{min} to {max}"
+    ))
 }
 
 /// Returns a number as text with its unit, which is separated by a space unless it is the degree sign.
@@ -55,10 +59,10 @@ mod tests {
 
     #[test]
     fn messages_about_invalid_numbers_name_their_range() {
-        let message = |number| clamp_message("kind", number, &BACKGROUNDS);
-        let range = "kind: whole numbers, 0 (environment) to 2 (transparent); set to";
-        assert_eq!(message(5.0), Some(format!("{range} 2 (transparent)")));
-        assert_eq!(message(0.7), Some(format!("{range} 1 (color)")));
+        let message = |number| range_refusal("kind", number, &BACKGROUNDS);
+        let range = "must be a whole number, 0 (environment) to 2 (transparent)";
+        assert_eq!(message(5.0), Some(format!("kind 5 not set; {range}")));
+        assert_eq!(message(0.7), Some(format!("kind 0.7 not set; {range}")));
         assert_eq!(message(1.0), None, "it is valid");
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn from_hsv([hue, saturation, value]: [f32; 3]) -> Vec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{BACKGROUNDS, clamp_message};
+    use crate::session::{BACKGROUNDS, range_refusal};
 
     #[test]
     fn all_positions_on_a_slider_of_whole_numbers_have_valid_values() {
@@ -133,8 +133,8 @@ mod tests {
             let value = value_at_position(position, &BACKGROUNDS);
             let exact = low + position * (high - low);
             assert!((value - exact).abs() <= 0.5, "{position}: {value}");
-            let message = clamp_message("kind", value, &BACKGROUNDS);
-            assert_eq!(message, None, "{position}: {value}");
+            let refusal = range_refusal("kind", value, &BACKGROUNDS);
+            assert_eq!(refusal, None, "{position}: {value}");
         }
     }
 }
