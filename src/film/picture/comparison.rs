@@ -100,6 +100,19 @@ impl ComparisonImage {
         }
     }
 
+    /// Returns the pixel in this column and row, from 0 at the upper left, as 8-bit sRGB with alpha that is not
+    /// premultiplied. Returns `None` outside the image, and for an image in linear light.
+    pub fn display_pixel(&self, column: u32, row: u32) -> Option<[u8; 4]> {
+        let (width, height) = self.size;
+        let place = row as usize * width as usize + column as usize;
+        match &self.content {
+            Content::Display(rgba) if column < width && row < height => {
+                rgba.as_chunks().0.get(place).copied()
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the image as opaque RGBA in 8-bit sRGB, over a checkerboard if it is transparent. Exposure in stops and
     /// tone curve apply to linear light only.
     pub fn to_display(&self, exposure_stops: f32, curve: Tone) -> Vec<u8> {

@@ -2,7 +2,10 @@
 
 use super::{Overlay, canvas::Canvas, fitted::Fitted, format};
 use crate::session::{DisplayFrame, PixelInfo};
-use raysieve::{film::picture::Picture, render::region::Region};
+use raysieve::{
+    film::picture::{Picture, comparison::ComparisonImage},
+    render::region::Region,
+};
 
 /// Minimum width of a magnified pixel in characters from which its values are written into it.
 const MIN_CELLS: i32 = 7;
@@ -112,13 +115,68 @@ pub(crate) fn describe(
     pixel: (u32, u32),
     info: Option<&PixelInfo>,
 ) -> Option<Vec<String>> {
+    let first = value_text("pixel", frame, pixel, info)?;
+    let info = info.filter(|info| info.pixel == pixel);
+    let second = info.map_or(String::new(), |info| match info.error {
+        Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
+        None => info.surface.clone(),
+    });
+    let is_preview = (frame.picture.width, frame.picture.height) != frame.size;
+    Some(match is_preview {
+        true => vec![first],
+        false => vec![first, second],
+    })
+}
+
+/// Returns the description of a pixel in two lines for a pointer on the image with which the frame is compared. The first
+/// has the name of the image and its value there, and the second the value of the frame. The other parameters and the
+/// result are those of [`describe`].
+pub(crate) fn describe_compared(
+    image: &ComparisonImage,
+    frame: &DisplayFrame,
+    pixel: (u32, u32),
+    info: Option<&PixelInfo>,
+) -> Option<Vec<String>> {
+    let second = value_text("render", frame, pixel, info)?;
+    // The image may have another size.
+    let scaled = |at: u32, length: u32, own: u32| {
+        ((2 * u64::from(at) + 1) * u64::from(own) / (2 * u64::from(length))) as u32
+    };
+    let (width, height) = image.size();
+    let column = scaled(pixel.0, frame.size.0, width);
+    let row = scaled(pixel.1, frame.size.1, height);
+    let value = match (image.light(), image.display_pixel(column, row)) {
+        (Some(light), _) => {
+            let place = row as usize * width as usize + column as usize;
+            let [red, green, blue] = light.pixels.get(place)?.to_array().map(short);
+            format!("{red} {green} {blue} (linear)")
+        }
+        (None, pixel) => {
+            let [red, green, blue, _] = pixel?;
+            format!("{red} {green} {blue} (8-bit sRGB)")
+        }
+    };
+    let name = image.path().file_name().unwrap_or_default();
+    let name = raysieve_scene::escaped(&name.to_string_lossy());
+    Some(vec![format!("{name} {column},{row}: {value}"), second])
+}
+
+/// Returns the value of a frame's pixel and its number of samples as text, which begins with the word `of`. The other
+/// parameters are those of [`describe`]. Without the value while a smaller preview is displayed. Returns `None` outside
+/// the picture.
+fn value_text(
+    of: &str,
+    frame: &DisplayFrame,
+    pixel: (u32, u32),
+    info: Option<&PixelInfo>,
+) -> Option<String> {
     let (column, row) = pixel;
     let picture = &frame.picture;
     if column >= frame.size.0 || row >= frame.size.1 {
         return None;
     }
     if (picture.width, picture.height) != frame.size {
-        return Some(vec![format!("pixel {column},{row}")]);
+        return Some(format!("{of} {column},{row}"));
     }
     let info = info.filter(|info| info.pixel == pixel);
     let place = row as usize * picture.width as usize + column as usize;
@@ -131,12 +189,9 @@ pub(crate) fn describe(
         Some(samples) => format!(", {samples} {}", format::sample_word(samples)),
         None => String::new(),
     };
-    let second = info.map_or(String::new(), |info| match info.error {
-        Some(error) => format!("error about {}, {}", format::percent(error), info.surface),
-        None => info.surface.clone(),
-    });
-    let first = format!("pixel {column},{row}: {red} {green} {blue} (linear){samples}");
-    Some(vec![first, second])
+    Some(format!(
+        "{of} {column},{row}: {red} {green} {blue} (linear){samples}"
+    ))
 }
 
 #[cfg(test)]

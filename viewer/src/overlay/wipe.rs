@@ -13,15 +13,15 @@ const LINE: Colour = [255, 255, 255];
 const EDGE: Colour = [14, 17, 23];
 
 impl Overlay {
-    /// Draws the line at this column in window pixels over the visible height of a fitted picture. The names of both
-    /// images are beside its upper end.
+    /// Draws the line at this column in window pixels over the visible height of a fitted picture. The names of the left
+    /// and the right image are beside its upper end.
     pub(crate) fn draw_wipe(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         fitted: &Fitted,
         column: i32,
-        name: &str,
+        names: [&str; 2],
     ) {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let Fitted { area, region, .. } = *fitted;
@@ -45,8 +45,7 @@ impl Overlay {
         let (cell, height) = (self.type_face.cell_width, self.type_face.line_height);
         let left = area.x.max(region.x);
         let right = (area.x + area.width).min(region.x + region.width);
-        let labels = [("render", true), (name, false)];
-        for (text, is_left) in labels {
+        for (text, is_left) in names.into_iter().zip([true, false]) {
             let width = text.chars().count() as i32 * cell + 2 * margin;
             let x = if is_left {
                 line.x - margin - width

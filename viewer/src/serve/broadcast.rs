@@ -21,7 +21,7 @@ use super::{
     user_messages::UserMessages,
 };
 use crate::{
-    overlay::pixels::describe,
+    overlay::pixels::{describe, describe_compared},
     saved_picture::SavedPicture,
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
@@ -425,16 +425,17 @@ impl Broadcaster {
 
     /// Sends the description of a pixel to all viewers.
     fn send_pixel(&self, info: &PixelInfo) {
-        let frame = lock(&self.frame);
-        let lines = frame
-            .as_ref()
-            .and_then(|frame| describe(frame, info.pixel, Some(info)));
-        let text = lines.map(|lines| {
-            serde_json::to_string(&PixelDescription {
+        let compared = lock(&self.session).compared().cloned();
+        let frame = self.frame();
+        let description = frame.and_then(|frame| {
+            Some(PixelDescription {
                 pixel: info.pixel,
-                lines,
+                lines: describe(&frame, info.pixel, Some(info))?,
+                compared: compared
+                    .and_then(|image| describe_compared(&image, &frame, info.pixel, Some(info))),
             })
         });
+        let text = description.map(|description| serde_json::to_string(&description));
         if let Some(Ok(text)) = text {
             self.pixels.send_replace(text.into());
         }
@@ -479,6 +480,7 @@ impl Broadcaster {
                 let name = image.path().file_name().unwrap_or_default();
                 name.to_string_lossy().into_owned()
             }),
+            displayed: session.displayed_name(legend.is_some()),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),
             debug_view: session.debug_view().name(),

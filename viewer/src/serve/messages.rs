@@ -126,6 +126,8 @@ pub(super) struct Status<'a> {
     pub(super) region: Option<[u32; 4]>,
     /// File name of the image with which the picture can be compared; `None` if there is none.
     pub(super) compared: Option<String>,
+    /// Name of what is displayed: `render` for the picture, or the name of the debug view or derived image.
+    pub(super) displayed: &'static str,
     pub(super) exposure_stops: f32,
     pub(super) tone: &'static str,
     /// Name of the debug view; `light` for the picture itself.
@@ -191,6 +193,8 @@ pub(super) struct Path<'a> {
 pub(super) struct PixelDescription {
     pub(super) pixel: (u32, u32),
     pub(super) lines: Vec<String>,
+    /// Lines for a pointer on the image with which the picture is compared; `None` if there is none.
+    pub(super) compared: Option<Vec<String>>,
 }
 
 /// An inspected path as the page displays it.

@@ -20,9 +20,7 @@ use crate::overlay::{
     fitted::{Fitted, Zoom},
     scale_for,
 };
-use crate::session::{
-    self, Alpha, Animation, DisplayFrame, Frame, InspectedPath, PixelInfo, Session,
-};
+use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
     film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugImage,
@@ -397,7 +395,7 @@ impl View {
         if self.overlay.scale() != scale {
             self.overlay = Overlay::new(scale);
         }
-        let regions = self.draw_frame(rgba, size, look, session.animation());
+        let regions = self.draw_frame(rgba, size, look, session);
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
@@ -421,7 +419,7 @@ impl View {
         rgba: &mut [u8],
         size: (u32, u32),
         look: Look,
-        animation: Option<Animation>,
+        session: &Session,
     ) -> Regions {
         self.scrub_bar = None;
         let Some(frame) = &self.frame else {
@@ -443,6 +441,7 @@ impl View {
             units: self.units,
             denoises: look.denoise && self.debug_image.is_none(),
         };
+        let animation = session.animation();
         let animation = animation.filter(|_| self.placement != Placement::Off);
         let bar = animation
             .as_ref()
@@ -469,7 +468,9 @@ impl View {
         self.backdrop = Some(backdrop);
         if let Some(wipe) = &mut self.wipe {
             let pool = &self.pool;
-            wipe.draw(rgba, size, &fitted, look, &mut self.overlay, |image| {
+            let left = session.displayed_name(self.debug_image.is_some());
+            let labels = (&mut self.overlay, left);
+            wipe.draw(rgba, size, &fitted, look, labels, |image| {
                 pool.install(|| fit(image, size, &fitted))
             });
         } else if self.debug_image.is_none() {

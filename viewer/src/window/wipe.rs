@@ -9,7 +9,8 @@ use raysieve::{
     render::output::{DisplayImage, Look},
 };
 
-/// A comparison side by side: the picture is left of the line, and the other image right of it.
+/// A comparison side by side: the picture, or what is displayed instead of it, is left of the line, and the other image
+/// right of it.
 pub(super) struct Wipe {
     image: Arc<ComparisonImage>,
     /// Position of the line, as a fraction of the picture's width, in 0..=1.
@@ -58,15 +59,20 @@ impl Wipe {
         self.position = along.clamp(0.0, 1.0);
     }
 
-    /// Draws the other image right of the line into a window of this size, over the picture, and then the line. `fit`
-    /// scales an image to the window.
+    /// Returns the other image if it is displayed in column `x` in window pixels, right of the line.
+    pub(super) fn image_at(&self, x: f64, fitted: &Fitted) -> Option<&ComparisonImage> {
+        (x >= self.column(fitted)).then_some(&self.image)
+    }
+
+    /// Draws the other image right of the line into a window of this size, over the picture, and then the line. `left` is
+    /// the name of what is displayed left of it. `fit` scales an image to the window.
     pub(super) fn draw(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         fitted: &Fitted,
         look: Look,
-        overlay: &mut Overlay,
+        (overlay, left): (&mut Overlay, &str),
         fit: impl FnOnce(DisplayImage) -> Vec<u8>,
     ) {
         let fresh = self.backdrop.take().filter(|backdrop| {
@@ -99,8 +105,9 @@ impl Wipe {
                 to.copy_from_slice(from);
             }
         }
-        let name = self.image.path().file_name().unwrap_or_default();
-        overlay.draw_wipe(rgba, size, fitted, line, &name.to_string_lossy());
+        let right = self.image.path().file_name().unwrap_or_default();
+        let names = [left, &right.to_string_lossy()];
+        overlay.draw_wipe(rgba, size, fitted, line, names);
         self.backdrop = Some(backdrop);
     }
 }

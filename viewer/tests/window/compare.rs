@@ -58,6 +58,13 @@ fn another_image_is_shown_beside_the_picture_and_as_error_map() {
         let is_dark = map.pixels().filter(|pixel| pixel.0[0] < 80).count();
         map != columns(&bare, 0, 110) && is_dark > 15_000
     });
+    // The label left of the line, of 9 characters, names the map. It is even where it has no text.
+    desktop.until_shown("the name of the map", |shot| {
+        let label = image::imageops::crop_imm(shot, 40, 11, 9, 2).to_image();
+        label
+            .pixels()
+            .all(|pixel| (10..40).contains(&pixel.0[1]) && pixel.0[0] < pixel.0[2])
+    });
     desktop.press(&["x"]);
     desktop.until_shown("the error map alone", |shot| {
         columns(shot, 130, 480) != columns(&other, 130, 480)

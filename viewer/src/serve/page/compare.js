@@ -6,6 +6,8 @@ const at = (id) => document.getElementById(id);
 let position = 0.5;
 // File name of the other image; empty if there is none. Size of the picture in pixels.
 let name = "";
+// Name of what is displayed left of the line.
+let shown = "render";
 let size = [1, 1];
 let isFirst = true;
 
@@ -39,13 +41,14 @@ export function switchWipe() {
   if (!name) return "nothing to compare with; start raysieve with --compare and an .exr or .png";
   at("wipe").hidden = at("compared").hidden = !at("wipe").hidden;
   place();
-  return at("wipe").hidden ? "picture alone" : `left: the render; right: ${name}`;
+  return at("wipe").hidden ? "picture alone" : `left: ${shown}; right: ${name}`;
 }
 
 /** Updates the other image; called for each status message. */
 export function updateComparison(status) {
   name = status.compared ?? "";
   size = status.size;
+  shown = status.displayed;
   at("error-map").hidden = !name;
   if (!name) return;
   // The program converts the image with these settings.
@@ -54,6 +57,12 @@ export function updateComparison(status) {
   if (isFirst) switchWipe();
   isFirst = false;
   place();
+}
+
+/** Returns whether the other image is displayed at this position of a pointer. */
+export function isOnCompared(clientX) {
+  const [left, width] = extent();
+  return !at("wipe").hidden && clientX >= left + position * width;
 }
 
 const wipe = at("wipe");

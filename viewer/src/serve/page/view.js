@@ -1,7 +1,7 @@
 // The page: its connection to the program, the pictures received over it, and the controls.
 
 import { createTimes, showStatistics, switchUnits } from "./statistics.js";
-import { switchWipe, updateComparison } from "./compare.js";
+import { isOnCompared, switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
 import { edits, focusEditor, forgetRefusals, sendEdit, showEditor } from "./properties.js";
@@ -291,7 +291,9 @@ function closeTopmost() {
   return hidePath() || closeMessages();
 }
 
-// Pixel under the pointer, and the time at which the program was last asked about a pixel; 0 once it has answered.
+// Column of the pointer on the page, pixel under it, and the time at which the program was last asked about a pixel; 0
+// once it has answered.
+let pointerX = 0;
 let pointed;
 let asked = 0;
 
@@ -305,10 +307,11 @@ function askPixel() {
 }
 
 /** Displays the description of a pixel, and asks about the one under the pointer if that is another by now. */
-function showPixel({ pixel: described, lines }) {
+function showPixel({ pixel: described, lines, compared }) {
   asked = 0;
   if (!pointed) return;
-  if (String(described) === String(pointed)) at("pixel").textContent = lines.join("\n");
+  const shown = compared && isOnCompared(pointerX) ? compared : lines;
+  if (String(described) === String(pointed)) at("pixel").textContent = shown.join("\n");
   else askPixel();
 }
 
@@ -322,6 +325,7 @@ function pixel({ clientX, clientY }) {
 }
 
 function point(event) {
+  pointerX = event.clientX;
   pointed = pixel(event);
   askPixel();
 }

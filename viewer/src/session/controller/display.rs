@@ -111,6 +111,16 @@ impl Session {
         self.derived.as_ref().map(|thread| thread.kind)
     }
 
+    /// Returns the name of what is displayed: of the debug image if `is_debug_image`, otherwise of the picture.
+    pub(crate) fn displayed_name(&self, is_debug_image: bool) -> &'static str {
+        match (self.derived_image(), self.debug_view) {
+            _ if !is_debug_image => "render",
+            (Some(DerivedImage::ErrorMap), _) => "error map",
+            (Some(DerivedImage::Denoised), _) => "denoised",
+            (None, debug_view) => debug_view.name(),
+        }
+    }
+
     /// Requests the image of a frame, unless the frame is a smaller preview.
     fn request_derived_image(&self, thread: &DerivedImageThread, frame: &DisplayFrame) {
         let size = match thread.kind {

@@ -38,11 +38,22 @@ impl View {
         overlay.draw_messages(rgba, size, region, &lines, &uncovered)
     }
 
-    /// Returns the two lines that describe the pixel under the pointer; none if it is not to be described.
+    /// Returns the two lines that describe the pixel under the pointer, or that of the image with which the picture is
+    /// compared; none if it is not to be described.
     pub(super) fn pixel_lines(&self) -> Vec<String> {
         let described = self.pixel.zip(self.frame.as_ref());
-        let lines = described
-            .and_then(|(pixel, frame)| pixels::describe(frame, pixel, self.pixel_info.as_ref()));
+        let lines = described.and_then(|(pixel, frame)| {
+            let info = self.pixel_info.as_ref();
+            let compared = self.wipe.as_ref().zip(self.shown.as_ref());
+            let compared = compared.and_then(|(wipe, fitted)| {
+                let [x, _] = fitted.place([pixel.0 as f32 + 0.5, 0.0]);
+                wipe.image_at(f64::from(x), fitted)
+            });
+            match compared {
+                Some(image) => pixels::describe_compared(image, frame, pixel, info),
+                None => pixels::describe(frame, pixel, info),
+            }
+        });
         let mut lines = lines.unwrap_or_default();
         // An empty line keeps the height of the panel while the second line is awaited.
         for line in lines.iter_mut().filter(|line| line.is_empty()) {
