@@ -62,6 +62,8 @@ pub(crate) struct Session {
     debug_view: DebugView,
     /// Image with which the picture can be compared; `None` if there is none.
     compared: Option<Arc<ComparisonImage>>,
+    /// Whether a message has said that the camera shows another view than the image.
+    has_said_other_view: bool,
     /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
     /// such an image.
     derived: Option<DerivedImageThread>,
@@ -214,6 +216,7 @@ impl Session {
             debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
             compared,
+            has_said_other_view: false,
             derived: None,
             alpha: AlphaThread::new(on_event.clone()),
             on_event: Arc::new(Mutex::new(on_event)),
@@ -490,6 +493,7 @@ impl Session {
             size: self.size,
             renderer,
         });
+        self.say_other_view();
         self.request_debug_view();
     }
 

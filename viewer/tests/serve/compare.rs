@@ -23,7 +23,11 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         film_and_scene_can_be_downloaded,
         denoised_pictures_and_error_maps_stay_transparent,
     );
-    add_tests!(trials, if has_browser() => the_page_compares_saves_and_magnifies);
+    add_tests!(
+        trials, if has_browser() =>
+        the_page_compares_saves_and_magnifies,
+        the_compared_image_has_values_and_a_view_of_its_own,
+    );
 }
 
 /// Downloads the film, and returns its hash.
@@ -237,6 +241,83 @@ fn values(program: &Program, region: &str) -> Vec<String> {
     values
         .map(|value| value.as_str().unwrap().to_owned())
         .collect()
+}
+
+fn the_compared_image_has_values_and_a_view_of_its_own() {
+    let folder = scene_folder();
+    for name in ["other.exr", "other.png"] {
+        let other = ["scene.ron", "--seed", "7", "-o", name];
+        assert_done(&run(folder.path(), other));
+        let compared = folder.path().join(name);
+        let program = Program::start(&["--spp", "4", "--compare", compared.to_str().unwrap()]);
+        browse(DESK, async |browser| {
+            browser.open(&program.url).await;
+            browser.wait_for_text("#state", "done").await;
+            browser.press("i").await;
+            // The pointer is in the middle of a pixel in the left or right half of the picture.
+            let lines = async |column: u32| {
+                let point = format!(
+                    "const box = document.getElementById('picture').getBoundingClientRect();\
+                     const scale = Math.min(box.width / 160, box.height / 120);\
+                     const clientX = box.x + box.width / 2 + ({column}.5 - 80) * scale;\
+                     const clientY = box.y + box.height / 2 + (30.5 - 60) * scale;\
+                     const at = {{ clientX, clientY, bubbles: true }};\
+                     document.getElementById('picture').dispatchEvent(new PointerEvent('pointermove', at));\
+                     return document.getElementById('pixel').textContent"
+                );
+                let wanted = format!(" {column},30: ");
+                let text = browser
+                    .until(&point, |text| text.as_str().unwrap().contains(&wanted))
+                    .await;
+                text.as_str().unwrap().to_owned()
+            };
+            let left = lines(40).await;
+            assert!(left.starts_with("pixel 40,30: "), "{left}");
+            let right = lines(120).await;
+            let [first, second] = right.lines().collect::<Vec<_>>()[..] else {
+                panic!("two lines: {right}");
+            };
+            let pixel = if name == "other.exr" {
+                let image = image::open(&compared).unwrap().into_rgb32f();
+                image.get_pixel(120, 30).0
+            } else {
+                let image = image::open(&compared).unwrap().into_rgb8();
+                image.get_pixel(120, 30).0.map(f32::from)
+            };
+            let values = first.strip_prefix(&format!("{name} 120,30: ")).unwrap();
+            for (value, expected) in values.split(' ').zip(pixel) {
+                let value: f32 = value.parse().unwrap();
+                assert!((value - expected).abs() < 1e-3, "{first}: {pixel:?}");
+            }
+            assert!(second.starts_with("render 120,30: "), "{right}");
+
+            browser.press("X").await;
+            browser
+                .until(
+                    "return document.getElementById('legend').hidden",
+                    |hidden| *hidden == false,
+                )
+                .await;
+            browser.press("x").await;
+            browser.press("x").await;
+            let text = format!("left: error map; right: {name}");
+            browser.wait_for_text("#message", &text).await;
+            browser.press("V").await;
+
+            // The message about another view comes once.
+            let mut viewer = Viewer::join(&program);
+            viewer.send(r#"{"turn":[0.2,0]}"#);
+            viewer.wait_for_message(&format!(
+                "this is not the view of {name} any more; 0 shows that view again"
+            ));
+            viewer.send(r#"{"tone":"aces"}"#);
+            viewer.wait_for_message("tone curve: aces");
+            viewer.send(r#"{"act":"home"}"#);
+            viewer.send(r#"{"turn":[0.2,0]}"#);
+            let status = viewer.wait_for_status(|status| status["state"] == "done");
+            assert_eq!(status["message"][1], "tone curve: aces");
+        });
+    }
 }
 
 fn the_page_compares_saves_and_magnifies() {

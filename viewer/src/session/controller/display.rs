@@ -7,12 +7,14 @@ use super::Session;
 use crate::session::{
     DisplayFrame,
     commands::Command,
+    control_names::control_name,
     debug_views::DebugViewRequest,
     derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
     difference::error_map,
     inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
+    render_thread::RenderEvent,
     transparency::Alpha,
 };
 use raysieve::{
@@ -26,6 +28,24 @@ impl Session {
     /// Returns the image with which the picture can be compared; `None` if there is none.
     pub(crate) fn compared(&self) -> Option<&Arc<ComparisonImage>> {
         self.compared.as_ref()
+    }
+
+    /// Displays, once, that the camera no longer shows the view of the image with which the picture is compared, and how
+    /// to go back. Assumes that the image shows the view of the scene's own camera.
+    pub(super) fn say_other_view(&mut self) {
+        if let Some(image) = self.compared()
+            && !self.orbit.is_home()
+            && !self.has_said_other_view
+        {
+            let name = image.path().file_name().unwrap_or_default();
+            let message = format!(
+                "this is not the view of {} any more; {} shows that view again",
+                name.to_string_lossy(),
+                control_name("0", "Home")
+            );
+            self.has_said_other_view = true;
+            lock(&self.on_event)(RenderEvent::Message(message));
+        }
     }
 
     /// Displays the error map of the picture and the other image, or the picture again. Returns a message; `None` if
