@@ -22,8 +22,8 @@ pub(super) struct Messages {
     question: Option<Question>,
     /// Whether Escape has removed the question, and no other input has followed.
     is_cancelled: bool,
-    /// Text of a name that is being typed; `None` if none is.
-    prompt: Option<String>,
+    /// Name that is being typed; `None` if none is.
+    prompt: Option<Prompt>,
     /// Time since which the window is hidden; `None` while it is visible.
     hidden: Option<Instant>,
     /// Time at which the last message disappeared by itself; `None` if there was none, or other input has followed.
@@ -38,6 +38,14 @@ struct Message {
     is_printed: bool,
     /// Time at which the message disappears by itself, unless the window is hidden before.
     until: Instant,
+}
+
+/// The name of a file that is being typed, as it is displayed.
+pub(super) struct Prompt {
+    /// The name so far, and what can be done with it.
+    pub(super) text: String,
+    /// Reason why nothing can be saved under the name; `None` if there is none.
+    pub(super) problem: Option<String>,
 }
 
 /// A request about which the user is asked, because it would lose unsaved changes.
@@ -159,8 +167,8 @@ impl Messages {
         self.is_cancelled
     }
 
-    /// Displays the text of a name that is being typed; `None` removes it.
-    pub(super) fn set_prompt(&mut self, prompt: Option<String>) {
+    /// Displays a name that is being typed; `None` removes it.
+    pub(super) fn set_prompt(&mut self, prompt: Option<Prompt>) {
         self.prompt = prompt;
     }
 
@@ -180,7 +188,10 @@ impl Messages {
         if let Some(note) = &mut self.note {
             texts.push((note.draw(&shorten), false));
         }
-        texts.extend(self.prompt.iter().map(|prompt| (prompt.clone(), false)));
+        if let Some(Prompt { text, problem }) = &self.prompt {
+            texts.extend(problem.iter().map(|problem| (problem.clone(), true)));
+            texts.push((text.clone(), false));
+        }
         if let Some(question) = &mut self.question {
             question.is_drawn = true;
             texts.push((question.text.clone(), true));

@@ -54,15 +54,11 @@ fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
         }
         match write_in(&folder, scene, png) {
             Ok(name) => {
-                let name = name.to_string_lossy().into_owned();
-                return Ok(match problems.first() {
-                    None => format!("saved {name} next to the scene"),
-                    Some((tried, error)) => format!(
-                        "saved {name} in {}, because {} cannot be written: {error}",
-                        folder.display(),
-                        tried.display()
-                    ),
+                let why = problems.first().map_or(String::new(), |(tried, error)| {
+                    let tried = in_full(tried);
+                    format!(", because {} cannot be written: {error}", tried.display())
                 });
+                return Ok(saved_message(&in_full(&folder).join(name)) + &why);
             }
             Err(error) => problems.push((folder, error)),
         }
@@ -78,6 +74,16 @@ fn write(scene: &Path, png: &[u8]) -> Result<String, Error> {
             tried.join("; ")
         ),
     })
+}
+
+/// Returns the whole path of a folder, or the path as it is if the folder does not exist.
+pub(super) fn in_full(folder: &Path) -> PathBuf {
+    fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Returns the message about a picture that was saved.
+pub(super) fn saved_message(path: &Path) -> String {
+    format!("picture saved to {}", path.display())
 }
 
 /// Writes a file into a folder, under the first free name for a picture of this scene, and returns that name.

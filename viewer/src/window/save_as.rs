@@ -14,7 +14,7 @@ use log::{Level, LevelFilter, Log, Metadata, Record};
 use rfd::{AsyncFileDialog, FileHandle};
 use winit::window::Window;
 
-use super::save::Displayed;
+use super::save::{Displayed, saved_message};
 use crate::{
     Error,
     session::{EditState, RequestedFilm, SceneToSave},
@@ -22,7 +22,7 @@ use crate::{
 use raysieve::render::output::PictureFormat;
 use raysieve_scene::{
     Scene,
-    atomic_file::{folder_of, write_whole},
+    atomic_file::{check_place, folder_of, write_whole},
     can_save_view,
 };
 
@@ -163,39 +163,25 @@ impl Savable {
     /// existing file is replaced, so `path` must not be the file of the current scene.
     ///
     /// # Errors
-    /// If the file cannot be written or has another ending. Also if the film is not available, or if the scene names
-    /// other files and `path` is in another folder.
+    /// See [`check_name`]. Also if the film is not available, or the file cannot be written.
     pub(super) fn save_to(self, path: &Path) -> Result<Saved, Error> {
-        let refused = |problem: String| Error::Write {
-            path: path.to_owned(),
-            problem,
-        };
-        let scene = self.scene.path().to_owned();
+        check_name(path, &self.scene)?;
         let saved = path.display();
         match PictureFormat::of(path) {
             Some(PictureFormat::Png) => {
                 let png = self.displayed.png()?;
                 write_whole(path, |file| file.write_all(&png))?;
-                Ok(format!("picture saved to {saved}").into())
+                Ok(saved_message(path).into())
             }
             Some(PictureFormat::Exr) => {
-                let film = self
-                    .film
-                    .ok_or_else(|| refused("not saved: no film".to_owned()))?;
+                let film = self.film.ok_or_else(|| Error::Write {
+                    path: path.to_owned(),
+                    problem: "not saved: no film".to_owned(),
+                })?;
                 film.write(path)?;
                 Ok(format!("light with all layers saved to {saved}").into())
             }
-            None if path
-                .extension()
-                .is_some_and(|ending| ending.eq_ignore_ascii_case("ron")) =>
-            {
-                let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
-                if self.scene.names_files() && folder(path) != folder(&scene) {
-                    return Err(refused(format!(
-                        "not saved: the scene names other files relative to its folder; save it in {}",
-                        folder_of(&scene).display()
-                    )));
-                }
+            None => {
                 let (text, without) = self.scene.text(path)?;
                 write_whole(path, |file| file.write_all(text.as_bytes()))?;
                 Ok(Saved {
@@ -203,12 +189,40 @@ impl Savable {
                     state: without.is_empty().then_some(self.state),
                 })
             }
-            None => Err(refused(format!(
-                "not saved: expected a name that ends in {}",
-                offered_endings(&scene)
-            ))),
         }
     }
+}
+
+/// Checks whether something can be saved under a chosen name, before it is written.
+///
+/// # Errors
+/// If the name has another ending than `.png`, `.exr` and `.ron`, or the folder cannot be written. Also if the scene is
+/// to be saved, and cannot be written or names other files relative to another folder.
+pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> {
+    let refused = |problem: String| Error::Write {
+        path: path.to_owned(),
+        problem: format!("not saved: {problem}"),
+    };
+    let own = scene.path();
+    let is_scene = path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("ron"));
+    if is_scene {
+        scene.check_target(path)?;
+        let folder = |path: &Path| fs::canonicalize(folder_of(path)).ok();
+        if scene.names_files() && folder(path) != folder(own) {
+            return Err(refused(format!(
+                "the scene names other files relative to its folder; save it in {}",
+                folder_of(own).display()
+            )));
+        }
+    } else if PictureFormat::of(path).is_none() {
+        return Err(refused(format!(
+            "expected a name that ends in {}",
+            offered_endings(own)
+        )));
+    }
+    Ok(check_place(path)?)
 }
 
 /// Whether no dialog could be opened. The library reports this only to the log: a missing dialog otherwise looks like a

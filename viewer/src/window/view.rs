@@ -9,7 +9,7 @@ use rayon::ThreadPool;
 use self::pixel_lines::as_messages;
 use super::{
     layout::{Layout, Placement, Regions},
-    message::{MessageKind, Messages, Request},
+    message::{MessageKind, Messages, Prompt, Request},
     properties::Properties,
     scaling::{BORDER, fit},
     wipe::Wipe,
@@ -365,8 +365,8 @@ impl View {
         self.messages.has_cancelled()
     }
 
-    /// Displays the text of a name that is being typed; `None` removes it.
-    pub(super) fn set_prompt(&mut self, prompt: Option<String>) {
+    /// Displays a name that is being typed; `None` removes it.
+    pub(super) fn set_prompt(&mut self, prompt: Option<Prompt>) {
         self.messages.set_prompt(prompt);
     }
 

@@ -87,6 +87,8 @@ pub(super) struct Viewer {
     saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
+    /// Whether no dialog could be opened, which a message has said.
+    has_no_dialog: bool,
     /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
     name_prompt: Option<NamePrompt>,
 }
@@ -170,6 +172,7 @@ impl Viewer {
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
+            has_no_dialog: false,
             name_prompt: None,
         })
     }

@@ -2,6 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
 
+use image::{Rgb, RgbImage};
 use libtest_mimic::Trial;
 use raysieve::{
     inspect::aovs::Aov,
@@ -211,7 +212,9 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
             path.exists().then_some(path.clone())
         })
     };
+    let bare = desktop.still();
     ask("ctrl+s");
+    let first = differing_pixels(&desktop.still(), &bare);
     desktop.press(&["Return"]);
     let picture = until_written("scene.png");
     eventually("the picture is complete", || {
@@ -220,6 +223,34 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     ask("S");
     desktop.press(&["q", "x", "BackSpace", "period", "e", "x", "r", "Return"]);
     until_written("q.exr");
+    // The line about the missing dialog comes once.
+    desktop.until_same(&bare, "the window without messages");
+    ask("S");
+    let second = differing_pixels(&desktop.still(), &bare);
+    assert!(second + 1_000 < first, "{second} and {first} pixels");
+    // A name that is refused stays, with the reason, until it is right.
+    for typed in ["r.jpg", "no/r.png"] {
+        let problem_pixels = |shot: &RgbImage| {
+            let is_problem = |pixel: &&Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
+            shot.pixels().filter(is_problem).count()
+        };
+        let before = problem_pixels(&desktop.shot());
+        let keys = typed.replace('.', " period ").replace('/', " slash ");
+        let keys = keys.split(' ').flat_map(|key| match key.len() {
+            ..4 => key.split("").filter(|letter| !letter.is_empty()).collect(),
+            _ => vec![key],
+        });
+        desktop.press(&keys.collect::<Vec<_>>());
+        desktop.press(&["Return"]);
+        desktop.until_shown("why it is refused", |shot| {
+            problem_pixels(shot) > before + 100
+        });
+        assert!(!in_folder(typed).exists());
+        desktop.press(&vec!["BackSpace"; typed.len()]);
+        desktop.until_shown("no reason", |shot| problem_pixels(shot) < before + 50);
+    }
+    desktop.press(&["r", "period", "p", "n", "g", "Return"]);
+    until_written("r.png");
     // An existing file is replaced by a second Enter only.
     fs::write(&picture, "kept").unwrap();
     ask("S");

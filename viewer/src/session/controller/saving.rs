@@ -160,6 +160,20 @@ impl SceneToSave {
         can_save_view(&self.scene.path) && self.scene.files.len() > 1
     }
 
+    /// Checks whether the scene can be written to a file at `target`, as far as its format decides that.
+    ///
+    /// # Errors
+    /// If the scene has a format that cannot be written.
+    pub(crate) fn check_target(&self, target: &Path) -> Result<(), Error> {
+        match write_refusal(&self.scene.path) {
+            None => Ok(()),
+            Some(why) => Err(Error::Write {
+                path: target.to_owned(),
+                problem: format!("not saved: {}", for_keyboard(&why)),
+            }),
+        }
+    }
+
     /// Returns the text of a scene file at `target`: the scene's own file with the changed values, or for a model a new
     /// scene that shows it. A model is read again. Also returns the end of a message about the saved scene, which names
     /// the edited parts that the text lacks; it is empty if there are none.
@@ -167,13 +181,8 @@ impl SceneToSave {
     /// # Errors
     /// If the scene's file cannot be read any more, or has a format that cannot be written.
     pub(crate) fn text(&self, target: &Path) -> Result<(String, String), Error> {
+        self.check_target(target)?;
         let path = &self.scene.path;
-        if let Some(why) = write_refusal(path) {
-            return Err(Error::Write {
-                path: target.to_owned(),
-                problem: format!("not saved: {}", for_keyboard(&why)),
-            });
-        }
         let [edited, loaded] = &self.edits;
         let mut time = String::new();
         let (text, missing) = if can_save_view(path) {

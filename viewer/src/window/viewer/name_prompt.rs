@@ -1,14 +1,15 @@
 //! Typing the name of a file in the window, on desktops where no dialog can be opened.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use winit::keyboard::{Key, NamedKey};
 
 use super::{Viewer, name};
-use crate::window::save_as::{Choice, offered_endings, with_ending};
+use crate::window::{
+    message::Prompt,
+    save::in_full,
+    save_as::{Choice, check_name, is_same_file, offered_endings, with_ending},
+};
 use raysieve_scene::{atomic_file::folder_of, escaped};
 
 /// The name of a file while it is typed.
@@ -20,6 +21,8 @@ pub(super) struct NamePrompt {
     folder: PathBuf,
     /// Whether the next Enter replaces an existing file.
     replaces: bool,
+    /// Reason why nothing can be saved under the typed name, until the name changes; `None` if there is none.
+    problem: Option<String>,
 }
 
 /// Maximum number of characters of a typed name.
@@ -48,24 +51,23 @@ impl NamePrompt {
             (false, true) => format!("Enter: {}", escaped(&self.proposed)),
             (false, false) => "Enter: save".to_owned(),
         };
-        let folder = fs::canonicalize(&self.folder).unwrap_or_else(|_| self.folder.clone());
         format!(
             "save as: {typed}_\n{enter}, Escape: cancel\nname in {}, ending in {endings}",
-            escaped(&folder.display().to_string())
+            escaped(&self.folder.display().to_string())
         )
     }
 }
 
 impl Viewer {
-    /// Lets the user type the name of a file, and displays a message about the missing dialog.
+    /// Lets the user type the name of a file.
     pub(super) fn ask_typed_name(&mut self, proposed: String) {
         self.name_prompt = Some(NamePrompt {
             proposed,
             typed: String::new(),
-            folder: folder_of(&self.session.scene().path).to_owned(),
+            folder: in_full(folder_of(&self.session.scene().path)),
             replaces: false,
+            problem: None,
         });
-        self.say("no dialog: install xdg-desktop-portal or zenity to get one".to_owned());
         self.show_name_prompt();
     }
 
@@ -76,6 +78,7 @@ impl Viewer {
             return false;
         };
         let replaces = std::mem::take(&mut prompt.replaces);
+        let problem = prompt.problem.take();
         match key {
             Key::Named(NamedKey::Escape) => {
                 self.name_prompt = None;
@@ -83,16 +86,25 @@ impl Viewer {
             }
             Key::Named(NamedKey::Enter) => {
                 let path = prompt.path();
-                prompt.replaces = !replaces && exists(&path);
-                if !prompt.replaces {
-                    self.name_prompt = None;
-                    self.save_as(Choice::Path(path));
+                // The scene's own file gets the changes, which needs no other check.
+                let is_own = is_same_file(&path, &self.session.scene().path);
+                let checked = match is_own {
+                    true => Ok(()),
+                    false => check_name(&path, &self.session.scene_to_save()),
+                };
+                match checked {
+                    Err(error) => prompt.problem = Some(error.to_string()),
+                    Ok(()) if !replaces && exists(&path) => prompt.replaces = true,
+                    Ok(()) => {
+                        self.name_prompt = None;
+                        self.save_as(Choice::Path(path));
+                    }
                 }
             }
             Key::Named(NamedKey::Backspace) => drop(prompt.typed.pop()),
             Key::Named(NamedKey::Space) => prompt.add(" "),
             Key::Character(letters) if is_text => prompt.add(letters),
-            _ => prompt.replaces = replaces,
+            _ => (prompt.replaces, prompt.problem) = (replaces, problem),
         }
         self.show_name_prompt();
         true
@@ -101,8 +113,11 @@ impl Viewer {
     /// Displays the name that is being typed, or that none is any more.
     fn show_name_prompt(&mut self) {
         let endings = offered_endings(&self.session.scene().path);
-        let text = self.name_prompt.as_ref().map(|prompt| prompt.text(endings));
-        self.view.set_prompt(text);
+        let prompt = self.name_prompt.as_ref().map(|prompt| Prompt {
+            text: prompt.text(endings),
+            problem: prompt.problem.as_deref().map(escaped),
+        });
+        self.view.set_prompt(prompt);
         self.screen.refresh();
     }
 }

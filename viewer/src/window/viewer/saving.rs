@@ -43,10 +43,14 @@ impl Viewer {
     }
 
     /// Opens a dialog for the name of a file unless one is open, and displays a message. It proposes the name of a picture
-    /// or, if `of_scene`, of a new scene file. `Wake::Chosen` follows.
+    /// or, if `of_scene`, of a new scene file. `Wake::Chosen` follows. Lets the user type the name in the window instead if
+    /// no dialog could be opened before.
     pub(super) fn ask_name(&mut self, of_scene: bool) {
         if self.name_prompt.is_some() {
             return;
+        }
+        if self.has_no_dialog {
+            return self.ask_typed_name(proposed_name(&self.session.scene().path, of_scene));
         }
         // The dialog may be behind the window, and some desktops take seconds to open it or to report that they cannot.
         self.say("choose a name in the dialog".to_owned());
@@ -91,7 +95,11 @@ impl Viewer {
                 };
                 self.save_by(move || savable.save_to(&path));
             }
-            Choice::NoDialog(proposed) => self.ask_typed_name(proposed),
+            Choice::NoDialog(proposed) => {
+                self.has_no_dialog = true;
+                self.say("no dialog: install xdg-desktop-portal or zenity to get one".to_owned());
+                self.ask_typed_name(proposed);
+            }
         }
     }
 
