@@ -36,10 +36,10 @@ pub(crate) use controller::{
     Animation, Continuity, EditState, Motion, NOTHING_TO_COMPARE, SceneToSave, Session,
     SessionEvent,
 };
-pub use controls::list as controls;
 pub(crate) use controls::{
     Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, ScreenAction, action, hints,
 };
+pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;

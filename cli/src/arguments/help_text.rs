@@ -63,8 +63,12 @@ pub(super) fn after_options() -> String {
 /// settings that the window saves.
 fn controls_help() -> String {
     let mut text = "Controls in the window and on the page of --serve:".to_owned();
-    for (key, action) in session::controls() {
-        text.push_str(&format!("\n  {key:<16}{action}"));
+    for control in session::controls() {
+        if let Some(heading) = control.heading {
+            text.push_str(&format!("\n  {heading}"));
+        }
+        let (keys, effect) = (control.keys, control.effect);
+        text.push_str(&format!("\n    {keys:<16}{effect}"));
     }
     text.push_str("\n\nSaved for the next window in the settings folder ($XDG_CONFIG_HOME/raysieve/window.ron):");
     text.push_str("\n  place and units of the figures, the size of the text, and the size and position of the window");

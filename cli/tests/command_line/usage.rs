@@ -57,7 +57,7 @@ fn help_describes_every_option_and_every_example_parses() {
         count += 1;
     }
     assert!(count > 0, "no examples in\n{main_help}");
-    for heading in ["Controls in the window", "Exit codes:"] {
+    for heading in ["Controls in the window", "\n  Measure\n", "Exit codes:"] {
         assert!(main_help.contains(heading), "{heading} is missing");
     }
     assert!(help(&["-h"]).len() < main_help.len());

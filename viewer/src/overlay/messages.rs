@@ -1,5 +1,7 @@
 //! Centred panels of text: the list of keys, and messages.
 
+use crate::session::ControlHelp;
+
 use super::{
     BOX_OPACITY, Line, Overlay, PANEL, RADIUS,
     canvas::{Area, Canvas},
@@ -22,22 +24,22 @@ pub(crate) struct KeyPage {
 }
 
 impl Overlay {
-    /// Draws page `page` (from 0) of a list of keys and their descriptions on a panel at the lower edge; the last page
-    /// if `page` is too large. A list that is too long is split into as many columns as fit side by side, and then into
-    /// pages.
+    /// Draws page `page` (from 0) of a list of keys and their effects, in groups with headings, on a panel at the lower
+    /// edge; the last page if `page` is too large. The lowest `reserved` pixels of the picture remain free, but at most
+    /// half of its height. A list that is too long is split into as many columns as fit side by side, and then into pages.
     pub(crate) fn draw_keys(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        keys: &[(&str, &str)],
-        page: usize,
+        (keys, page): (&[ControlHelp], usize),
+        reserved: i32,
     ) -> KeyPage {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cells = (canvas.width() - 4 * margin) / self.type_face.cell_width;
         let entries = entries(keys, cells);
-        let max_lines =
-            ((canvas.height() - 4 * margin) / self.type_face.line_height).max(1) as usize;
+        let height = canvas.height() - reserved.clamp(0, canvas.height() / 2);
+        let max_lines = ((height - 4 * margin) / self.type_face.line_height).max(1) as usize;
         let width = entries.iter().flatten().map(length).max().unwrap_or(0);
         let fitting = ((cells + GAP) / (width + GAP)).max(1) as usize;
         let mut columns = into_columns(&entries, max_lines);
@@ -60,7 +62,7 @@ impl Overlay {
         }
         let across = shown.len() as i32 * (width + GAP) - GAP;
         let sides = (canvas.width(), canvas.height());
-        let top = canvas.height() - margin - self.box_height(sides, lines.len());
+        let top = height - margin - self.box_height(sides, lines.len());
         let panel = self.text_panel(sides, Area::of(size), top, across.max(1), lines.len());
         self.draw_lines(&mut canvas, panel, &lines);
         KeyPage { page, pages, panel }
@@ -204,20 +206,28 @@ impl Overlay {
     }
 }
 
-/// Formats each key and its description as lines of at most `cells` characters in total. Key and description have
-/// columns of their own. The description's column has at least `MIN_ROOM` characters, even if lines then exceed
-/// `cells`.
-fn entries(keys: &[(&str, &str)], cells: i32) -> Vec<Vec<Line>> {
-    let left = keys.iter().map(|(key, _)| key.chars().count()).max();
+/// Formats each key and its effect as lines of at most `cells` characters in total, after the heading of its group if it
+/// begins one. Key and effect have columns of their own. The column of the effect has at least `MIN_ROOM` characters,
+/// even if lines then exceed `cells`.
+fn entries(keys: &[ControlHelp], cells: i32) -> Vec<Vec<Line>> {
+    let left = keys
+        .iter()
+        .map(|control| control.keys.chars().count())
+        .max();
     let left = left.unwrap_or(0);
     let room = usize::try_from(cells).unwrap_or(0).saturating_sub(left + 2);
-    let entry = |(key, what): &(&str, &str)| {
-        let lines = wrapped(what, room.max(MIN_ROOM)).into_iter().enumerate();
+    let entry = |control: &ControlHelp| {
+        let heading = control
+            .heading
+            .map(|heading| vec![(BRIGHT, heading.to_owned())]);
+        let lines = wrapped(control.effect, room.max(MIN_ROOM))
+            .into_iter()
+            .enumerate();
         let line = |(number, what): (usize, String)| {
-            let key = if number == 0 { key } else { "" };
+            let key = if number == 0 { control.keys } else { "" };
             vec![(ACCENT, format!("{key:<left$}  ")), (PLAIN, what)]
         };
-        lines.map(line).collect()
+        heading.into_iter().chain(lines.map(line)).collect()
     };
     keys.iter().map(entry).collect()
 }

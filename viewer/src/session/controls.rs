@@ -147,6 +147,8 @@ pub(crate) enum ScreenAction {
 /// An entry of the list of controls: a key or gesture, and its effect.
 #[derive(Serialize)]
 pub(crate) struct Control {
+    /// Heading of the group that begins with this control; `None` if the control belongs to the group before.
+    pub(crate) heading: Option<&'static str>,
     /// Keys and mouse gestures as text for the help, such as "drag, arrows".
     pub(crate) label: &'static str,
     /// Effect as text for the help.
@@ -169,6 +171,7 @@ const fn control(
     keys: &'static [(&'static str, Action)],
 ) -> Control {
     Control {
+        heading: None,
         label,
         description,
         button: None,
@@ -182,6 +185,14 @@ impl Control {
     const fn button(self, name: &'static str) -> Self {
         Self {
             button: Some(name),
+            ..self
+        }
+    }
+
+    /// Returns the control as the first of a group.
+    const fn heading(self, heading: &'static str) -> Self {
+        Self {
+            heading: Some(heading),
             ..self
         }
     }
@@ -208,7 +219,8 @@ pub(crate) static CONTROLS: &[Control] = &[
             ("ArrowUp", Render(Change::TurnUp)),
             ("ArrowDown", Render(Change::TurnDown)),
         ],
-    ),
+    )
+    .heading("Move"),
     control(
         "Shift + those",
         "pan (or right-drag)",
@@ -252,6 +264,7 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[("C", Render(Change::NextCamera))],
     )
     .button("Camera"),
+    control("Ctrl + click", "focus there (camera with a lens)", &[]),
     control(
         "P, < and >",
         "play or pause the model's animation; < and >: 1/24 s back, forward (also , and .)",
@@ -262,30 +275,19 @@ pub(crate) static CONTROLS: &[Control] = &[
             (">", Render(Change::NextAnimationFrame)),
             (".", Render(Change::NextAnimationFrame)),
         ],
-    ),
+    )
+    .heading("Animation"),
     control(
         "j",
         "next animation of the model's file, or all of them",
         &[("j", Render(Change::NextAnimation))],
     ),
     control(
-        "u, Ctrl z",
-        "undo the last move or edit",
-        &[
-            ("u", Render(Change::Undo)),
-            ("Ctrl+z", Render(Change::Undo)),
-        ],
+        "click",
+        "show one path of the pixel, and select its material to edit; again: hide the path",
+        &[],
     )
-    .button("Undo"),
-    control(
-        "Ctrl y, Ctrl Z",
-        "redo it",
-        &[
-            ("Ctrl+y", Render(Change::Redo)),
-            ("Ctrl+Z", Render(Change::Redo)),
-        ],
-    )
-    .button("Redo"),
+    .heading("Edit"),
     control(
         "l",
         "panel to edit materials, lights, sky and lens",
@@ -309,81 +311,57 @@ pub(crate) static CONTROLS: &[Control] = &[
         ],
     ),
     control(
-        "k",
-        "print camera and edits as scene text",
-        &[("k", Render(Change::PrintCamera))],
-    ),
+        "u, Ctrl z",
+        "undo the last move or edit",
+        &[
+            ("u", Render(Change::Undo)),
+            ("Ctrl+z", Render(Change::Undo)),
+        ],
+    )
+    .button("Undo"),
+    control(
+        "Ctrl y, Ctrl Z",
+        "redo it",
+        &[
+            ("Ctrl+y", Render(Change::Redo)),
+            ("Ctrl+Z", Render(Change::Redo)),
+        ],
+    )
+    .button("Redo"),
+    control(
+        "s",
+        "save the picture as PNG",
+        &[("s", Screen(ScreenAction::Save))],
+    )
+    .button("Save")
+    .heading("Save"),
+    control(
+        "S",
+        "save as: picture (PNG), light with all layers (EXR), or scene",
+        &[
+            ("S", Screen(ScreenAction::SaveAs)),
+            ("Ctrl+s", Screen(ScreenAction::SaveAs)),
+        ],
+    )
+    .button("Save as"),
     control(
         "K",
         "save camera and edits to the scene file",
         &[("K", Render(Change::SaveCamera))],
     )
     .button("Save scene"),
-    control("Ctrl + click", "focus there (camera with a lens)", &[]),
     control(
-        "click",
-        "show one path of the pixel, and select its material to edit; again: hide the path",
-        &[],
+        "k",
+        "print camera and edits as scene text",
+        &[("k", Render(Change::PrintCamera))],
     ),
-    control(
-        "h",
-        "figures: panel, over the picture, short form, off",
-        &[("h", Screen(ScreenAction::Overlay))],
-    ),
-    control(
-        "U",
-        "units of the figures: per sample, or total",
-        &[("U", Screen(ScreenAction::Units))],
-    )
-    .button("Units"),
-    control(
-        "i",
-        "the pixel under the pointer: value, samples, error, material",
-        &[("i", Screen(ScreenAction::Pixel))],
-    )
-    .button("Pixel"),
     control(
         "Ctrl + wheel, Z",
         "magnify down to single pixels (Ctrl + drag: move); Z: whole picture",
         &[("Z", Screen(ScreenAction::WholePicture))],
     )
-    .button("Magnify"),
-    control(
-        "z",
-        "render in the window's size; again: in the scene's size",
-        &[("z", Screen(ScreenAction::FitWindow))],
-    )
-    .window_only(),
-    control(
-        "F11",
-        "full screen",
-        &[("F11", Screen(ScreenAction::FullScreen))],
-    )
-    .window_only(),
-    control(
-        "Ctrl + and -",
-        "larger and smaller text; Ctrl 0: default size",
-        &[
-            ("Ctrl++", Screen(ScreenAction::LargerText)),
-            ("Ctrl+=", Screen(ScreenAction::LargerText)),
-            ("Ctrl+-", Screen(ScreenAction::SmallerText)),
-            ("Ctrl+0", Screen(ScreenAction::DefaultText)),
-        ],
-    )
-    .window_only(),
-    control(
-        "c",
-        "next compaction strategy",
-        &[("c", Render(Change::NextStrategy))],
-    ),
-    control("Space", "pause, resume", &[(" ", Render(Change::Pause))]).button("Pause"),
-    control("r", "restart", &[("r", Render(Change::Restart))]).button("Restart"),
-    control(
-        "b",
-        "more samples: twice as many per pixel",
-        &[("b", Render(Change::MoreSamples))],
-    )
-    .button("More samples"),
+    .button("Magnify")
+    .heading("Picture"),
     control(
         "e, +",
         "brighter, half a stop",
@@ -411,14 +389,11 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("View"),
     control(
-        "o, O",
-        "render only a region: drag over it; O: the whole picture",
-        &[
-            ("o", Screen(ScreenAction::Region)),
-            ("O", Render(Change::WholePicture)),
-        ],
+        "n, N",
+        "denoised preview, which is not saved; N: by Open Image Denoise, if installed",
+        &[("n", Render(Change::Denoise)), ("N", Render(Change::Oidn))],
     )
-    .button("Region"),
+    .button("Denoise"),
     control(
         "x, X",
         "compare with the image of --compare: side by side; X: map of the visible error",
@@ -428,27 +403,72 @@ pub(crate) static CONTROLS: &[Control] = &[
         ],
     )
     .button("Compare"),
+    control("Space", "pause, resume", &[(" ", Render(Change::Pause))])
+        .button("Pause")
+        .heading("Render"),
+    control("r", "restart", &[("r", Render(Change::Restart))]).button("Restart"),
     control(
-        "n, N",
-        "denoised preview, which is not saved; N: by Open Image Denoise, if installed",
-        &[("n", Render(Change::Denoise)), ("N", Render(Change::Oidn))],
+        "b",
+        "more samples: twice as many per pixel",
+        &[("b", Render(Change::MoreSamples))],
     )
-    .button("Denoise"),
+    .button("More samples"),
     control(
-        "s",
-        "save the picture as PNG",
-        &[("s", Screen(ScreenAction::Save))],
-    )
-    .button("Save"),
-    control(
-        "S",
-        "save as: picture (PNG), light with all layers (EXR), or scene",
+        "o, O",
+        "render only a region: drag over it; O: the whole picture",
         &[
-            ("S", Screen(ScreenAction::SaveAs)),
-            ("Ctrl+s", Screen(ScreenAction::SaveAs)),
+            ("o", Screen(ScreenAction::Region)),
+            ("O", Render(Change::WholePicture)),
         ],
     )
-    .button("Save as"),
+    .button("Region"),
+    control(
+        "c",
+        "next compaction strategy",
+        &[("c", Render(Change::NextStrategy))],
+    ),
+    control(
+        "i",
+        "the pixel under the pointer: value, samples, error, material",
+        &[("i", Screen(ScreenAction::Pixel))],
+    )
+    .button("Pixel")
+    .heading("Measure"),
+    control(
+        "h",
+        "figures: panel, over the picture, short form, off",
+        &[("h", Screen(ScreenAction::Overlay))],
+    ),
+    control(
+        "U",
+        "units of the figures: per sample, or total",
+        &[("U", Screen(ScreenAction::Units))],
+    )
+    .button("Units"),
+    control(
+        "z",
+        "render in the window's size; again: in the scene's size",
+        &[("z", Screen(ScreenAction::FitWindow))],
+    )
+    .window_only()
+    .heading("Window and help"),
+    control(
+        "F11",
+        "full screen",
+        &[("F11", Screen(ScreenAction::FullScreen))],
+    )
+    .window_only(),
+    control(
+        "Ctrl + and -",
+        "larger and smaller text; Ctrl 0: default size",
+        &[
+            ("Ctrl++", Screen(ScreenAction::LargerText)),
+            ("Ctrl+=", Screen(ScreenAction::LargerText)),
+            ("Ctrl+-", Screen(ScreenAction::SmallerText)),
+            ("Ctrl+0", Screen(ScreenAction::DefaultText)),
+        ],
+    )
+    .window_only(),
     control(
         "?, F1",
         "show or hide this list of keys",
@@ -510,9 +530,21 @@ pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> 
     hints.into_iter().chain(animated)
 }
 
+/// A line of the list of controls.
+pub struct ControlHelp {
+    /// Heading of the group that begins with this line; `None` if the line belongs to the group before.
+    pub heading: Option<&'static str>,
+    /// Keys and mouse gestures, such as "drag, arrows".
+    pub keys: &'static str,
+    /// Effect of the keys and gestures.
+    pub effect: &'static str,
+}
+
 /// Returns the keys and the effect of every control as text, in the order in which the help lists them.
-pub fn list() -> impl Iterator<Item = (&'static str, &'static str)> {
-    CONTROLS
-        .iter()
-        .map(|control| (control.label, control.description))
+pub fn list() -> impl Iterator<Item = ControlHelp> {
+    CONTROLS.iter().map(|control| ControlHelp {
+        heading: control.heading,
+        keys: control.label,
+        effect: control.description,
+    })
 }

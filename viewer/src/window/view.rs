@@ -1,6 +1,7 @@
 //! The content of the window: the newest picture, tone-mapped and scaled to fit, with panels overlaid.
 
 mod pixel_lines;
+mod side_by_side;
 
 use std::{sync::Arc, time::Instant};
 
@@ -22,7 +23,6 @@ use crate::overlay::{
 };
 use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
 use raysieve::{
-    film::picture::comparison::ComparisonImage,
     inspect::debug_view::DebugImage,
     render::{output::Look, region::Region},
 };
@@ -293,28 +293,6 @@ impl View {
         self.selection
     }
 
-    /// Compares the picture side by side with an image, or ends the comparison.
-    pub(super) fn switch_wipe(&mut self, image: &Arc<ComparisonImage>) {
-        self.wipe = match self.wipe {
-            None => Some(Wipe::new(image.clone())),
-            Some(_) => None,
-        };
-    }
-
-    /// Returns whether a press at column `x` in window pixels drags the line between two compared images. `scale` is
-    /// the number of physical pixels per logical pixel.
-    pub(super) fn is_at_wipe(&self, x: f64, scale: f64) -> bool {
-        let compared = self.wipe.as_ref().zip(self.shown.as_ref());
-        compared.is_some_and(|(wipe, fitted)| wipe.is_at(x, fitted, scale))
-    }
-
-    /// Moves the line between two compared images to column `x` in window pixels.
-    pub(super) fn move_wipe(&mut self, x: f64) {
-        if let (Some(wipe), Some(fitted)) = (&mut self.wipe, &self.shown) {
-            wipe.move_to(x, fitted);
-        }
-    }
-
     /// Displays the whole picture again.
     pub(super) fn show_whole_picture(&mut self) {
         self.zoom = Zoom::default();
@@ -399,8 +377,11 @@ impl View {
         self.path.take_if(|path| !session.is_at(&path.viewpoint));
         self.pixel_info
             .take_if(|info| !session.is_at(&info.viewpoint));
-        let taken = self.draw_panels(rgba, size, regions, session);
-        let region = regions.picture;
+        // The list of keys covers the whole window, except for messages below it.
+        let region = match self.keys {
+            Some(_) => Area::of(size),
+            None => regions.picture,
+        };
         let shorten = |text: &str| self.overlay.shortened(size, region, text);
         let error = session.scene_error();
         // The loader has printed it.
@@ -409,6 +390,8 @@ impl View {
         let messages: Vec<_> = (error.iter().chain(&texts))
             .map(|(text, is_problem)| (&**text, *is_problem))
             .collect();
+        let reserved = self.overlay.messages_height(size, region, &messages);
+        let taken = self.draw_panels(rgba, size, (regions, reserved), session);
         self.overlay
             .draw_messages(rgba, size, region, &messages, &taken);
     }
@@ -520,12 +503,12 @@ impl View {
 
     /// Draws the panels besides figures and messages: properties, path, legend, hints, list of keys, and description of
     /// a pixel. Returns their areas, which messages must avoid. The list of keys replaces the properties, and covers
-    /// path, legend and hints, whose areas are then not returned.
+    /// path, legend and hints, whose areas are then not returned. It leaves the lowest `reserved` pixels free.
     fn draw_panels(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
-        mut regions: Regions,
+        (mut regions, reserved): (Regions, i32),
         session: &Session,
     ) -> Vec<Area> {
         let Regions { picture, side, .. } = regions;
@@ -574,7 +557,8 @@ impl View {
         let mut uncovered = taken.clone();
         if let Some(page) = self.keys {
             let keys: Vec<_> = session::controls().collect();
-            let drawn = self.overlay.draw_keys(rgba, size, &keys, page);
+            let shown = (&keys[..], page);
+            let drawn = self.overlay.draw_keys(rgba, size, shown, reserved);
             (self.keys, self.key_pages) = (Some(drawn.page), drawn.pages);
             uncovered.push(drawn.panel);
             taken = vec![drawn.panel];

@@ -24,6 +24,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         keys_change_what_is_shown,
         a_denoised_preview_is_marked_and_not_saved,
         messages_do_not_cover_other_panels,
+        messages_are_below_the_list_of_keys,
         scene_errors_are_shown_over_the_picture,
         the_overlay_scales_with_the_pixel_density,
     );
@@ -358,6 +359,39 @@ fn messages_do_not_cover_other_panels() {
         others.count() < 60,
         "the path's description must stay uncovered"
     );
+}
+
+fn messages_are_below_the_list_of_keys() {
+    let desktop = Desktop::open_all(SCENE, &[], &[], "(statistics: off, size: Some((512, 512)))");
+    desktop.press(&["Escape"]);
+    desktop.until_title("scene.ron – 4 samples");
+    let bare = desktop.still();
+    // Whether rows are as without panels, in the middle of the window.
+    let is_bare = |shot: &RgbImage, from: u32, to: u32| {
+        let rows =
+            |shot: &RgbImage| image::imageops::crop_imm(shot, 200, from, 112, to - from).to_image();
+        rows(shot) == rows(&bare)
+    };
+    desktop.press(&["question"]);
+    desktop.until_shown("the list of keys", |shot| {
+        differing_pixels(shot, &bare) > 100_000
+    });
+    let list = desktop.still();
+    assert!(is_bare(&list, 0, 4) && is_bare(&list, 505, 512));
+    assert!((400..480).all(|row| !is_bare(&list, row, row + 2)));
+    // There is nothing to compare with.
+    desktop.press(&["x"]);
+    desktop.until_shown("the message below the list", |shot| {
+        (430..500).any(|row| is_bare(shot, row, row + 2)) && !is_bare(shot, 490, 500)
+    });
+    desktop.until_same(&list, "the list alone again");
+    // All of it is on two pages.
+    desktop.press(&["question"]);
+    desktop.until_shown("the second page", |shot| {
+        differing_pixels(shot, &list) > 5_000 && differing_pixels(shot, &bare) > 50_000
+    });
+    desktop.press(&["question"]);
+    desktop.until_same(&bare, "the window without the list");
 }
 
 fn scene_errors_are_shown_over_the_picture() {

@@ -212,6 +212,8 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
             path.exists().then_some(path.clone())
         })
     };
+    // The message about the saved picture covers the window for a while.
+    thread::sleep(Duration::from_secs(4));
     let bare = desktop.still();
     ask("ctrl+s");
     let first = differing_pixels(&desktop.still(), &bare);

@@ -140,8 +140,9 @@ function handle(message) {
   }
 }
 
-/** Adds a control to a list of the help. */
-function explain(list, label, description) {
+/** Adds a control to a list of the help, after the heading of its group if it begins one. */
+function explain(list, label, description, heading) {
+  if (heading) at(list).append(Object.assign(document.createElement("dt"), { className: "group", textContent: heading }));
   const [term, meaning] = [document.createElement("dt"), document.createElement("dd")];
   term.textContent = label;
   meaning.textContent = description;
@@ -152,12 +153,12 @@ function explain(list, label, description) {
 function build({ controls, gestures, strategies, tones, debug_views: debugViews, stages, fast }) {
   fastFactor = fast;
   createTimes(stages);
-  for (const { label, description, button, keys: bound } of controls) {
+  for (const { heading, label, description, button, keys: bound } of controls) {
     for (const [key, action] of bound) {
       if (action.fly) flyKeys.set(key, directions[action.fly]);
       else keys.set(key, action);
     }
-    explain("key-list", label, description);
+    explain("key-list", label, description, heading);
     if (button) {
       const [[, action]] = bound;
       const made = document.createElement("button");
