@@ -126,7 +126,8 @@ impl Server {
     }
 
     /// Renders the scene with its renderer and serves the page, until a [`Stopper`] stops the server or the render
-    /// fails. A complete render does not end the server.
+    /// fails. A complete render does not end the server. Edits that are not saved then are kept in a new scene file next
+    /// to the scene, and reported to standard error.
     ///
     /// # Errors
     /// The error that ended the render, except for [`PageOutcome::AllGpusFailed`]. [`Error::Window`] if the render
@@ -168,9 +169,10 @@ impl Server {
             Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
         let session = broadcaster.into_session();
         let scene = session.scene().clone();
-        let changes = session.changes_to_keep(None);
+        let (changes, has_edits) = (session.changes_to_keep(None), session.has_edits());
         let ended = session.finish();
-        if let Some(changes) = changes.filter(|_| has_failed(&ended)) {
+        // Nobody can be asked. A camera that was only moved is not worth a file at each end.
+        if let Some(changes) = changes.filter(|_| has_edits || has_failed(&ended)) {
             changes.keep();
         }
         let ended = ended?;

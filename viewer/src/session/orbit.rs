@@ -28,6 +28,9 @@ const NEAREST: f32 = 0.01;
 /// the same distance.
 const FARTHEST: f32 = 100.0;
 
+/// Names of the camera's fields that no movement changes.
+const EDITED_FIELDS: [&str; 4] = ["fov", "radius", "blades", "rotation"];
+
 impl Orbit {
     /// Creates the camera of a scene that requests a picture of this width and height.
     pub(super) fn new(home: Camera, (width, height): (u32, u32)) -> Self {
@@ -46,6 +49,17 @@ impl Orbit {
     /// Returns whether the current camera is exactly the scene's.
     pub(super) fn is_home(&self) -> bool {
         self.camera == self.home
+    }
+
+    /// Returns whether the field of view or the aperture of the current camera differs from that of the scene's.
+    /// Movements of the camera change neither.
+    pub(super) fn has_edited_lens(&self) -> bool {
+        let edited = |camera: &Camera| {
+            let fields = camera.fields().into_iter();
+            let fields = fields.filter(|field| EDITED_FIELDS.contains(&field.name));
+            fields.map(|field| field.value).collect::<Vec<_>>()
+        };
+        edited(&self.camera) != edited(&self.home)
     }
 
     /// Replaces the scene's camera, for example after the current one was saved, and leaves the current camera

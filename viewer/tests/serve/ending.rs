@@ -7,7 +7,7 @@ use tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::{
     program::add_tests,
-    server::{ENDLESS, Program},
+    server::{ENDLESS, Program, SCENE},
     viewer::Viewer,
 };
 
@@ -18,6 +18,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         an_interrupt_writes_the_requested_picture,
         a_finished_render_is_served_until_the_interrupt,
         a_stalled_viewer_does_not_delay_the_end,
+        an_interrupt_keeps_edits_of_the_viewers,
     );
 }
 
@@ -72,6 +73,43 @@ fn a_finished_render_is_served_until_the_interrupt() {
     let (code, messages, printed) = program.interrupt();
     assert_eq!((code, messages.as_str()), (Some(0), ""));
     assert!(printed.contains("film_hash"), "{printed}");
+}
+
+fn an_interrupt_keeps_edits_of_the_viewers() {
+    let edits = [
+        // A camera that was only moved is not kept.
+        (r#"{"turn":[0.4,0]}"#, None),
+        (
+            r#"{"edit":["camera","fov",60,false]}"#,
+            Some(("camera", "fov: 60")),
+        ),
+        (
+            r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#,
+            Some(("materials", "Diffuse(albedo: (0, 0.25, 0.75))")),
+        ),
+    ];
+    for (edit, kept) in edits {
+        let mut program = Program::start(&["--spp", "4"]);
+        let mut viewer = Viewer::join(&program);
+        let before = viewer.still();
+        viewer.send(edit);
+        viewer.wait_for_still(|picture| *picture != before);
+        let (code, messages, _) = program.interrupt();
+        assert_eq!(code, Some(0), "{messages}");
+        let folder = program.folder.path();
+        let text = fs::read_to_string(folder.join("scene.unsaved.ron")).ok();
+        let Some((words, value)) = kept else {
+            assert_eq!((messages.as_str(), text), ("", None));
+            continue;
+        };
+        let line = format!(
+            "raysieve: scene.ron: {words} changed and not saved; scene.unsaved.ron contains them\n"
+        );
+        assert_eq!(messages, line);
+        let text = text.unwrap();
+        assert!(text.contains(value), "{text}");
+        assert_eq!(fs::read_to_string(folder.join("scene.ron")).unwrap(), SCENE);
+    }
 }
 
 fn a_stalled_viewer_does_not_delay_the_end() {

@@ -220,6 +220,11 @@ impl Session {
         }
     }
 
+    /// Returns whether users have edited the scene or the camera's lens, apart from moving the camera.
+    pub(crate) fn has_edits(&self) -> bool {
+        !self.edits().is_empty() || self.orbit.has_edited_lens()
+    }
+
     /// Returns what differs from the scene's file, and how it can be saved, as words for a message, such as "camera and
     /// materials changed and not saved: K saves to the scene file, S to another one". `None` if nothing does. The camera of a model or of
     /// another renderer's scene does not count, because their files cannot store it. For other changes of a model, the
