@@ -10,6 +10,7 @@ use softbuffer::{Context, SoftBufferError, Surface};
 use winit::{
     dpi::{LogicalSize, PhysicalPosition, PhysicalSize},
     event_loop::ActiveEventLoop,
+    monitor::MonitorHandle,
     window::{Fullscreen, UserAttentionType, Window, WindowAttributes},
 };
 
@@ -49,8 +50,8 @@ const MIN_SIZE: LogicalSize<u32> = LogicalSize::new(160, 120);
 const TITLE_BAR: f64 = 40.0;
 
 impl Screen {
-    /// Opens a window. `size` returns its width and height in logical pixels, and receives those available on the
-    /// monitor, or `None` if they are unknown.
+    /// Opens a window. `size` returns its width and height in pixels at [`scale`](Self::scale) 1, and receives those
+    /// available on the monitor, or `None` if they are unknown.
     ///
     /// `position` is the last upper left corner of the window on the desktop, in physical pixels. The window is shrunk
     /// and moved to fit the monitor there. With `None`, or outside all monitors, the desktop chooses the place.
@@ -63,14 +64,16 @@ impl Screen {
         position: Option<(i32, i32)>,
         renders_on_cpu: bool,
     ) -> Result<Self, String> {
-        let monitor = monitor_size(event_loop);
+        let (monitor, enlargement) = primary_monitor(event_loop);
         let (width, height) =
             size(monitor.map(|(width, height)| (MONITOR_SHARE * width, MONITOR_SHARE * height)));
         // A saved size may be that of a larger monitor.
         let (wide, high) = monitor.unwrap_or((f64::INFINITY, f64::INFINITY));
+        let (inner_width, inner_height) = (width.min(wide), height.min(high));
+        let inner_size = LogicalSize::new(enlargement * inner_width, enlargement * inner_height);
         let mut attributes = WindowAttributes::default()
             .with_title(title)
-            .with_inner_size(LogicalSize::new(width.min(wide), height.min(high)))
+            .with_inner_size(inner_size)
             .with_min_inner_size(MIN_SIZE);
         let place = position.and_then(|at| visible_place(event_loop, at, (width, height)));
         if let Some((position, size)) = place {
@@ -111,7 +114,7 @@ impl Screen {
         self.size
     }
 
-    /// Returns the width and height of the window's content in logical pixels.
+    /// Returns the width and height of the window's content in pixels at [`scale`](Self::scale) 1.
     pub(super) fn logical_size(&self) -> (f64, f64) {
         let (width, height) = self.size;
         let scale = f64::from(self.scale());
@@ -123,15 +126,22 @@ impl Screen {
         &self.window
     }
 
-    /// Returns the number of physical pixels per logical pixel.
+    /// Returns the number of physical pixels per pixel at scale 1. This is the scale of the desktop or, on a large monitor
+    /// whose desktop has no such scale, the one that makes text legible: see [`monitor_scale`].
     pub(super) fn scale(&self) -> f32 {
-        self.window.scale_factor() as f32
+        let monitor = self.window.current_monitor();
+        monitor.map_or_else(
+            || self.window.scale_factor(),
+            |monitor| monitor_scale(&monitor),
+        ) as f32
     }
 
     /// Returns the position of the window's upper left corner on the desktop in physical pixels; `None` if the desktop
-    /// does not tell it, as with Wayland.
+    /// does not tell it, as with Wayland, or has destroyed the window.
     pub(super) fn position(&self) -> Option<(i32, i32)> {
-        self.window.outer_position().ok().map(Into::into)
+        // winit panics if the window does not exist any more, and the event about that may still be on its way.
+        let position = catch_panics(|| self.window.outer_position()).ok()?;
+        position.ok().map(Into::into)
     }
 
     /// Returns the minimum interval between redraws.
@@ -235,18 +245,38 @@ fn surface_error(error: &SoftBufferError) -> String {
     )
 }
 
-/// Returns the width and height of the primary monitor in logical pixels; `None` if no monitor is known.
-fn monitor_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
+/// Height in physical pixels of a usual monitor, on which text at scale 1 has its intended size.
+const FULL_HD_HEIGHT: u32 = 1080;
+
+/// Returns the number of physical pixels per pixel at scale 1 on a monitor. This is the desktop's scale or, if that is 1,
+/// the number of times that 1080 pixels fit into the shorter side of the monitor: 2 for one of 3840 × 2160 pixels.
+fn monitor_scale(monitor: &MonitorHandle) -> f64 {
+    let PhysicalSize { width, height } = monitor.size();
+    let times = width.min(height) / FULL_HD_HEIGHT;
+    match monitor.scale_factor() {
+        scale if scale > 1.0 => scale,
+        scale => scale.max(f64::from(times)),
+    }
+}
+
+/// Returns the width and height of the primary monitor in pixels at scale 1, or `None` if no monitor is known. Also
+/// returns the number of logical pixels per pixel at scale 1 there, which is 1 if no monitor is known.
+fn primary_monitor(event_loop: &ActiveEventLoop) -> (Option<(f64, f64)>, f64) {
     let monitor = event_loop
         .primary_monitor()
-        .or_else(|| event_loop.available_monitors().next())?;
-    let size = monitor.size().to_logical::<f64>(monitor.scale_factor());
+        .or_else(|| event_loop.available_monitors().next());
+    let Some(monitor) = monitor else {
+        return (None, 1.0);
+    };
+    let scale = monitor_scale(&monitor);
+    let size = monitor.size().to_logical::<f64>(scale);
     let is_known = size.width > 0.0 && size.height > 0.0;
-    is_known.then_some((size.width, size.height))
+    let size = is_known.then_some((size.width, size.height));
+    (size, scale / monitor.scale_factor())
 }
 
 /// Returns the place and size in physical pixels for a window that was last at `position`, with a width and height of
-/// `size` logical pixels. The window is shrunk and moved to fit the monitor that shows most of it.
+/// `size` pixels at scale 1. The window is shrunk and moved to fit the monitor that shows most of it.
 ///
 /// Returns `None` if no monitor shows any of it.
 fn visible_place(
@@ -269,7 +299,7 @@ fn visible_place(
     }
     let places = event_loop.available_monitors().map(|monitor| {
         let (PhysicalPosition { x: left, y: top }, room) = (monitor.position(), monitor.size());
-        let scale = monitor.scale_factor();
+        let scale = monitor_scale(&monitor);
         let size = LogicalSize::<f64>::from(size).to_physical::<u32>(scale);
         let high = room.height.saturating_sub((TITLE_BAR * scale) as u32);
         let area = overlap(x, size.width, left, room.width) * overlap(y, size.height, top, high);

@@ -76,20 +76,13 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
     }
 }
 
-/// Starts Xvfb on a free display number.
-fn screen() -> (Child, String) {
+/// Starts Xvfb on a free display number, with a screen of this size, as in `1280x1024`.
+fn screen(size: &str) -> (Child, String) {
     // Without `-noreset`, the server resets when its last client leaves, and drops a client that is just connecting.
     let mut xvfb = Command::new("Xvfb")
-        .args([
-            "-displayfd",
-            "1",
-            "-screen",
-            "0",
-            "1280x1024x24",
-            "-nolisten",
-            "tcp",
-            "-noreset",
-        ])
+        .args(["-displayfd", "1", "-screen", "0"])
+        .arg(format!("{size}x24"))
+        .args(["-nolisten", "tcp", "-noreset"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -199,6 +192,23 @@ impl Desktop {
         environment: &[(&str, &str)],
         settings: &str,
     ) -> Self {
+        let screen = screen("1280x1024");
+        Self::open_on(screen, (name, content), arguments, environment, settings)
+    }
+
+    /// Opens a window with [`SCENE`] and saved settings on a screen of this size, as in `3840x2160`.
+    pub(crate) fn open_on_screen(size: &str, settings: &str) -> Self {
+        let scene = ("scene.ron", SCENE.as_bytes());
+        Self::open_on(screen(size), scene, &[], &[], settings)
+    }
+
+    fn open_on(
+        (xvfb, display): (Child, String),
+        (name, content): (&str, &[u8]),
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        settings: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         if !settings.is_empty() {
             let config = folder.path().join("config/raysieve");
@@ -206,7 +216,6 @@ impl Desktop {
             fs::write(config.join("window.ron"), settings).expect("the settings are written");
         }
         fs::write(folder.path().join(name), content).expect("the scene is written");
-        let (xvfb, display) = screen();
         let manager = manager(&display, folder.path());
         let program = raysieve(folder.path())
             .env("DISPLAY", &display)

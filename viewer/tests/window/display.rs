@@ -27,6 +27,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         messages_are_below_the_list_of_keys,
         scene_errors_are_shown_over_the_picture,
         the_overlay_scales_with_the_pixel_density,
+        a_large_monitor_without_a_scale_has_large_text,
     );
 }
 
@@ -441,6 +442,27 @@ fn the_overlay_scales_with_the_pixel_density() {
     };
     let [once, twice] = ["1", "2"].map(covered);
     assert!(2 * twice > 5 * once, "{once} pixels, then {twice}");
+}
+
+/// On a monitor of twice the usual height, a window of the same settings and its text are twice as large.
+fn a_large_monitor_without_a_scale_has_large_text() {
+    let [usual, large] = [("1280x1024", 1), ("3840x2160", 2)].map(|(screen, scale)| {
+        let desktop = Desktop::open_on_screen(screen, "(size: Some((1020, 512)))");
+        desktop.until_title("scene.ron – 4 samples");
+        desktop.press(&["Escape"]);
+        let shot = desktop.still();
+        assert_eq!(shot.dimensions(), (1020 * scale, 512 * scale));
+        panel_text(&shot, scale)
+    });
+    let ratio = large as f64 / usual as f64;
+    assert!((3.0..5.0).contains(&ratio), "{usual} and {large} pixels");
+}
+
+/// Returns the number of bright pixels in the first 60 rows of the panel beside the picture, at this scale.
+fn panel_text(shot: &RgbImage, scale: u32) -> usize {
+    let panel = image::imageops::crop_imm(shot, 500 * scale, 0, 520 * scale, 60 * scale);
+    let panel = panel.to_image();
+    panel.pixels().filter(|pixel| pixel.0[1] > 120).count()
 }
 
 /// Returns whether this many rows from the top are equal.
