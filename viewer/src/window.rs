@@ -65,8 +65,9 @@ pub enum WindowOutcome {
 ///
 /// # Errors
 /// The error that ended the render, except for [`WindowOutcome::AllGpusFailed`]. If the render has not failed, the
-/// error of a picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, or
-/// the render thread or a saving thread panicked.
+/// error of a picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, for
+/// example because another program destroyed it, or the render thread or a saving thread panicked. Unsaved changes of
+/// the scene are kept when the render fails or the window is lost.
 pub fn run(
     renderer: Renderer,
     scene: &Arc<Scene>,
@@ -198,7 +199,11 @@ impl ApplicationHandler<Wake> for App<'_> {
         match event {
             WindowEvent::DroppedFile(path) => viewer.open_file(path),
             WindowEvent::CloseRequested if !viewer.may_quit(QuitRequest::CloseButton) => {}
-            WindowEvent::CloseRequested | WindowEvent::Destroyed => event_loop.exit(),
+            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::Destroyed => {
+                viewer.lose_window();
+                event_loop.exit();
+            }
             WindowEvent::RedrawRequested => viewer.draw(),
             WindowEvent::Resized(size) => viewer.resize(size),
             WindowEvent::Occluded(is_occluded) => viewer.set_occluded(is_occluded),

@@ -87,6 +87,8 @@ pub(super) struct Viewer {
     saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
+    /// Whether the display has destroyed the window, although nobody has closed it.
+    is_lost: bool,
     /// Whether no dialog could be opened, which a message has said.
     has_no_dialog: bool,
     /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
@@ -172,6 +174,7 @@ impl Viewer {
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
+            is_lost: false,
             has_no_dialog: false,
             name_prompt: None,
         })
@@ -439,18 +442,25 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
+    /// Records that the display has destroyed the window. The caller must then end the event loop.
+    pub(super) fn lose_window(&mut self) {
+        self.is_lost = true;
+    }
+
     /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer. If
-    /// the render has failed, unsaved changes of the scene are kept.
+    /// the render has failed or the window is lost, unsaved changes of the scene are kept.
     ///
     /// # Errors
-    /// [`Error::Window`] if the render thread panicked. If the render has not failed, the error of the first picture
+    /// [`Error::Window`] if the render thread panicked or the window is lost. If the render has not failed, the error of the first picture
     /// that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(self) -> Result<Ended, Error> {
-        self.save_settings();
+        if !self.is_lost {
+            self.save_settings();
+        }
         drop(self.screen);
         let changes = self.session.changes_to_keep(self.saved_state.as_ref());
         let ended = self.session.finish();
-        if let Some(changes) = changes.filter(|_| session::has_failed(&ended)) {
+        if let Some(changes) = changes.filter(|_| self.is_lost || session::has_failed(&ended)) {
             changes.keep();
         }
         let failed_saves: Vec<Error> = self
@@ -461,6 +471,9 @@ impl Viewer {
         let mut failed_saves = failed_saves.into_iter();
         // The error of the render tells how to continue it, so that of a picture does not replace it.
         let ended = match ended {
+            Ok(Ended { error: None, .. }) if self.is_lost => Err(Error::Window {
+                problem: "the display has destroyed it".to_owned(),
+            }),
             Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),
             failed => failed,
         };

@@ -505,6 +505,11 @@ impl Desktop {
         })
     }
 
+    /// Destroys the window without asking the program.
+    pub(crate) fn destroy(&self) {
+        self.xdotool(&["windowclose", &self.window]);
+    }
+
     /// Closes the window like the button of its title bar.
     pub(crate) fn close(&self) {
         let closed = self

@@ -27,6 +27,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         quitting_with_a_moved_camera_asks_once,
         escape_closes_the_list_of_keys_before_it_quits,
         quitting_during_a_render_is_no_error,
+        a_destroyed_window_ends_the_program_with_one_line,
     );
     let emulated = possible.clone().and_then(|()| has_emulated_gpus());
     add_tests!(
@@ -471,4 +472,28 @@ fn quitting_during_a_render_is_no_error() {
         let status = desktop.until_ended();
         assert_eq!(status.code(), Some(0), "{keys:?}: {}", desktop.errors());
     }
+}
+
+fn a_destroyed_window_ends_the_program_with_one_line() {
+    let mut desktop = Desktop::rendered();
+    desktop.destroy();
+    assert_eq!(desktop.until_ended().code(), Some(1));
+    let lines = |desktop: &Desktop| -> Vec<String> {
+        let errors = desktop.errors();
+        let lines = errors.lines().filter(|line| !line.starts_with("backend: "));
+        lines.map(str::to_owned).collect()
+    };
+    let last = "raysieve: window: the display has destroyed it";
+    assert_eq!(lines(&desktop), [last]);
+
+    // Nobody can be asked about unsaved changes.
+    let mut desktop = Desktop::rendered();
+    let home = desktop.save();
+    desktop.press(&["Right"]);
+    desktop.until_saved("another view", |picture| *picture != home);
+    desktop.destroy();
+    assert_eq!(desktop.until_ended().code(), Some(1));
+    let kept = "raysieve: scene.ron: camera changed and not saved; scene.unsaved.ron contains them";
+    assert_eq!(lines(&desktop), [kept, last]);
+    assert!(desktop.folder().join("scene.unsaved.ron").exists());
 }
