@@ -16,6 +16,7 @@ mod difference;
 mod editing;
 mod film;
 mod frame_pacing;
+mod help;
 mod inspection;
 mod light_groups;
 mod loader;
@@ -37,14 +38,15 @@ pub(crate) use controller::{
     SessionEvent,
 };
 pub(crate) use controls::{
-    Action, CONTROLS, Change, Control, FAST, FlyDirection, GESTURES, ScreenAction, action, hints,
+    Action, CONTROLS, Change, Control, FAST, FlyDirection, ScreenAction, action,
 };
-pub use controls::{ControlHelp, list as controls};
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;
 pub(crate) use editing::{PartInfo, Property, range_refusal};
 pub(crate) use film::RequestedFilm;
+pub use help::{ControlHelp, list as controls};
+pub(crate) use help::{GESTURES, WORDS, hints};
 pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;

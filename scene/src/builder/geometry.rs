@@ -28,13 +28,17 @@ impl LeftOut {
     /// Returns a warning for each kind of parts of which some are left out, without the name of the model.
     pub(crate) fn notes(self) -> Vec<String> {
         let mut notes = Vec::new();
-        for (count, what) in [
-            (self.triangles, "triangles without area"),
-            (self.points, "points with a radius below 1e-15 m"),
-        ] {
-            if count > 0 {
-                notes.push(format!("{count} {what} are left out"));
-            }
+        if self.triangles > 0 {
+            notes.push(format!(
+                "{} triangles without area are left out; they are invisible, so nothing is missing",
+                self.triangles
+            ));
+        }
+        if self.points > 0 {
+            notes.push(format!(
+                "{} points with a radius below 1e-15 m are left out; scale the model up",
+                self.points
+            ));
         }
         notes
     }

@@ -173,7 +173,7 @@ fn points_that_are_too_large_or_too_small_are_reported() {
     assert!(scene.spheres.is_empty() && triangles(&scene).len() == 1);
     assert_eq!(
         scene.notes,
-        ["object 1 (Model): 3 points with a radius below 1e-15 m are left out"]
+        ["object 1 (Model): 3 points with a radius below 1e-15 m are left out; scale the model up"]
     );
 }
 

@@ -156,7 +156,7 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
             ],
             vec![
                 (ACCENT, tag.to_owned()),
-                dim("lanes "),
+                dim("busy threads "),
                 plain(&format::percent(recent.lane_use)),
             ],
         ),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{
     Animation, CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property,
-    Recent, Session, State, end_text,
+    Recent, Session, State, WORDS, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -81,6 +81,8 @@ pub(super) struct Greeting {
     controls: Vec<&'static Control>,
     /// Touch gestures and their effects, as texts of the help.
     gestures: [(&'static str, &'static str); GESTURES.len()],
+    /// Words of the figures and their meanings, as texts of the help.
+    words: [(&'static str, &'static str); WORDS.len()],
     strategies: Vec<&'static str>,
     tones: Vec<&'static str>,
     debug_views: Vec<&'static str>,
@@ -96,6 +98,7 @@ impl Greeting {
             version: env!("CARGO_PKG_VERSION"),
             controls: CONTROLS.iter().filter(|control| control.on_page).collect(),
             gestures: GESTURES,
+            words: WORDS,
             strategies: Strategy::ALL
                 .iter()
                 .map(|strategy| strategy.name())

@@ -424,7 +424,7 @@ pub(crate) static CONTROLS: &[Control] = &[
     .button("Region"),
     control(
         "c",
-        "next compaction strategy",
+        "next compaction strategy, which changes the speed only",
         &[("c", Render(Change::NextStrategy))],
     ),
     control(
@@ -447,7 +447,7 @@ pub(crate) static CONTROLS: &[Control] = &[
     .button("Units"),
     control(
         "z",
-        "render in the window's size; again: in the scene's size",
+        "render in the window's or the scene's size",
         &[("z", Screen(ScreenAction::FitWindow))],
     )
     .window_only()
@@ -499,52 +499,4 @@ pub(crate) fn action(pressed: &str, flying: bool) -> Option<Action> {
     let other = || keys().find(|(key, action)| !flies(*action) && *key == pressed);
     let found = way.filter(|_| flying).or_else(other);
     found.map(|(_, action)| *action)
-}
-
-/// Touch gestures on the page, and their effects, in the order in which the help lists them.
-pub(crate) const GESTURES: [(&str, &str); 4] = [
-    (
-        "drag with one finger",
-        "orbit about the target, or look around in fly mode",
-    ),
-    ("drag with two fingers", "pan"),
-    (
-        "pinch",
-        "nearer and farther; after Magnify, magnify more or less",
-    ),
-    (
-        "tap",
-        "show one path of the pixel, and select its material to edit; again: hide the path",
-    ),
-];
-
-/// Returns the first hints, which a window displays until the first input: how to move, what the figures are, where help
-/// and editor are, and how to play animations if there are any. They fit into a window of 320 pixels.
-pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
-    let hints = [
-        "drag orbits, wheel zooms, Shift+drag pans",
-        "figures: rays per bounce, time per stage",
-        "? lists keys, l edits, h moves figures",
-    ];
-    let animated = has_animations.then_some("P plays and pauses the animation");
-    hints.into_iter().chain(animated)
-}
-
-/// A line of the list of controls.
-pub struct ControlHelp {
-    /// Heading of the group that begins with this line; `None` if the line belongs to the group before.
-    pub heading: Option<&'static str>,
-    /// Keys and mouse gestures, such as "drag, arrows".
-    pub keys: &'static str,
-    /// Effect of the keys and gestures.
-    pub effect: &'static str,
-}
-
-/// Returns the keys and the effect of every control as text, in the order in which the help lists them.
-pub fn list() -> impl Iterator<Item = ControlHelp> {
-    CONTROLS.iter().map(|control| ControlHelp {
-        heading: control.heading,
-        keys: control.label,
-        effect: control.description,
-    })
 }

@@ -150,7 +150,7 @@ function explain(list, label, description, heading) {
 }
 
 /** Creates the controls that the program's tables list. */
-function build({ controls, gestures, strategies, tones, debug_views: debugViews, stages, fast }) {
+function build({ controls, gestures, words, strategies, tones, debug_views: debugViews, stages, fast }) {
   fastFactor = fast;
   createTimes(stages);
   for (const { heading, label, description, button, keys: bound } of controls) {
@@ -172,6 +172,7 @@ function build({ controls, gestures, strategies, tones, debug_views: debugViews,
   at("buttons").querySelector("[data-action=wipe]").after(at("error-map"));
   at("error-map").addEventListener("click", () => act({ render: "error-map" }));
   for (const [gesture, effect] of gestures) explain("gestures", gesture, effect);
+  words.forEach(([word, meaning], place) => explain("words", word, meaning, place ? undefined : "Words of the figures"));
   for (const [name, all] of [["strategy", strategies], ["tone", tones], ["debug-view", debugViews]]) {
     at(name).append(...all.map((one) => new Option(one, one)));
     at(name).addEventListener("change", () => send({ [name]: at(name).value }));
