@@ -26,20 +26,36 @@ pub(crate) const WORDS: [(&str, &str); 5] = [
 ];
 
 /// Touch gestures on the page, and their effects, in the order in which the help lists them.
-pub(crate) const GESTURES: [(&str, &str); 4] = [
+pub(crate) const GESTURES: [(&str, &str); 8] = [
     (
         "drag with one finger",
         "orbit about the target, or look around in fly mode",
     ),
-    ("drag with two fingers", "pan"),
+    (
+        "drag with two fingers",
+        "pan; after Magnify, move the picture",
+    ),
     (
         "pinch",
         "nearer and farther; after Magnify, magnify more or less",
     ),
     (
         "tap",
-        "show one path of the pixel, and select its material to edit; again: hide the path",
+        "show one path of the pixel, and select its material to edit; again: hide the path. After Pixel, describe the pixel too",
     ),
+    (
+        "Region, then drag",
+        "render only a region; Region, then a tap: the whole picture",
+    ),
+    (
+        "Compare, then drag",
+        "move the line between the picture and the image of --compare",
+    ),
+    (
+        "drag a slider",
+        "change a value; a tap on its number types one",
+    ),
+    ("tap a message", "remove it, or show the problem before it"),
 ];
 
 /// Returns the first hints, which a window displays until the first input: how to move, what the figures are, where help

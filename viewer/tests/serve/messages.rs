@@ -27,6 +27,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_number_outside_its_range_is_explained_at_its_field,
         an_entered_number_precedes_what_the_same_tap_does,
         messages_name_keys_or_touch_controls,
+        a_tap_shows_the_editor_on_a_phone_and_the_help_lists_gestures_and_words,
         a_phone_shows_long_and_earlier_problems,
         messages_cover_no_legend_and_stay_while_the_page_is_hidden,
     );
@@ -315,6 +316,44 @@ fn messages_name_keys_or_touch_controls() {
             until_said(asks).await;
         });
     }
+}
+
+fn a_tap_shows_the_editor_on_a_phone_and_the_help_lists_gestures_and_words() {
+    let program = Program::start(&["--spp", "4"]);
+    browse(PHONE, async |browser| {
+        browser.open(&program.url).await;
+        browser.still().await;
+        let is_visible = "const {top} = document.getElementById('editor').getBoundingClientRect();\
+                          return top > 0 && top < innerHeight - 150 &&\
+                          document.getElementById('picture').getBoundingClientRect().bottom <= top";
+        assert_eq!(browser.run(is_visible).await, false);
+        let tap = "const picture = document.getElementById('picture');\
+                   const box = picture.getBoundingClientRect();\
+                   const at = { clientX: box.x + 0.35 * box.width, clientY: box.y + 0.6 * box.height,\
+                                pointerId: 1, pointerType: 'touch', bubbles: true };\
+                   picture.setPointerCapture = () => {};\
+                   for (const name of ['pointerdown', 'pointerup'])\
+                     picture.dispatchEvent(new PointerEvent(name, at))";
+        // A selected object has its properties at once, and another one only after an answer.
+        for _ in 0..2 {
+            browser.run(tap).await;
+            browser.until(is_visible, |shown| *shown == true).await;
+            // A second tap hides the path, and nothing scrolls.
+            tokio::time::sleep(Duration::from_millis(2500)).await;
+            browser.run("scrollTo(0, 0)").await;
+            browser.run(tap).await;
+            let hidden = "return document.getElementById('path').hidden";
+            browser.until(hidden, |hidden| *hidden == true).await;
+            assert_eq!(browser.run(is_visible).await, false);
+        }
+        browser.click("[data-action=keys]").await;
+        let help = "return ['gestures', 'words'].map((id) => document.getElementById(id))\
+                    .filter((list) => list.checkVisibility()).map((list) => list.textContent).join()";
+        let help = browser.run(help).await;
+        for text in ["Region, then drag", "tap a message", "busy threads"] {
+            assert!(help.as_str().unwrap().contains(text), "{text}: {help}");
+        }
+    });
 }
 
 /// A script that tells the page that it was hidden or shown.

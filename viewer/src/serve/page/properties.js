@@ -188,6 +188,11 @@ export function forgetRefusals() {
   for (const { forgetRefusal } of rows.values()) forgetRefusal?.();
 }
 
+/** Scrolls to the editor, and leaves the keyboard where it is. */
+export function revealEditor() {
+  at("editor").scrollIntoView({ block: "nearest" });
+}
+
 /** Moves the keyboard to the list of parts. */
 export function focusEditor() {
   at("part").scrollIntoView({ block: "nearest" });

@@ -4,7 +4,7 @@ import { createTimes, showStatistics, switchUnits } from "./statistics.js";
 import { isOnCompared, switchWipe, updateComparison } from "./compare.js";
 import { followAnimation, updateAnimation } from "./animation.js";
 import { follow } from "./input.js";
-import { edits, focusEditor, forgetRefusals, sendEdit, showEditor } from "./properties.js";
+import { edits, focusEditor, forgetRefusals, revealEditor, sendEdit, showEditor } from "./properties.js";
 import { closeMessages, followMessages, receiveMessages, showMessage } from "./messages.js";
 import { hidePath, showPath } from "./path.js";
 import { beginSelection, endSelection, extendSelection, isSelecting, switchSelection, updateRegion } from "./region.js";
@@ -131,10 +131,12 @@ function handle(message) {
     version = message.version;
   } else if (message.parts) {
     showEditor(message);
+    revealTapped();
   } else if ("pixel" in message) {
     showPixel(message);
   } else if ("path" in message) {
     showPath(message.path);
+    if (message.path) revealTapped();
   } else {
     update(message);
   }
@@ -284,6 +286,17 @@ function showLegend(legend) {
   }));
 }
 
+// A phone held upright: the picture stays above the panel, which scrolls.
+const upright = matchMedia("(max-width: 60rem) and (orientation: portrait)");
+// Time of the last tap on an object in milliseconds, and for how long its selection and path are awaited after it.
+let tapped = -Infinity;
+const TAP_TIME = 2000;
+
+/** Scrolls the editor into view if an object has just been tapped on a phone. */
+function revealTapped() {
+  if (upright.matches && performance.now() - tapped < TAP_TIME) revealEditor();
+}
+
 /** Ends the selection of a region, or hides the path or, without one, messages. Returns whether there was one. */
 function closeTopmost() {
   if (isSelecting()) {
@@ -348,7 +361,9 @@ follow(
     point(event);
     const isFocus = event.ctrlKey || event.metaKey;
     // A second click on a pixel hides its path.
-    if (clicked && (isFocus || !hidePath(clicked))) send({ [isFocus ? "focus" : "inspect"]: clicked });
+    if (!clicked || (!isFocus && hidePath(clicked))) return;
+    send({ [isFocus ? "focus" : "inspect"]: clicked });
+    if (!isFocus) tapped = performance.now();
   },
   point,
   {
