@@ -444,7 +444,7 @@ fn the_overlay_scales_with_the_pixel_density() {
     assert!(2 * twice > 5 * once, "{once} pixels, then {twice}");
 }
 
-/// On a monitor of twice the usual height, a window of the same settings and its text are twice as large.
+/// Windows and their text are twice as large on a monitor of twice the usual height.
 fn a_large_monitor_without_a_scale_has_large_text() {
     let [usual, large] = [("1280x1024", 1), ("3840x2160", 2)].map(|(screen, scale)| {
         let desktop = Desktop::open_on_screen(screen, "(size: Some((1020, 512)))");
