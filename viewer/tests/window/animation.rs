@@ -101,7 +101,9 @@ fn a_key_chooses_the_next_animation() {
         desktop.press(&["j"]);
         desktop.until_title(shown);
     }
-    desktop.press(&["j", "j", "k"]);
+    desktop.press(&["j", "j"]);
+    desktop.until_title("scene.gltf – hop, time 0.00 of 0.75 s");
+    desktop.press(&["k"]);
     eventually("the animation is printed with the camera", || {
         let output = desktop.output();
         output
