@@ -55,12 +55,13 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
         desktop.until_shown(what, |shot| differing_pixels(&below(shot), &before) > 1_000);
     }
     desktop.until_shown("the picture without the path", |shot| picture(shot) == home);
-    let before = below(&desktop.shot());
+    let before = below(&desktop.still());
     desktop.press(&["i"]);
     desktop.until_shown("the pixel described below the panel", |shot| {
         picture(shot) == home && differing_pixels(&below(shot), &before) > 1_000
     });
     desktop.press(&["i"]);
+    desktop.until_shown("no description", |shot| below(shot) == before);
     // The first property is the strength. Its slider is in the right half of the panel.
     let at = |share: f64| width - 18 - (260.0 * (1.0 - share)) as u32;
     // The list of keys takes the place of the panel, which a click then does not reach.
