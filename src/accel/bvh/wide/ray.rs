@@ -207,18 +207,22 @@ impl<S: Lanes> WideRay<S> {
         primitives: &[Primitive],
         best: &mut Hit,
     ) {
-        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
-        let hit = (hit & distances.up_to(self.splat(best.distance))).bits();
-        let found = [distances, self.splat(0.0), self.splat(0.0)];
-        take_nearest(packet, hit, found, primitives, best);
+        let found = self.hit_sphere_packet(packet, ray.origin, ray.direction, S::ALL);
+        if let Some((hit, distances)) = found {
+            let hit = (hit & distances.up_to(self.splat(best.distance))).bits();
+            let found = [distances, self.splat(0.0), self.splat(0.0)];
+            take_nearest(packet, hit, found, primitives, best);
+        }
     }
 
     /// Returns whether any sphere of the packet blocks a shadow ray.
     #[inline(always)]
     pub(super) fn any_sphere_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
-        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
-        let is_light = self.are(packet, self.simd.splat_u32s(ray.to_primitive));
-        (hit & distances.below(self.splat(ray.distance)) & !is_light).bits() != 0
+        let counts = !self.are(packet, self.simd.splat_u32s(ray.to_primitive));
+        let found = self.hit_sphere_packet(packet, ray.origin, ray.direction, counts.bits());
+        found.is_some_and(|(hit, distances)| {
+            (hit & distances.below(self.splat(ray.distance)) & counts).bits() != 0
+        })
     }
 
     /// Intersects a ray, given by its origin and direction, with the spheres of a packet, see [`hit_spheres`].
@@ -228,7 +232,8 @@ impl<S: Lanes> WideRay<S> {
         packet: &Packet<S>,
         origin: Vec3,
         direction: Vec3,
-    ) -> (Mask<S>, SimdF32<S>) {
+        counts: u32,
+    ) -> Option<(Mask<S>, SimdF32<S>)> {
         // The first vertex of a sphere is its centre, and the second one holds its radius.
         let [center, [radius, ..], _] = &packet.corners;
         let [ox, oy, oz] = all(self.simd, origin);
@@ -239,7 +244,7 @@ impl<S: Lanes> WideRay<S> {
         ];
         let direction = all(self.simd, direction);
         let leaves = self.are(packet, self.from);
-        hit_spheres(to_origin, direction, SimdF32(self.simd, *radius), leaves)
+        hit_spheres(to_origin, direction, SimdF32(self.simd, *radius), leaves, counts)
     }
 
     /// Returns whether any triangle of the packet blocks a shadow ray.
