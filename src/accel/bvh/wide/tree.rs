@@ -191,7 +191,7 @@ impl<S: Lanes> WideTree<S> {
                 let RayParts { from_primitive, .. } = (*ray).into();
                 let wide = WideRay::new(simd, prepared, from_primitive);
                 let (mut found, distance) = Q::begin(ray);
-                let mut visit = Visit::new(&mut stack, distance, Order::NearestFirst);
+                let mut visit = Visit::new(&mut stack, distance, Q::ORDER);
                 while self.step(
                     &mut visit,
                     &wide,
