@@ -4,62 +4,18 @@ use glam::Vec3;
 
 use super::{
     block::AXES,
+    prepared::Prepared,
     spheres::hit_spheres,
     tree::{Packet, Probe, WideNode, first_lane},
     triangles::hit_triangles,
 };
 use crate::{
     accel::{
-        bvh::{inverse, slack},
-        primitive::{Primitive, Shear, shear, turn},
+        primitive::{Primitive, Shear},
         vectors::{Lanes, Mask, SimdF32},
     },
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
-
-/// A ray prepared for boxes and triangles, not yet copied to all lanes.
-#[derive(Clone, Copy)]
-pub(super) struct Prepared {
-    /// Reciprocal of the direction per axis, without infinities.
-    inverse: Vec3,
-    /// Negated origin for entered planes times `inverse`, so that a plane's distance is one multiply-add.
-    enters: Vec3,
-    /// Negated origin for left planes times `inverse`.
-    leaves: Vec3,
-    /// Shear of the watertight triangle test.
-    shear: Shear,
-    /// Origin, with its axes permuted as the shear says.
-    origin: Vec3,
-}
-
-impl Default for Prepared {
-    fn default() -> Prepared {
-        Prepared::new(Vec3::ZERO, Vec3::Z, 0.0)
-    }
-}
-
-impl Prepared {
-    /// Prepares a ray for a scene with this largest absolute coordinate.
-    #[inline(always)]
-    pub(super) fn new(origin: Vec3, direction: Vec3, extent: f32) -> Prepared {
-        Prepared::with_slack(origin, direction, slack(origin, extent))
-    }
-
-    /// Prepares a ray for boxes that are enlarged by this distance.
-    #[inline(always)]
-    pub(super) fn with_slack(origin: Vec3, direction: Vec3, slack: f32) -> Prepared {
-        let inverse = inverse(direction);
-        let toward = Vec3::splat(slack).copysign(inverse);
-        let shear = shear(direction);
-        Prepared {
-            inverse,
-            enters: -((origin + toward) * inverse),
-            leaves: -((origin - toward) * inverse),
-            shear,
-            origin: turn(origin, shear.axis),
-        }
-    }
-}
 
 /// A ray copied to all lanes.
 pub(super) struct WideRay<S: Lanes> {
