@@ -200,7 +200,13 @@ impl<S: Lanes> WideRay<S> {
         ];
         let direction = all(self.simd, direction);
         let leaves = self.are(packet, self.from);
-        hit_spheres(to_origin, direction, SimdF32(self.simd, *radius), leaves, counts)
+        hit_spheres(
+            to_origin,
+            direction,
+            SimdF32(self.simd, *radius),
+            leaves,
+            counts,
+        )
     }
 
     /// Returns whether any triangle of the packet blocks a shadow ray.

@@ -2,7 +2,6 @@
 //!
 //! A node has one box per lane, in `f32`; all are tested at once. Leaves are packets of up to as many primitives.
 
-use bytemuck::Pod;
 use super::{
     beam::is_beam,
     block::{RayBlock, RayParts},
@@ -14,6 +13,7 @@ use crate::accel::{
     primitive::{Primitive, shear},
     vectors::{Lanes, SimdF32},
 };
+use bytemuck::Pod;
 
 /// Bit of a child word: the child is a packet, whose index is in the lower bits; otherwise the word is a node's index.
 pub(super) const PACKET: u32 = 1 << 31;
