@@ -74,6 +74,10 @@ inline CosineSample sample_cosine(Vec3 normal, f32 u, f32 v) {
     return {normalize(local_to_world(normal, {disk.x, disk.y, cosine})), cosine};
 }
 
+inline bool is_black(const Material &material) {
+    return material.kind == DIFFUSE && material.color.x == 0.0f && material.color.y == 0.0f && material.color.z == 0.0f;
+}
+
 inline Vec3 transmitted(const Material &material, f32 distance) {
     return {half_power(material.absorption.x * distance), half_power(material.absorption.y * distance),
             half_power(material.absorption.z * distance)};

@@ -189,6 +189,10 @@ inline bool shade_path(const RenderScene &scene, bool scatters, const Hit &hit, 
         vertex.emitted = clamp_indirect(scene.lights.light_params, vertex.emitted, vertex.bounce);
     }
     if (!scatters || (!front && material.one_sided == 1)) return false;
+    if (is_black(material)) {
+        vertex.throughput.rgb = {0.0f, 0.0f, 0.0f};
+        return false;
+    }
     if ((KINDS & ABSORBING) != 0 && !front && max_component(material.absorption) > 0.0f) {
         vertex.throughput.rgb = vertex.throughput.rgb * transmitted(material, hit.distance);
     }

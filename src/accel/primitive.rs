@@ -302,7 +302,7 @@ pub fn point_error(primitive: &Primitive) -> f32 {
 
 /// Returns the texture coordinates (u, v) on a sphere by longitude and latitude. The image's middle faces +z, its top
 /// edge is the pole at +y.
-#[inline]
+#[inline(always)]
 pub fn sphere_coordinates(normal: Vec3) -> (f32, f32) {
     let across = (normal.x * normal.x + normal.z * normal.z).sqrt();
     (

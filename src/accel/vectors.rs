@@ -4,7 +4,7 @@
 //! The environment variable `RAYSIEVE_VECTORS` (16, 8 or 1) limits the number of lanes, so that the code for other
 //! processors can be tested.
 
-use std::{arch::x86_64::__m256, env, sync::OnceLock};
+use std::{env, sync::OnceLock};
 
 use pulp::{
     Simd,
@@ -56,12 +56,12 @@ pub(crate) fn vectorized<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Transposes `N` rows of 8 floats, where `N` is a multiple of [`MAX_LANES`]: stores number `i` of each row in
-/// `columns[i]`.
+/// Transposes rows of `Q` times 4 floats, one per entry of the columns: stores number `j` of each row's quadruple `i` in
+/// `columns[i][j]`. The number of rows is a multiple of [`MAX_LANES`].
 #[inline(always)]
-pub(crate) fn transpose<const N: usize>(
-    columns: &mut [[f32; N]; 8],
-    row: impl Fn(usize) -> [f32; 8],
+pub(crate) fn transpose<'a, const N: usize, const Q: usize>(
+    columns: &mut [[[f32; N]; 4]; Q],
+    row: impl Fn(usize) -> &'a [[f32; 4]; Q],
 ) {
     const { assert!(N.is_multiple_of(MAX_LANES)) };
     match SimdLevel::best() {
@@ -69,29 +69,33 @@ pub(crate) fn transpose<const N: usize>(
         Some(SimdLevel::Eight(simd)) => transpose_by(simd, columns, row),
         None => {
             for index in 0..N {
-                for (column, number) in columns.iter_mut().zip(row(index)) {
-                    column[index] = number;
+                for (columns, numbers) in columns.iter_mut().zip(row(index)) {
+                    for (column, &number) in columns.iter_mut().zip(numbers) {
+                        column[index] = number;
+                    }
                 }
             }
         }
     }
 }
 
-/// Transposes rows of 8 floats with vectors of this kind; see [`transpose`].
+/// Transposes rows of quadruples with vectors of this kind; see [`transpose`].
 #[inline(always)]
-fn transpose_by<S: Lanes, const N: usize>(
+fn transpose_by<'a, S: Lanes, const N: usize, const Q: usize>(
     simd: S,
-    columns: &mut [[f32; N]; 8],
-    row: impl Fn(usize) -> [f32; 8],
+    columns: &mut [[[f32; N]; 4]; Q],
+    row: impl Fn(usize) -> &'a [[f32; 4]; Q],
 ) {
     for first in (0..N).step_by(S::F32_LANES) {
-        let vectors = simd.columns(
-            #[inline(always)]
-            |lane| row(first + lane),
-        );
-        for (column, vector) in columns.iter_mut().zip(&vectors) {
-            let lanes: &[f32] = bytemuck::cast_slice(std::slice::from_ref(vector));
-            column[first..first + S::F32_LANES].copy_from_slice(lanes);
+        for (quadruple, columns) in columns.iter_mut().enumerate() {
+            let vectors = simd.columns(
+                #[inline(always)]
+                |lane| row(first + lane)[quadruple],
+            );
+            for (column, vector) in columns.iter_mut().zip(&vectors) {
+                let lanes: &[f32] = bytemuck::cast_slice(std::slice::from_ref(vector));
+                column[first..first + S::F32_LANES].copy_from_slice(lanes);
+            }
         }
     }
 }
@@ -107,8 +111,8 @@ pub(crate) trait Lanes: Simd {
     /// Converts a mask to bits, lane 0 lowest.
     fn bits(self, mask: Self::m32s) -> u32;
 
-    /// Transposes rows of 8 floats, one per lane: vector `i` of the result holds number `i` of each lane's row.
-    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8];
+    /// Transposes rows of 4 floats, one per lane: vector `i` of the result holds number `i` of each lane's row.
+    fn columns(self, row: impl Fn(usize) -> [f32; 4]) -> [Self::f32s; 4];
 }
 
 impl Lanes for V3 {
@@ -117,39 +121,25 @@ impl Lanes for V3 {
         self.avx._mm256_movemask_ps(bytemuck::cast(mask)) as u32
     }
 
-    /// Transposes in three steps: pairs of rows, pairs of pairs, halves.
+    /// Transposes each half of the vectors, of which number `i` holds the rows `i` and `i + 4`.
     #[inline(always)]
-    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8] {
+    fn columns(self, row: impl Fn(usize) -> [f32; 4]) -> [Self::f32s; 4] {
         let avx = self.avx;
-        let [a, b, c, d] = fours(self, [row(0), row(1), row(2), row(3)]);
-        let [e, f, g, h] = fours(self, [row(4), row(5), row(6), row(7)]);
+        let mut rows = [avx._mm256_setzero_ps(); 4];
+        for (at, rows) in rows.iter_mut().enumerate() {
+            let first = avx._mm256_castps128_ps256(bytemuck::cast(row(at)));
+            *rows = avx._mm256_insertf128_ps::<1>(first, bytemuck::cast(row(at + 4)));
+        }
+        let [a, b, c, d] = rows;
+        let (low, high) = (avx._mm256_unpacklo_ps(a, b), avx._mm256_unpackhi_ps(a, b));
+        let (next_low, next_high) = (avx._mm256_unpacklo_ps(c, d), avx._mm256_unpackhi_ps(c, d));
         [
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(a, e)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(b, f)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(c, g)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x20>(d, h)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(a, e)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(b, f)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(c, g)),
-            bytemuck::cast(avx._mm256_permute2f128_ps::<0x31>(d, h)),
+            bytemuck::cast(avx._mm256_shuffle_ps::<0x44>(low, next_low)),
+            bytemuck::cast(avx._mm256_shuffle_ps::<0xee>(low, next_low)),
+            bytemuck::cast(avx._mm256_shuffle_ps::<0x44>(high, next_high)),
+            bytemuck::cast(avx._mm256_shuffle_ps::<0xee>(high, next_high)),
         ]
     }
-}
-
-/// Transposes four rows of 8 within each half: vector `i` holds numbers `i` and `i + 4` of the four rows.
-#[inline(always)]
-fn fours(simd: V3, [a, b, c, d]: [[f32; 8]; 4]) -> [__m256; 4] {
-    let avx = simd.avx;
-    let (a, b): (__m256, __m256) = (bytemuck::cast(a), bytemuck::cast(b));
-    let (c, d): (__m256, __m256) = (bytemuck::cast(c), bytemuck::cast(d));
-    let (low, high) = (avx._mm256_unpacklo_ps(a, b), avx._mm256_unpackhi_ps(a, b));
-    let (next_low, next_high) = (avx._mm256_unpacklo_ps(c, d), avx._mm256_unpackhi_ps(c, d));
-    [
-        avx._mm256_shuffle_ps::<0x44>(low, next_low),
-        avx._mm256_shuffle_ps::<0xee>(low, next_low),
-        avx._mm256_shuffle_ps::<0x44>(high, next_high),
-        avx._mm256_shuffle_ps::<0xee>(high, next_high),
-    ]
 }
 
 impl Lanes for V4 {
@@ -158,29 +148,26 @@ impl Lanes for V4 {
         u32::from(mask.0)
     }
 
+    /// Transposes each quarter of the vectors, of which number `i` holds the rows `i`, `i + 4`, `i + 8` and `i + 12`.
     #[inline(always)]
-    #[expect(
-        clippy::redundant_closure,
-        reason = "a closure of one's own is inlined for certain"
-    )]
-    fn columns(self, row: impl Fn(usize) -> [f32; 8]) -> [Self::f32s; 8] {
-        let first = (*self).columns(
-            #[inline(always)]
-            |lane| row(lane),
-        );
-        let last = (*self).columns(
-            #[inline(always)]
-            |lane| row(lane + 8),
-        );
-        let mut columns = [self.splat_f32s(0.0); 8];
-        for (column, (first, last)) in columns.iter_mut().zip(first.into_iter().zip(last)) {
-            let wide = self.avx512f._mm512_castps256_ps512(bytemuck::cast(first));
-            let both = self
-                .avx512dq
-                ._mm512_insertf32x8::<1>(wide, bytemuck::cast(last));
-            *column = bytemuck::cast(both);
+    fn columns(self, row: impl Fn(usize) -> [f32; 4]) -> [Self::f32s; 4] {
+        let avx = self.avx512f;
+        let mut rows = [avx._mm512_setzero_ps(); 4];
+        for (at, rows) in rows.iter_mut().enumerate() {
+            let first = avx._mm512_castps128_ps512(bytemuck::cast(row(at)));
+            let two = avx._mm512_insertf32x4::<1>(first, bytemuck::cast(row(at + 4)));
+            let three = avx._mm512_insertf32x4::<2>(two, bytemuck::cast(row(at + 8)));
+            *rows = avx._mm512_insertf32x4::<3>(three, bytemuck::cast(row(at + 12)));
         }
-        columns
+        let [a, b, c, d] = rows;
+        let (low, high) = (avx._mm512_unpacklo_ps(a, b), avx._mm512_unpackhi_ps(a, b));
+        let (next_low, next_high) = (avx._mm512_unpacklo_ps(c, d), avx._mm512_unpackhi_ps(c, d));
+        [
+            bytemuck::cast(avx._mm512_shuffle_ps::<0x44>(low, next_low)),
+            bytemuck::cast(avx._mm512_shuffle_ps::<0xee>(low, next_low)),
+            bytemuck::cast(avx._mm512_shuffle_ps::<0x44>(high, next_high)),
+            bytemuck::cast(avx._mm512_shuffle_ps::<0xee>(high, next_high)),
+        ]
     }
 }
 

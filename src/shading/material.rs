@@ -262,6 +262,12 @@ pub fn sample_cosine(normal: Vec3, u: f32, v: f32) -> (Vec3, f32) {
     )
 }
 
+/// Returns whether the material scatters no light from either side, as one that only emits does.
+#[inline]
+pub fn is_black(material: &Material) -> bool {
+    material.kind == DIFFUSE && material.color == Vec3::ZERO
+}
+
 /// Returns the transmittance per channel of `distance` metres of the material's interior (Beer–Lambert law).
 #[inline]
 pub fn transmitted(material: &Material, distance: f32) -> Vec3 {

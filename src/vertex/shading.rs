@@ -34,7 +34,7 @@ use crate::{
         },
         material::{
             ANISOTROPIC_FACETS, BLEND, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
-            choose_channel, choose_material, transmitted,
+            choose_channel, choose_material, is_black, transmitted,
         },
         material_textures::{emission_at, material_at},
         microfacet::in_frame,
@@ -390,6 +390,10 @@ pub fn shade_path<const INSTANCED: bool>(
         vertex.emitted = emitted_light(scene, hit, material, vertex, cosine);
     }
     if !scatters || (!front && material.one_sided == 1) {
+        return false;
+    }
+    if is_black(material) {
+        vertex.throughput.rgb = Vec3::ZERO;
         return false;
     }
     if !front && max_component(material.absorption) > 0.0 {

@@ -10,6 +10,7 @@ mod build;
 mod flat;
 mod instance_entry;
 mod instanced;
+mod prepared;
 mod ray;
 mod search;
 mod spheres;

@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use raysieve::shading::material::{
-    Material, choose_channel, choose_material, dispersed_ior, fresnel, power_heuristic, reflect,
-    refract, sample_cosine, transmitted,
+    DIFFUSE, MIRROR, Material, choose_channel, choose_material, dispersed_ior, fresnel, is_black,
+    power_heuristic, reflect, refract, sample_cosine, transmitted,
 };
 
 use super::{Case, twin};
@@ -27,6 +27,20 @@ pub(super) fn cases() -> Vec<Case> {
             "material",
             "sample_cosine",
             |normal: Vec3, u: f32, v: f32| sample_cosine(normal, u, v)
+        ),
+        twin!(
+            ("material", "is_black", "is_black"),
+            |inputs| {
+                let kind = inputs.one_of(&[DIFFUSE, MIRROR]);
+                let channel = inputs.below(4) as usize;
+                let color = [Vec3::ZERO, Vec3::X, Vec3::Y, Vec3::Z][channel];
+                (Material {
+                    kind,
+                    color,
+                    ..inputs.draw()
+                },)
+            },
+            |material: Material| is_black(&material)
         ),
         twin!(
             ("material", "transmitted", "transmitted"),

@@ -346,7 +346,7 @@ impl<S: Lanes> RayBlock<'_, S> {
             let primitive = &primitives[position as usize];
             if primitive.is_sphere() {
                 let center = primitive.a.to_array();
-                let (hit, along) = self.hit_sphere(&center, primitive.b.x, leaves);
+                let (hit, along) = self.hit_sphere(&center, primitive.b.x, leaves)?;
                 return Some((hit, [along, self.all(0.0), self.all(0.0)]));
             }
         }

@@ -53,9 +53,9 @@ impl From<ShadowRay> for RayParts {
 
 /// A ray or shadow ray as it lies in memory.
 pub(super) trait RayRecord: Copy {
-    /// Returns the first 32 bytes: origin, a number, direction, and the bits of the index of the primitive that it
+    /// Returns the first 32 bytes: origin and a number, direction and the bits of the index of the primitive that it
     /// leaves.
-    fn row(&self) -> [f32; 8];
+    fn row(&self) -> [[f32; 4]; 2];
 
     /// Returns per lane the maximum distance and the index of the primitive that the ray goes to.
     ///
@@ -76,7 +76,7 @@ const _: () =
 
 impl RayRecord for Ray {
     #[inline(always)]
-    fn row(&self) -> [f32; 8] {
+    fn row(&self) -> [[f32; 4]; 2] {
         bytemuck::cast(*self)
     }
 
@@ -89,9 +89,9 @@ impl RayRecord for Ray {
 
 impl RayRecord for ShadowRay {
     #[inline(always)]
-    fn row(&self) -> [f32; 8] {
-        let [row @ .., _, _, _, _]: [f32; 12] = bytemuck::cast(*self);
-        row
+    fn row(&self) -> [[f32; 4]; 2] {
+        let [first, second, _]: [[f32; 4]; 3] = bytemuck::cast(*self);
+        [first, second]
     }
 
     #[inline(always)]
@@ -103,8 +103,8 @@ impl RayRecord for ShadowRay {
         let [.., to] = simd.columns(
             #[inline(always)]
             |lane| {
-                let [_, _, _, _, row @ ..]: [f32; 12] = bytemuck::cast(ray(lane));
-                row
+                let [.., last]: [[f32; 4]; 3] = bytemuck::cast(ray(lane));
+                last
             },
         );
         (SimdF32(simd, column), simd.transmute_u32s_f32s(to))
@@ -180,9 +180,13 @@ impl<'a, S: Lanes> RayBlock<'a, S> {
         rays: &[R],
         ray_indices: &'a [usize],
     ) -> RayBlock<'a, S> {
-        let [ox, oy, oz, column, x, y, z, from] = simd.columns(
+        let [ox, oy, oz, column] = simd.columns(
             #[inline(always)]
-            |lane| in_lane(rays, ray_indices, lane).row(),
+            |lane| in_lane(rays, ray_indices, lane).row()[0],
+        );
+        let [x, y, z, from] = simd.columns(
+            #[inline(always)]
+            |lane| in_lane(rays, ray_indices, lane).row()[1],
         );
         let direction = permuted_vectors(simd, axis, [x, y, z]);
         let [dx, dy, dz] = direction;
@@ -285,19 +289,20 @@ impl<S: Lanes> RayBlock<'_, S> {
         hit_pair(corners, self.shears[2])
     }
 
-    /// Intersects the rays with a sphere, as the scalar `hit_sphere`. Returns a mask of hits and the distances.
+    /// Intersects the rays with a sphere, as the scalar `hit_sphere`. Returns a mask of hits and the distances, or `None`
+    /// if no ray hits.
     #[inline(always)]
     pub(super) fn hit_sphere(
         &self,
         center: &[f32; 3],
         radius: f32,
         leaves: Mask<S>,
-    ) -> (Mask<S>, SimdF32<S>) {
+    ) -> Option<(Mask<S>, SimdF32<S>)> {
         let [ox, oy, oz] = self.permuted_back(&self.origin);
         let [cx, cy, cz] = *center;
         let to_origin = [ox - self.all(cx), oy - self.all(cy), oz - self.all(cz)];
         let direction = self.permuted_back(&self.direction);
-        hit_spheres(to_origin, direction, self.all(radius), leaves)
+        hit_spheres(to_origin, direction, self.all(radius), leaves, S::ALL)
     }
 
     /// Undoes the permutation of axes of a vector.

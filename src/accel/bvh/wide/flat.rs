@@ -227,8 +227,11 @@ impl Flat {
                     position,
                 } => {
                     let position = simd.splat_u32s(position);
-                    let (hit, along) = block.hit_sphere(center, radius, block.leaves(position));
-                    if report(position, hit, [along, block.all(0.0), block.all(0.0)]) {
+                    let found = block.hit_sphere(center, radius, block.leaves(position));
+                    let goes_on = found.is_none_or(|(hit, along)| {
+                        report(position, hit, [along, block.all(0.0), block.all(0.0)])
+                    });
+                    if goes_on {
                         continue;
                     }
                     return;

@@ -15,13 +15,14 @@ use pulp::x86::{V3, V4};
 use super::{
     block::RayParts,
     instance_entry::InstanceEntry,
-    ray::{Prepared, WideRay},
+    prepared::{PREPARED, Prepared, PreparedRays},
+    ray::WideRay,
     split::Nodes,
-    tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, PREPARED, Packet, Visit, WideTree, first_lane},
+    tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, Packet, Visit, WideTree, first_lane},
 };
 use crate::{
     accel::{
-        bvh::{INSTANCED_SLACK, InstancedScene, slack},
+        bvh::{INSTANCED_SLACK, InstancedScene},
         instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer},
         primitive::Primitive,
         vectors::{Lanes, SimdLevel},
@@ -170,8 +171,7 @@ fn each_prepared<R: Copy + Into<RayParts>, C>(
     mut trace: impl FnMut(&mut C, usize, &InstancedRay<R>, &Prepared),
 ) {
     let mut taken = Vec::with_capacity(PREPARED);
-    let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
-    let mut prepared = [Prepared::default(); PREPARED];
+    let mut prepared = PreparedRays::new();
     loop {
         taken.clear();
         taken.extend(rays.by_ref().take(PREPARED));
@@ -184,20 +184,11 @@ fn each_prepared<R: Copy + Into<RayParts>, C>(
         }
         for (at, (_, ray)) in taken.iter().enumerate() {
             let parts: RayParts = ray.ray.into();
-            for axis in 0..3 {
-                origins[axis][at] = parts.origin[axis];
-                directions[axis][at] = parts.direction[axis];
-            }
+            prepared.set(at, parts.origin, parts.direction);
         }
-        // Prepares unused entries too, so that the compiler vectorises the loop.
-        for (at, prepared) in prepared.iter_mut().enumerate() {
-            let origin = Vec3::new(origins[0][at], origins[1][at], origins[2][at]);
-            let direction = Vec3::new(directions[0][at], directions[1][at], directions[2][at]);
-            let slack = slack(origin, extent) * INSTANCED_SLACK;
-            *prepared = Prepared::with_slack(origin, direction, slack);
-        }
-        for ((index, ray), prepared) in taken.iter().zip(&prepared) {
-            trace(context, *index, ray, prepared);
+        prepared.prepare(extent, INSTANCED_SLACK);
+        for (at, (index, ray)) in taken.iter().enumerate() {
+            trace(context, *index, ray, &prepared.get(at));
         }
     }
 }

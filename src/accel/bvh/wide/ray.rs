@@ -4,62 +4,18 @@ use glam::Vec3;
 
 use super::{
     block::AXES,
+    prepared::Prepared,
     spheres::hit_spheres,
     tree::{Packet, Probe, WideNode, first_lane},
     triangles::hit_triangles,
 };
 use crate::{
     accel::{
-        bvh::{inverse, slack},
-        primitive::{Primitive, Shear, shear, turn},
+        primitive::{Primitive, Shear},
         vectors::{Lanes, Mask, SimdF32},
     },
     path::{Hit, NO_PRIMITIVE, Ray, ShadowRay},
 };
-
-/// A ray prepared for boxes and triangles, not yet copied to all lanes.
-#[derive(Clone, Copy)]
-pub(super) struct Prepared {
-    /// Reciprocal of the direction per axis, without infinities.
-    inverse: Vec3,
-    /// Negated origin for entered planes times `inverse`, so that a plane's distance is one multiply-add.
-    enters: Vec3,
-    /// Negated origin for left planes times `inverse`.
-    leaves: Vec3,
-    /// Shear of the watertight triangle test.
-    shear: Shear,
-    /// Origin, with its axes permuted as the shear says.
-    origin: Vec3,
-}
-
-impl Default for Prepared {
-    fn default() -> Prepared {
-        Prepared::new(Vec3::ZERO, Vec3::Z, 0.0)
-    }
-}
-
-impl Prepared {
-    /// Prepares a ray for a scene with this largest absolute coordinate.
-    #[inline(always)]
-    pub(super) fn new(origin: Vec3, direction: Vec3, extent: f32) -> Prepared {
-        Prepared::with_slack(origin, direction, slack(origin, extent))
-    }
-
-    /// Prepares a ray for boxes that are enlarged by this distance.
-    #[inline(always)]
-    pub(super) fn with_slack(origin: Vec3, direction: Vec3, slack: f32) -> Prepared {
-        let inverse = inverse(direction);
-        let toward = Vec3::splat(slack).copysign(inverse);
-        let shear = shear(direction);
-        Prepared {
-            inverse,
-            enters: -((origin + toward) * inverse),
-            leaves: -((origin - toward) * inverse),
-            shear,
-            origin: turn(origin, shear.axis),
-        }
-    }
-}
 
 /// A ray copied to all lanes.
 pub(super) struct WideRay<S: Lanes> {
@@ -207,18 +163,22 @@ impl<S: Lanes> WideRay<S> {
         primitives: &[Primitive],
         best: &mut Hit,
     ) {
-        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
-        let hit = (hit & distances.up_to(self.splat(best.distance))).bits();
-        let found = [distances, self.splat(0.0), self.splat(0.0)];
-        take_nearest(packet, hit, found, primitives, best);
+        let found = self.hit_sphere_packet(packet, ray.origin, ray.direction, S::ALL);
+        if let Some((hit, distances)) = found {
+            let hit = (hit & distances.up_to(self.splat(best.distance))).bits();
+            let found = [distances, self.splat(0.0), self.splat(0.0)];
+            take_nearest(packet, hit, found, primitives, best);
+        }
     }
 
     /// Returns whether any sphere of the packet blocks a shadow ray.
     #[inline(always)]
     pub(super) fn any_sphere_blocks(&self, packet: &Packet<S>, ray: &ShadowRay) -> bool {
-        let (hit, distances) = self.hit_sphere_packet(packet, ray.origin, ray.direction);
-        let is_light = self.are(packet, self.simd.splat_u32s(ray.to_primitive));
-        (hit & distances.below(self.splat(ray.distance)) & !is_light).bits() != 0
+        let counts = !self.are(packet, self.simd.splat_u32s(ray.to_primitive));
+        let found = self.hit_sphere_packet(packet, ray.origin, ray.direction, counts.bits());
+        found.is_some_and(|(hit, distances)| {
+            (hit & distances.below(self.splat(ray.distance)) & counts).bits() != 0
+        })
     }
 
     /// Intersects a ray, given by its origin and direction, with the spheres of a packet, see [`hit_spheres`].
@@ -228,7 +188,8 @@ impl<S: Lanes> WideRay<S> {
         packet: &Packet<S>,
         origin: Vec3,
         direction: Vec3,
-    ) -> (Mask<S>, SimdF32<S>) {
+        counts: u32,
+    ) -> Option<(Mask<S>, SimdF32<S>)> {
         // The first vertex of a sphere is its centre, and the second one holds its radius.
         let [center, [radius, ..], _] = &packet.corners;
         let [ox, oy, oz] = all(self.simd, origin);
@@ -239,7 +200,13 @@ impl<S: Lanes> WideRay<S> {
         ];
         let direction = all(self.simd, direction);
         let leaves = self.are(packet, self.from);
-        hit_spheres(to_origin, direction, SimdF32(self.simd, *radius), leaves)
+        hit_spheres(
+            to_origin,
+            direction,
+            SimdF32(self.simd, *radius),
+            leaves,
+            counts,
+        )
     }
 
     /// Returns whether any triangle of the packet blocks a shadow ray.

@@ -4,7 +4,7 @@ use super::{
     block::{RayBlock, RayParts, RayRecord},
     flat::{Corner, Flat},
     ray::WideRay,
-    tree::{OTHERS, WideTree},
+    tree::{OTHERS, Order, WideTree},
 };
 use crate::{
     accel::{primitive::Primitive, vectors::Lanes},
@@ -17,6 +17,8 @@ pub(super) trait Search {
     type Ray: RayRecord + Into<RayParts>;
     /// The answer.
     type Output: Copy;
+    /// The order in which a single ray visits the children of a node.
+    const ORDER: Order;
 
     /// Returns the answer before any test, and the distance within which primitives count.
     fn begin(ray: &Self::Ray) -> (Self::Output, f32);
@@ -59,6 +61,7 @@ pub(super) struct Nearest;
 impl Search for Nearest {
     type Ray = Ray;
     type Output = Hit;
+    const ORDER: Order = Order::NearestFirst;
 
     #[inline(always)]
     fn begin(_: &Ray) -> (Hit, f32) {
@@ -117,6 +120,7 @@ pub(super) struct Occluded;
 impl Search for Occluded {
     type Ray = ShadowRay;
     type Output = bool;
+    const ORDER: Order = Order::Any;
 
     #[inline(always)]
     fn begin(ray: &ShadowRay) -> (bool, f32) {

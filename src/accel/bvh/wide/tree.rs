@@ -2,19 +2,18 @@
 //!
 //! A node has one box per lane, in `f32`; all are tested at once. Leaves are packets of up to as many primitives.
 
-use bytemuck::Pod;
-use glam::Vec3;
-
 use super::{
     beam::is_beam,
     block::{RayBlock, RayParts},
-    ray::{Prepared, WideRay},
+    prepared::{PREPARED, PreparedRays},
+    ray::WideRay,
     search::Search,
 };
 use crate::accel::{
     primitive::{Primitive, shear},
     vectors::{Lanes, SimdF32},
 };
+use bytemuck::Pod;
 
 /// Bit of a child word: the child is a packet, whose index is in the lower bits; otherwise the word is a node's index.
 pub(super) const PACKET: u32 = 1 << 31;
@@ -22,9 +21,6 @@ pub(super) const PACKET: u32 = 1 << 31;
 pub(super) const OTHERS: u32 = 1 << 30;
 /// Bit of a child word besides [`PACKET`] and [`OTHERS`]: the child is an instance, whose index is in the lower bits.
 pub(super) const INSTANCE_LEAF: u32 = 1 << 29;
-/// Number of rays that are prepared at once.
-pub(super) const PREPARED: usize = 32;
-
 /// A node: the boxes of its children, one per lane. NaN rays enter all boxes that exist.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -141,8 +137,7 @@ impl<S: Lanes> WideTree<S> {
     ) {
         let mut stack = vec![0; self.stack_height + 1];
         let mut taken = [0; PREPARED];
-        let (mut origins, mut directions) = ([[0.0; PREPARED]; 3], [[0.0; PREPARED]; 3]);
-        let mut prepared = [Prepared::default(); PREPARED];
+        let mut prepared = PreparedRays::new();
         let way = |place: usize| -> RayParts { rays[place].into() };
         loop {
             let mut count = 0;
@@ -168,10 +163,7 @@ impl<S: Lanes> WideTree<S> {
                             origin, direction, ..
                         } = way(place);
                         taken[alone] = place;
-                        for axis in 0..3 {
-                            origins[axis][alone] = origin[axis];
-                            directions[axis][alone] = direction[axis];
-                        }
+                        prepared.set(alone, origin, direction);
                         alone += 1;
                     }
                 }
@@ -180,18 +172,13 @@ impl<S: Lanes> WideTree<S> {
             if alone == 0 {
                 continue;
             }
-            // Prepares unused entries too, so that the compiler vectorises the loop.
-            for (at, prepared) in prepared.iter_mut().enumerate() {
-                let origin = Vec3::new(origins[0][at], origins[1][at], origins[2][at]);
-                let direction = Vec3::new(directions[0][at], directions[1][at], directions[2][at]);
-                *prepared = Prepared::new(origin, direction, self.extent);
-            }
-            for (&place, prepared) in taken[..alone].iter().zip(&prepared) {
+            prepared.prepare(self.extent, 1.0);
+            for (at, &place) in taken[..alone].iter().enumerate() {
                 let ray = &rays[place];
                 let RayParts { from_primitive, .. } = (*ray).into();
-                let wide = WideRay::new(simd, prepared, from_primitive);
+                let wide = WideRay::new(simd, &prepared.get(at), from_primitive);
                 let (mut found, distance) = Q::begin(ray);
-                let mut visit = Visit::new(&mut stack, distance, Order::NearestFirst);
+                let mut visit = Visit::new(&mut stack, distance, Q::ORDER);
                 while self.step(
                     &mut visit,
                     &wide,

@@ -26,55 +26,39 @@ use glam::Vec3;
 /// the search in a longer table.
 const FEW_LIGHTS: usize = 8;
 
-/// Number of words of a [`LightPair`].
-const PAIR_WORDS: usize = size_of::<LightPair>() / size_of::<f32>();
+/// Number of quadruples of floats in a [`LightPair`].
+const QUADRUPLES: usize = size_of::<LightPair>() / size_of::<[f32; 4]>();
 
-// The words that [`PairArray`] reads together.
-const _: () = assert!(offset_of!(LightPair, intensities) == 4 * 8);
-const _: () = assert!(offset_of!(LightPair, cones) == 4 * 12);
-const _: () = assert!(offset_of!(LightPair, sin_spreads) == 4 * 20);
+/// Number of quadruples before the cones.
+const BEFORE_CONES: usize = offset_of!(LightPair, cones) / size_of::<[f32; 4]>();
+
+/// Number of quadruples from the cones on.
+const CONES: usize = QUADRUPLES - BEFORE_CONES;
+
+const _: () = assert!(offset_of!(LightPair, cones).is_multiple_of(size_of::<[f32; 4]>()));
 
 /// A pair of nodes of the light tree for each path of a block.
 struct PairArray {
-    /// The first 8 words of each [`LightPair`]: centres and radii.
-    bounds: [F32Array; 8],
-    /// The next 4 words: intensities and links. The other arrays are unused.
-    strengths: [F32Array; 8],
-    /// The next 8 words: axes and cosines. Stale unless [`Self::read_cones`] was called.
-    cones: [F32Array; 8],
-    /// The next 2 words: sines. Stale unless [`Self::read_cones`] was called.
-    sines: [F32Array; 2],
+    /// The fields of each [`LightPair`] that come before its cones.
+    before_cones: [[F32Array; 4]; BEFORE_CONES],
+    /// The other fields. Stale unless [`Self::read_cones`] was called.
+    cones: [[F32Array; 4]; CONES],
 }
 
 impl PairArray {
     /// Nodes at the origin that emit nothing.
     const EMPTY: PairArray = PairArray {
-        bounds: [[0.0; PATHS]; 8],
-        strengths: [[0.0; PATHS]; 8],
-        cones: [[0.0; PATHS]; 8],
-        sines: [[0.0; PATHS]; 2],
+        before_cones: [[[0.0; PATHS]; 4]; BEFORE_CONES],
+        cones: [[[0.0; PATHS]; 4]; CONES],
     };
 
     /// Reads the pairs with these indices, without their cones.
     #[inline(always)]
     fn read(&mut self, pairs: &[LightPair], indices: &U32Array) {
-        let words =
-            |at: usize| -> &[f32; PAIR_WORDS] { bytemuck::cast_ref(&pairs[indices[at] as usize]) };
         transpose(
-            &mut self.bounds,
+            &mut self.before_cones,
             #[inline(always)]
-            |at| {
-                let [a, b, c, d, e, f, g, h, ..] = *words(at);
-                [a, b, c, d, e, f, g, h]
-            },
-        );
-        transpose(
-            &mut self.strengths,
-            #[inline(always)]
-            |at| {
-                let [_, _, _, _, _, _, _, _, a, b, c, d, ..] = *words(at);
-                [a, b, c, d, 0.0, 0.0, 0.0, 0.0]
-            },
+            |at| quadruples(pairs, indices[at]).first_chunk().unwrap(),
         );
     }
 
@@ -84,30 +68,23 @@ impl PairArray {
         transpose(
             &mut self.cones,
             #[inline(always)]
-            |at| bytemuck::cast(pairs[indices[at] as usize].cones),
+            |at| quadruples(pairs, indices[at]).last_chunk().unwrap(),
         );
-        for (at, &index) in indices.iter().enumerate() {
-            let [first, second] = pairs[index as usize].sin_spreads;
-            self.sines[0][at] = first;
-            self.sines[1][at] = second;
-        }
     }
 
     /// Returns the pair of the path at this index.
     #[inline(always)]
     fn pair(&self, at: usize) -> LightPair {
-        let mut words = [0.0; PAIR_WORDS];
-        for i in 0..8 {
-            words[i] = self.bounds[i][at];
-            words[12 + i] = self.cones[i][at];
-        }
+        let mut quadruples = [[0.0; 4]; QUADRUPLES];
         for i in 0..4 {
-            words[8 + i] = self.strengths[i][at];
+            for (quadruple, columns) in quadruples.iter_mut().zip(&self.before_cones) {
+                quadruple[i] = columns[i][at];
+            }
+            for (quadruple, columns) in quadruples[BEFORE_CONES..].iter_mut().zip(&self.cones) {
+                quadruple[i] = columns[i][at];
+            }
         }
-        for i in 0..2 {
-            words[20 + i] = self.sines[i][at];
-        }
-        bytemuck::cast(words)
+        bytemuck::cast(quadruples)
     }
 
     /// Returns the pair of the path at this index as if both nodes emitted in all directions.
@@ -131,6 +108,12 @@ impl PairArray {
         }
         links & HAS_CONE != 0
     }
+}
+
+/// Returns a pair as floats.
+#[inline(always)]
+fn quadruples(pairs: &[LightPair], index: u32) -> &[[f32; 4]; QUADRUPLES] {
+    bytemuck::cast_ref(&pairs[index as usize])
 }
 
 /// The light that each path of a block has chosen from the light tree.
@@ -278,7 +261,8 @@ impl Block {
                     (after, before)
                 };
                 let [first, second] = pairs.pair_without_cones(at).links;
-                let child = if takes_first { first } else { second };
+                // A selection by branches becomes slow reads of one array or the other.
+                let child = second ^ ((first ^ second) & u32::from(takes_first).wrapping_neg());
                 let link = if is_lit { child } else { NO_LIGHT };
                 let goes_on = links[at] < LEAF;
                 widths[at] = if goes_on { width } else { widths[at] };

@@ -283,7 +283,10 @@ impl<S: Lanes> InstancedBeamHits<S> {
             let position = packet.position(place);
             let sphere = &beam_rays.primitives[position as usize];
             let leaves = block.leaves(block.simd.splat_u32s(position));
-            let (hit, along) = block.hit_sphere(&sphere.a.to_array(), sphere.b.x, leaves);
+            let Some((hit, along)) = block.hit_sphere(&sphere.a.to_array(), sphere.b.x, leaves)
+            else {
+                continue;
+            };
             let mut lanes = (hit & along.up_to(self.distance)).bits();
             while lanes != 0 {
                 let lane = first_lane::<S>(lanes);
