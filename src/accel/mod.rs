@@ -3,6 +3,7 @@
 //! Contains the twins `primitive`, `instance` and `bvh`, the host-side builders in `trees`, and the SIMD traversal of
 //! CPUs. Imports only `math`, `path` and the scene crate.
 
+pub(crate) mod arrays;
 pub mod bvh;
 pub mod instance;
 pub mod primitive;

@@ -15,13 +15,13 @@ use compaction::cuda::{In, InOut, Source};
 
 use super::{
     Stage,
-    arrays::PATHS,
     map_lookups::MapLookups,
     wave::{CpuWave, CudaWave, Wave, clock, counts},
 };
 use crate::{
     Error,
     accel::{
+        arrays::PATHS,
         bvh::wide::{InstancedRay, SimdInstancedScene},
         instance::{NO_INSTANCE, OpacityTest, Opaque},
         vectors::vectorized,

@@ -1,6 +1,6 @@
 //! Values of the environment map in many directions at once, for the stages on the CPU.
 
-use super::arrays::{F32Array, PATHS, U32Array, Vec3Array};
+use crate::accel::arrays::{F32Array, PATHS, U32Array, Vec3Array};
 use crate::lights::{
     environment::{
         EnvironmentSample, MapPlace, MapTexels, interpolated_radiance, map_place, read_texels,

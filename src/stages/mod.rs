@@ -1,12 +1,11 @@
 //! The stages of the loop. Each file contains one stage: its contract, its CPU implementation, and its launch on CUDA.
-//! The submodule [`wave`] contains the buffers that the stages process, and `arrays` and `map_lookups` serve stages that
-//! process several paths at once on the CPU.
+//! The submodule [`wave`] contains the buffers that the stages process, and `map_lookups` serves stages that process
+//! several paths at once on the CPU.
 //!
 //! A stage may import `wave`, and everything about scenes and single paths. A wave in turn owns the loaded kernels and
 //! the scratch buffers of the stages, so both are in one module.
 
 mod accumulate;
-mod arrays;
 mod compact;
 mod count;
 mod denoise;

@@ -392,6 +392,7 @@ pub fn shade_path<const INSTANCED: bool>(
     if !scatters || (!front && material.one_sided == 1) {
         return false;
     }
+    // A lamp, for example. It would be in vain to choose a light for it.
     if is_black(material) {
         vertex.throughput.rgb = Vec3::ZERO;
         return false;

@@ -9,7 +9,10 @@ mod light_samples;
 use glam::Vec3;
 
 use crate::{
-    accel::primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
+    accel::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask},
+        primitive::{Primitive, SPHERE, Surface, TRIANGLE, surface_at},
+    },
     device::render_scene::RenderScene,
     lights::light::{LIGHT_SAMPLES, sample_weight},
     math::{INV_PI, clamped, dot, max_component, offset_point},
@@ -19,10 +22,7 @@ use crate::{
         bsdf::{BsdfValue, NO_VALUE},
         material::{DIFFUSE, sample_cosine},
     },
-    stages::{
-        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of, select_by_mask},
-        wave::{CpuWave, counts},
-    },
+    stages::wave::{CpuWave, counts},
     vertex::shading::survives_roulette,
 };
 

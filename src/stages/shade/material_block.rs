@@ -31,6 +31,7 @@ use glam::Vec3;
 use super::material_queues::MaterialQueue;
 use crate::{
     accel::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
         instance::{NO_INSTANCE, instance_material},
         vectors::vectorized,
     },
@@ -39,10 +40,7 @@ use crate::{
     path::{NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
     shading::material::{DIFFUSE, LAYERED, Material},
-    stages::{
-        arrays::{F32Array, PATHS, U32Array, Vec3Array, indices_of},
-        wave::{CpuWave, counts},
-    },
+    stages::wave::{CpuWave, counts},
     vertex::shading::{Vertex, emitted_light, survives_roulette},
 };
 

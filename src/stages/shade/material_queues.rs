@@ -1,6 +1,6 @@
 //! Queues in which the paths of a wave wait to be shaded together with others that hit the same material.
 
-use crate::stages::arrays::{PATHS, U32Array};
+use crate::accel::arrays::{PATHS, U32Array};
 
 /// Maximum number of queues. Each material needs two, and materials share queues if there are not enough.
 const MAX_QUEUES: usize = 256;

@@ -446,12 +446,21 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Units"),
     control(
+        "?, F1",
+        "show or hide this list of keys",
+        &[
+            ("?", Screen(ScreenAction::Keys)),
+            ("F1", Screen(ScreenAction::Keys)),
+        ],
+    )
+    .button("Help")
+    .heading("Help and window"),
+    control(
         "z",
         "render in the window's or the scene's size",
         &[("z", Screen(ScreenAction::FitWindow))],
     )
-    .window_only()
-    .heading("Window and help"),
+    .window_only(),
     control(
         "F11",
         "full screen",
@@ -469,15 +478,6 @@ pub(crate) static CONTROLS: &[Control] = &[
         ],
     )
     .window_only(),
-    control(
-        "?, F1",
-        "show or hide this list of keys",
-        &[
-            ("?", Screen(ScreenAction::Keys)),
-            ("F1", Screen(ScreenAction::Keys)),
-        ],
-    )
-    .button("Help"),
     control(
         "q, Escape",
         "quit; Escape closes an open panel first",

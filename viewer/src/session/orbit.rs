@@ -28,8 +28,8 @@ const NEAREST: f32 = 0.01;
 /// the same distance.
 const FARTHEST: f32 = 100.0;
 
-/// Names of the camera's fields that no movement changes.
-const EDITED_FIELDS: [&str; 4] = ["fov", "radius", "blades", "rotation"];
+/// Names of the camera's editable fields that movements change, too.
+const MOVED_FIELDS: [&str; 2] = ["width", "focus_distance"];
 
 impl Orbit {
     /// Creates the camera of a scene that requests a picture of this width and height.
@@ -56,7 +56,7 @@ impl Orbit {
     pub(super) fn has_edited_lens(&self) -> bool {
         let edited = |camera: &Camera| {
             let fields = camera.fields().into_iter();
-            let fields = fields.filter(|field| EDITED_FIELDS.contains(&field.name));
+            let fields = fields.filter(|field| !MOVED_FIELDS.contains(&field.name));
             fields.map(|field| field.value).collect::<Vec<_>>()
         };
         edited(&self.camera) != edited(&self.home)

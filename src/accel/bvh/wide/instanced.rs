@@ -15,13 +15,14 @@ use pulp::x86::{V3, V4};
 use super::{
     block::RayParts,
     instance_entry::InstanceEntry,
-    prepared::{PREPARED, Prepared, PreparedRays},
+    prepared::{Prepared, PreparedRays},
     ray::WideRay,
     split::Nodes,
     tree::{INSTANCE_LEAF, OTHERS, Order, PACKET, Packet, Visit, WideTree, first_lane},
 };
 use crate::{
     accel::{
+        arrays::PATHS,
         bvh::{INSTANCED_SLACK, InstancedScene},
         instance::{Instance, InstanceHit, NO_INSTANCE, OpacityTest, is_nearer},
         primitive::Primitive,
@@ -170,11 +171,11 @@ fn each_prepared<R: Copy + Into<RayParts>, C>(
     mut trace_beams: impl FnMut(&mut C, &mut Vec<(usize, InstancedRay<R>)>),
     mut trace: impl FnMut(&mut C, usize, &InstancedRay<R>, &Prepared),
 ) {
-    let mut taken = Vec::with_capacity(PREPARED);
-    let mut prepared = PreparedRays::new();
+    let mut taken = Vec::with_capacity(PATHS);
+    let mut prepared = PreparedRays::EMPTY;
     loop {
         taken.clear();
-        taken.extend(rays.by_ref().take(PREPARED));
+        taken.extend(rays.by_ref().take(PATHS));
         if taken.is_empty() {
             return;
         }

@@ -1,14 +1,12 @@
-//! Preparation of rays for the tests of boxes and triangles, for many rays at once.
+//! Preparation of rays for the tests of boxes and triangles, for [`PATHS`] rays at once.
 
 use glam::Vec3;
 
 use crate::accel::{
+    arrays::{PATHS, U32Array, Vec3Array},
     bvh::{inverse, slack},
     primitive::{Shear, shear, turn},
 };
-
-/// Number of rays that are prepared at once.
-pub(super) const PREPARED: usize = 32;
 
 /// A ray prepared for boxes and triangles, not yet copied to all lanes.
 #[derive(Clone, Copy)]
@@ -48,87 +46,70 @@ impl Prepared {
     }
 }
 
-/// A vector of each ray, as arrays of its coordinates.
-type Vectors = [[f32; PREPARED]; 3];
-
-/// Up to [`PREPARED`] rays, as arrays, which vectorised loops fill and from which a coordinate is copied to all lanes.
+/// Rays that are prepared together. Vectorised loops fill the arrays, and tests copy a single coordinate to all lanes.
 pub(super) struct PreparedRays {
     /// The rays before they are prepared.
-    origins: Vectors,
-    directions: Vectors,
+    origins: Vec3Array,
+    directions: Vec3Array,
     /// The fields of [`Prepared`].
-    inverses: Vectors,
-    enters: Vectors,
-    leaves: Vectors,
-    shears: Vectors,
-    shear_axes: [u32; PREPARED],
-    turned_origins: Vectors,
+    inverses: Vec3Array,
+    enters: Vec3Array,
+    leaves: Vec3Array,
+    shear_axes: U32Array,
+    shears: Vec3Array,
+    turned_origins: Vec3Array,
 }
 
 impl PreparedRays {
-    /// Returns rays at the origin in direction +z.
-    pub(super) fn new() -> PreparedRays {
-        const NONE: Vectors = [[0.0; PREPARED]; 3];
-        PreparedRays {
-            origins: NONE,
-            directions: [[0.0; PREPARED], [0.0; PREPARED], [1.0; PREPARED]],
-            inverses: NONE,
-            enters: NONE,
-            leaves: NONE,
-            shears: NONE,
-            shear_axes: [0; PREPARED],
-            turned_origins: NONE,
-        }
-    }
+    /// Rays at the origin without a direction. A constant, because after a call of `Default::default` the compiler did not
+    /// vectorise [`prepare`](Self::prepare).
+    pub(super) const EMPTY: PreparedRays = PreparedRays {
+        origins: Vec3Array::ZERO,
+        directions: Vec3Array::ZERO,
+        inverses: Vec3Array::ZERO,
+        enters: Vec3Array::ZERO,
+        leaves: Vec3Array::ZERO,
+        shear_axes: [0; PATHS],
+        shears: Vec3Array::ZERO,
+        turned_origins: Vec3Array::ZERO,
+    };
 
     /// Replaces the ray at this index, which [`prepare`](Self::prepare) must prepare before it is read.
     #[inline(always)]
     pub(super) fn set(&mut self, at: usize, origin: Vec3, direction: Vec3) {
-        set(&mut self.origins, at, origin);
-        set(&mut self.directions, at, direction);
+        self.origins.set(at, origin);
+        self.directions.set(at, direction);
     }
 
     /// Prepares all rays, also unused ones, for a scene with this largest absolute coordinate. `slack_factor` multiplies
     /// the distance by which boxes are enlarged.
     #[inline(always)]
     pub(super) fn prepare(&mut self, extent: f32, slack_factor: f32) {
-        for at in 0..PREPARED {
-            let (origin, direction) = (get(&self.origins, at), get(&self.directions, at));
+        for at in 0..PATHS {
+            let (origin, direction) = (self.origins.get(at), self.directions.get(at));
             let slack = slack(origin, extent) * slack_factor;
             let prepared = Prepared::with_slack(origin, direction, slack);
             let Shear { axis, x, y, z } = prepared.shear;
-            set(&mut self.inverses, at, prepared.inverse);
-            set(&mut self.enters, at, prepared.enters);
-            set(&mut self.leaves, at, prepared.leaves);
-            set(&mut self.shears, at, Vec3::new(x, y, z));
+            self.inverses.set(at, prepared.inverse);
+            self.enters.set(at, prepared.enters);
+            self.leaves.set(at, prepared.leaves);
             self.shear_axes[at] = axis;
-            set(&mut self.turned_origins, at, prepared.origin);
+            self.shears.set(at, Vec3::new(x, y, z));
+            self.turned_origins.set(at, prepared.origin);
         }
     }
 
     /// Returns the prepared ray at this index.
     #[inline(always)]
     pub(super) fn get(&self, at: usize) -> Prepared {
-        let Vec3 { x, y, z } = get(&self.shears, at);
+        let Vec3 { x, y, z } = self.shears.get(at);
         let axis = self.shear_axes[at];
         Prepared {
-            inverse: get(&self.inverses, at),
-            enters: get(&self.enters, at),
-            leaves: get(&self.leaves, at),
+            inverse: self.inverses.get(at),
+            enters: self.enters.get(at),
+            leaves: self.leaves.get(at),
             shear: Shear { axis, x, y, z },
-            origin: get(&self.turned_origins, at),
+            origin: self.turned_origins.get(at),
         }
     }
-}
-
-/// Returns the vector of one ray.
-#[inline(always)]
-fn get([xs, ys, zs]: &Vectors, at: usize) -> Vec3 {
-    Vec3::new(xs[at], ys[at], zs[at])
-}
-
-/// Replaces the vector of one ray.
-#[inline(always)]
-fn set([xs, ys, zs]: &mut Vectors, at: usize, vector: Vec3) {
-    (xs[at], ys[at], zs[at]) = vector.into();
 }

@@ -5,11 +5,12 @@
 use super::{
     beam::is_beam,
     block::{RayBlock, RayParts},
-    prepared::{PREPARED, PreparedRays},
+    prepared::PreparedRays,
     ray::WideRay,
     search::Search,
 };
 use crate::accel::{
+    arrays::PATHS,
     primitive::{Primitive, shear},
     vectors::{Lanes, SimdF32},
 };
@@ -136,8 +137,8 @@ impl<S: Lanes> WideTree<S> {
         mut report: impl FnMut(usize, Q::Output),
     ) {
         let mut stack = vec![0; self.stack_height + 1];
-        let mut taken = [0; PREPARED];
-        let mut prepared = PreparedRays::new();
+        let mut taken = [0; PATHS];
+        let mut prepared = PreparedRays::EMPTY;
         let way = |place: usize| -> RayParts { rays[place].into() };
         loop {
             let mut count = 0;

@@ -26,30 +26,24 @@ use glam::Vec3;
 /// the search in a longer table.
 const FEW_LIGHTS: usize = 8;
 
-/// Number of quadruples of floats in a [`LightPair`].
-const QUADRUPLES: usize = size_of::<LightPair>() / size_of::<[f32; 4]>();
+/// Number of quadruples of floats in each half of a [`LightPair`]. The second half begins with the cones.
+const HALF: usize = size_of::<LightPair>() / size_of::<[[f32; 4]; 2]>();
 
-/// Number of quadruples before the cones.
-const BEFORE_CONES: usize = offset_of!(LightPair, cones) / size_of::<[f32; 4]>();
-
-/// Number of quadruples from the cones on.
-const CONES: usize = QUADRUPLES - BEFORE_CONES;
-
-const _: () = assert!(offset_of!(LightPair, cones).is_multiple_of(size_of::<[f32; 4]>()));
+const _: () = assert!(offset_of!(LightPair, cones) == size_of::<[[f32; 4]; HALF]>());
 
 /// A pair of nodes of the light tree for each path of a block.
 struct PairArray {
     /// The fields of each [`LightPair`] that come before its cones.
-    before_cones: [[F32Array; 4]; BEFORE_CONES],
+    before_cones: [[F32Array; 4]; HALF],
     /// The other fields. Stale unless [`Self::read_cones`] was called.
-    cones: [[F32Array; 4]; CONES],
+    cones: [[F32Array; 4]; HALF],
 }
 
 impl PairArray {
     /// Nodes at the origin that emit nothing.
     const EMPTY: PairArray = PairArray {
-        before_cones: [[[0.0; PATHS]; 4]; BEFORE_CONES],
-        cones: [[[0.0; PATHS]; 4]; CONES],
+        before_cones: [[[0.0; PATHS]; 4]; HALF],
+        cones: [[[0.0; PATHS]; 4]; HALF],
     };
 
     /// Reads the pairs with these indices, without their cones.
@@ -58,7 +52,7 @@ impl PairArray {
         transpose(
             &mut self.before_cones,
             #[inline(always)]
-            |at| quadruples(pairs, indices[at]).first_chunk().unwrap(),
+            |at| &halves(pairs, indices[at])[0],
         );
     }
 
@@ -68,23 +62,22 @@ impl PairArray {
         transpose(
             &mut self.cones,
             #[inline(always)]
-            |at| quadruples(pairs, indices[at]).last_chunk().unwrap(),
+            |at| &halves(pairs, indices[at])[1],
         );
     }
 
     /// Returns the pair of the path at this index.
     #[inline(always)]
     fn pair(&self, at: usize) -> LightPair {
-        let mut quadruples = [[0.0; 4]; QUADRUPLES];
-        for i in 0..4 {
-            for (quadruple, columns) in quadruples.iter_mut().zip(&self.before_cones) {
-                quadruple[i] = columns[i][at];
-            }
-            for (quadruple, columns) in quadruples[BEFORE_CONES..].iter_mut().zip(&self.cones) {
-                quadruple[i] = columns[i][at];
+        let mut halves = [[[0.0; 4]; HALF]; 2];
+        for (half, columns) in halves.iter_mut().zip([&self.before_cones, &self.cones]) {
+            for (quadruple, columns) in half.iter_mut().zip(columns) {
+                for (number, column) in quadruple.iter_mut().zip(columns) {
+                    *number = column[at];
+                }
             }
         }
-        bytemuck::cast(quadruples)
+        bytemuck::cast(halves)
     }
 
     /// Returns the pair of the path at this index as if both nodes emitted in all directions.
@@ -110,9 +103,9 @@ impl PairArray {
     }
 }
 
-/// Returns a pair as floats.
+/// Returns the pair with this index as two halves.
 #[inline(always)]
-fn quadruples(pairs: &[LightPair], index: u32) -> &[[f32; 4]; QUADRUPLES] {
+fn halves(pairs: &[LightPair], index: u32) -> &[[[f32; 4]; HALF]; 2] {
     bytemuck::cast_ref(&pairs[index as usize])
 }
 

@@ -1,8 +1,8 @@
 //! Lookups in the energy tables of [`energy`](crate::shading::energy) for a block of paths.
 
 use crate::{
+    accel::arrays::{F32Array, PATHS, U32Array},
     shading::energy::{GRAZING, LOST, TableCell, cell_corners, interpolated, table_cell},
-    stages::arrays::{F32Array, PATHS, U32Array},
 };
 
 /// Energies that the boundary of a layered material reflects or loses, for a roughness and a cosine of each path.

@@ -4,7 +4,10 @@ use std::hint::black_box;
 
 use super::MaterialBlock;
 use crate::{
-    accel::instance::{NO_INSTANCE, ray_origin},
+    accel::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array},
+        instance::{NO_INSTANCE, ray_origin},
+    },
     device::render_scene::RenderScene,
     lights::{
         area_light::sample_sphere,
@@ -22,10 +25,7 @@ use crate::{
     path::NO_PRIMITIVE,
     sampler::unit,
     shading::{bsdf::diffuse_value, bsdf::layered::opaque_value, material::Material},
-    stages::{
-        arrays::{F32Array, PATHS, U32Array, Vec3Array},
-        map_lookups::MapLookups,
-    },
+    stages::map_lookups::MapLookups,
     vertex::shading::light_target,
 };
 

@@ -2,6 +2,7 @@
 
 use super::surfaces::Surfaces;
 use crate::{
+    accel::arrays::{F32Array, PATHS, U32Array, Vec3Array},
     device::render_scene::RenderScene,
     math::max_f32,
     shading::{
@@ -17,7 +18,6 @@ use crate::{
             decoded_8, image_position, neighbours, sample_texture, texel,
         },
     },
-    stages::arrays::{F32Array, PATHS, U32Array, Vec3Array},
 };
 
 /// Textures that affect a diffuse material, as a bit mask of their indices in `MaterialTextures::textures`.

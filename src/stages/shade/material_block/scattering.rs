@@ -4,6 +4,7 @@ use glam::Vec3;
 
 use super::MaterialBlock;
 use crate::{
+    accel::arrays::{F32Array, PATHS, Vec3Array},
     accel::instance::{consistent_normal, ray_origin},
     device::render_scene::RenderScene,
     math::dot,
@@ -18,7 +19,6 @@ use crate::{
         material::{Material, reflect, sample_cosine},
         microfacet::sample_visible_normal,
     },
-    stages::arrays::{F32Array, PATHS, Vec3Array},
 };
 
 /// The lobes of the layered BSDF of each path of a block: see the fields of [`Bsdf`].

@@ -6,6 +6,7 @@ use glam::Vec3;
 
 use crate::{
     accel::{
+        arrays::{F32Array, PATHS, U32Array, Vec3Array},
         instance::{
             COORDINATES, Corners, Instance, MeshVertex, NO_MATERIAL, NORMALS, surface_between,
         },
@@ -13,10 +14,7 @@ use crate::{
     },
     device::render_scene::RenderScene,
     path::{Hit, Ray},
-    stages::{
-        arrays::{F32Array, PATHS, U32Array, Vec3Array},
-        wave::CpuWave,
-    },
+    stages::wave::CpuWave,
 };
 
 /// Attributes of one vertex of each path's triangle, in object space.

@@ -3,24 +3,24 @@
 use glam::Vec3;
 
 /// Maximum number of paths that are processed together.
-pub(super) const PATHS: usize = 32;
+pub(crate) const PATHS: usize = 32;
 
 /// A number for each path of a group. Entries beyond the paths of the group hold any values.
-pub(super) type F32Array = [f32; PATHS];
+pub(crate) type F32Array = [f32; PATHS];
 /// A 32-bit word for each path of a group.
-pub(super) type U32Array = [u32; PATHS];
+pub(crate) type U32Array = [u32; PATHS];
 
 /// A vector for each path of a group, as a structure of arrays.
 #[derive(Default)]
-pub(super) struct Vec3Array {
-    pub(super) x: F32Array,
-    pub(super) y: F32Array,
-    pub(super) z: F32Array,
+pub(crate) struct Vec3Array {
+    pub(crate) x: F32Array,
+    pub(crate) y: F32Array,
+    pub(crate) z: F32Array,
 }
 
 impl Vec3Array {
     /// Zero vectors.
-    pub(super) const ZERO: Vec3Array = Vec3Array {
+    pub(crate) const ZERO: Vec3Array = Vec3Array {
         x: [0.0; PATHS],
         y: [0.0; PATHS],
         z: [0.0; PATHS],
@@ -28,13 +28,13 @@ impl Vec3Array {
 
     /// Returns the vector at this index.
     #[inline(always)]
-    pub(super) fn get(&self, index: usize) -> Vec3 {
+    pub(crate) fn get(&self, index: usize) -> Vec3 {
         Vec3::new(self.x[index], self.y[index], self.z[index])
     }
 
     /// Replaces the vector at this index.
     #[inline(always)]
-    pub(super) fn set(&mut self, index: usize, v: Vec3) {
+    pub(crate) fn set(&mut self, index: usize, v: Vec3) {
         self.x[index] = v.x;
         self.y[index] = v.y;
         self.z[index] = v.z;
@@ -42,7 +42,7 @@ impl Vec3Array {
 
     /// Replaces the vector at this index if all bits of `mask` are set, and leaves it if none is.
     #[inline(always)]
-    pub(super) fn set_by_mask(&mut self, index: usize, mask: u32, v: Vec3) {
+    pub(crate) fn set_by_mask(&mut self, index: usize, mask: u32, v: Vec3) {
         self.x[index] = select_by_mask(mask, v.x, self.x[index]);
         self.y[index] = select_by_mask(mask, v.y, self.y[index]);
         self.z[index] = select_by_mask(mask, v.z, self.z[index]);
@@ -50,7 +50,7 @@ impl Vec3Array {
 
     /// Replaces all [`PATHS`] vectors by this one.
     #[inline(always)]
-    pub(super) fn fill(&mut self, v: Vec3) {
+    pub(crate) fn fill(&mut self, v: Vec3) {
         self.x = [v.x; PATHS];
         self.y = [v.y; PATHS];
         self.z = [v.z; PATHS];
@@ -60,7 +60,7 @@ impl Vec3Array {
 /// Returns `selected` if all bits of `mask` are set, and `other` if none is. Uses bit operations, because the compiler
 /// turns an `if` into slow masked stores.
 #[inline(always)]
-pub(super) fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
+pub(crate) fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
     let (selected, other) = (selected.to_bits(), other.to_bits());
     f32::from_bits(other ^ ((selected ^ other) & mask))
 }
@@ -70,7 +70,7 @@ pub(super) fn select_by_mask(mask: u32, selected: f32, other: f32) -> f32 {
 ///
 /// It does not branch on the entries, because many branches would be mispredicted.
 #[inline(always)]
-pub(super) fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
+pub(crate) fn indices_of(entries: &[bool]) -> ([usize; PATHS], usize) {
     let (mut indices, mut count) = ([0; PATHS], 0);
     for (index, &is_true) in entries.iter().enumerate() {
         indices[count % PATHS] = index;
