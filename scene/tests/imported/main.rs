@@ -7,6 +7,7 @@ mod defaults;
 mod folders;
 mod hidden_lights;
 mod mitsuba;
+mod mitsuba_xml;
 mod numbers;
 mod orientation;
 mod parameters;
