@@ -117,12 +117,8 @@ pub(super) fn read(
                 }
                 None => texture,
             };
-            let opaque = |&texture: &u32| {
-                let texture = model.library.textures[texture as usize];
-                model.library.images[texture.image as usize].is_opaque()
-            };
             let texture = match slot.parameter {
-                Parameter::Opacity => texture.filter(|texture| !opaque(texture)),
+                Parameter::Opacity => texture.filter(|&texture| !model.library.is_opaque(texture)),
                 _ => texture,
             };
             let channel = slot.channel;
@@ -139,7 +135,7 @@ pub(super) fn read(
             && surface.transmission > 0.0
             && surface.metallic < 1.0
         {
-            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions; white glass with a volume and without other layers is exact";
+            let text = "approximated: the anisotropic glass of {} by glass that is equally rough in all directions; exact only if white, with a volume and no other layers, and without a normal map unless the direction is along or across the tangent";
             model.note_count(text, ["material", "materials"], 1);
         }
         if extensions::has_unused_specular(&material) {

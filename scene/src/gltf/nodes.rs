@@ -333,11 +333,15 @@ impl MeshReader<'_> {
             Surface::RoughDielectric { .. }
         );
         if is_glass && model.meshes[shape].colors.is_some() {
-            let text = "not used: the vertex colours of {} of anisotropic glass";
-            model.note_count(text, ["mesh", "meshes"], 1);
+            let text = "not used: the vertex colors of {} of anisotropic glass";
+            model.note_count(text, ["instance", "instances"], 1);
         }
         let shape = model.with_turned_tangents(shape, material)?;
-        let material = model.with_vertex_colors(shape, material)?;
+        // A texture of the vertex colors would replace the coordinates that give the tangents.
+        let material = match is_glass {
+            true => material,
+            false => model.with_vertex_colors(shape, material)?,
+        };
         model
             .instances
             .extend(transforms.iter().map(|&transform| ModelInstance {

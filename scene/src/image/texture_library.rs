@@ -210,7 +210,7 @@ impl TextureLibrary {
     /// its alpha if that is not 1 everywhere and `use_alpha` is set. Returns the new texture's index, or `texture` if
     /// its image is grey and alpha does not count. Equal calls return the same one. Fails if memory does not suffice.
     pub(crate) fn mean_or_alpha(&mut self, texture: u32, use_alpha: bool) -> Result<u32, String> {
-        if use_alpha && self.property(texture, ImageProperty::IsOpaque) == 0.0 {
+        if use_alpha && !self.is_opaque(texture) {
             let texture = self.textures[texture as usize];
             let key = (texture.image, texture.encoding, ColorMap::Alpha);
             let image = match self.mapped.get(&key) {
@@ -358,6 +358,12 @@ impl TextureLibrary {
     pub(crate) fn brightest(&self, texture: u32) -> f32 {
         let encoding = self.textures[texture as usize].encoding;
         self.property(texture, ImageProperty::Brightest(encoding))
+    }
+
+    /// Returns whether alpha is 1 in each texel of the image of the texture with this index. Panics if the index is
+    /// invalid.
+    pub(crate) fn is_opaque(&self, texture: u32) -> bool {
+        self.property(texture, ImageProperty::IsOpaque) == 1.0
     }
 
     /// Returns a property of the image of the texture with this index. Panics if the index is invalid.

@@ -33,8 +33,8 @@ impl Imported {
         ]
     }
 
-    /// Returns the sizes on which the relief of a material depends that has `bump`, or blends materials with bump maps.
-    /// `size` is as for [`Imported::bump_size`]. Returns `None` if there is no bump map.
+    /// Returns sizes that are equal for surfaces on which a material has the same relief: a material that has `bump`, or
+    /// blends materials with bump maps. `size` is as for [`Imported::bump_size`]. Returns `None` if there is no bump map.
     pub(crate) fn relief_size(
         &self,
         material: &ModelMaterial,
@@ -49,46 +49,39 @@ impl Imported {
     }
 
     /// Makes bump maps normal maps: `bump`, which is that of the whole material, and those of the materials that it
-    /// blends. `size` is that of [`Imported::relief_size`]. Fails if memory does not suffice.
+    /// blends. `size` is as for [`Imported::bump_size`]. Fails if memory does not suffice.
     pub(crate) fn add_relief(
         &mut self,
         material: &mut ModelMaterial,
         bump: Option<Bump>,
         size: [f32; 2],
     ) -> Result<(), String> {
-        let blends = self.blends_bumps(&material.surface);
         if let Some(bump) = bump {
-            let size = match blends {
-                true => self.bump_size(bump, size),
-                false => size,
-            };
-            let map = self.normal_map(bump, size)?;
+            let map = self.normal_map(bump, self.bump_size(bump, size))?;
             material.maps.textures.insert(Parameter::Normal, map);
         }
-        if blends && let Surface::Blend { first, second, .. } = &mut material.surface {
+        if let Surface::Blend { first, second, .. } = &mut material.surface {
             for part in [first, second] {
-                *part = self.sized_part(*part, size)?;
+                *part = self.sized_part(*part, size.map(rounded))?;
             }
         }
         Ok(())
     }
 
-    /// Returns the index in the model of a part of a blend with its relief on a surface of this size.
+    /// Returns the index in the model of a part of a blend with its relief on a surface of this size: a copy if it has a
+    /// bump map or blends such a material, and else the part itself. Fails if memory does not suffice.
     fn sized_part(&mut self, part: u32, size: [f32; 2]) -> Result<u32, String> {
         let bump = self.part_bumps.get(&part).copied();
-        let mut copy = self.model.materials[part as usize].clone();
-        if bump.is_none() && !self.blends_bumps(&copy.surface) {
+        let original = &self.model.materials[part as usize];
+        if bump.is_none() && !self.blends_bumps(&original.surface) {
             return Ok(part);
         }
         let key = (part, size.map(f32::to_bits));
         if let Some(&known) = self.sized_parts.get(&key) {
             return Ok(known);
         }
-        let bump_size = match bump {
-            Some(bump) if !self.blends_bumps(&copy.surface) => self.bump_size(bump, size),
-            _ => size,
-        };
-        self.add_relief(&mut copy, bump, bump_size)?;
+        let mut copy = original.clone();
+        self.add_relief(&mut copy, bump, size)?;
         let index = self.model.materials.len();
         self.model.materials.push(copy);
         self.bumped.insert(index);

@@ -350,18 +350,15 @@ impl Imported {
             true => 0.5,
             false => weight.factor.clamp(0.0, 1.0),
         };
+        let mut weight = Scalar { factor, ..weight };
         let is_constant = weight.texture.is_none();
         let is_one = factor == 1.0 || factor == 0.0;
         if is_constant && (is_one || same_relief && blends_exactly(&first, &second)) {
             return Ok((blend(&first, &second, factor), heavier(factor)));
         }
         let is_clear = |material: &ModelMaterial| material.maps.opacity == 0.0;
-        if is_clear(&first) != is_clear(&second)
-            && weight
-                .texture
-                .is_some_and(|map| map.channel != Channel::Alpha)
-        {
-            // The other material is a mask.
+        if !is_constant && is_clear(&first) != is_clear(&second) {
+            // A mask of the other material.
             let (mut shown, bump, share) = match is_clear(&first) {
                 true => (second, second_bump, weight),
                 false => (first, first_bump, self.complement(weight)?),
@@ -376,7 +373,6 @@ impl Imported {
             return Ok((blend(&first, &second, mean), heavier(mean)));
         }
         let mut maps = MaterialTextures::default();
-        let mut weight = Scalar { factor, ..weight };
         let opacities = [&mut first, &mut second].map(|part| self.take_opacity(part));
         if opacities != [1.0; 2] {
             if weight.texture.is_some() && opacities[0] != opacities[1] {

@@ -80,7 +80,8 @@ pub(crate) struct Imported {
     /// Bump maps of materials that are parts of blends, by the index of the material. They become normal maps in copies
     /// of the materials when the size of the surface is known.
     pub(crate) part_bumps: HashMap<u32, bump::Bump>,
-    /// Index in the model of each copy of such a material, by the index of the material and the bits of the size.
+    /// Index in the model of each copy of a blended material with its bump map as a normal map, by the index of the
+    /// original and the bits of the surface's size.
     pub(crate) sized_parts: HashMap<(u32, [u32; 2]), u32>,
     /// Index in the model of each material for another size of its bump map, by the index of the material and the
     /// rounded size.

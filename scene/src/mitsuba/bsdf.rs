@@ -197,8 +197,9 @@ impl Converter<'_> {
             self.scene.note("approximated: bump maps and normal maps, without the shadows that Mitsuba adds unless `use_shadowing_function` is false");
         }
         if !object.flag("flip_invalid_normals", true) {
-            self.scene
-                .note("not used: a `flip_invalid_normals` of false");
+            self.scene.note(
+                "not used: a `flip_invalid_normals` of false; normals that face away are flipped",
+            );
         }
         if inner.bump.is_some()
             || inner

@@ -100,7 +100,7 @@ struct Converter<'d> {
     /// The scene so far.
     scene: Imported,
     /// Index in the model of each material, by the numbers of its BSDF and its emitter (0 for none), and the bits of
-    /// the sizes of its bump map.
+    /// its [`Imported::relief_size`].
     materials: HashMap<(usize, usize, [u32; 2]), usize>,
     /// BSDFs by the number of their object.
     bsdfs: HashMap<usize, Bsdf>,

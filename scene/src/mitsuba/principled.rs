@@ -294,9 +294,9 @@ impl Parameters {
     /// memory does not suffice.
     fn single_lobe(&self, library: &mut TextureLibrary) -> Result<Option<Bsdf>, String> {
         let texture = self.roughness.texture;
-        // A factor above 1 counts in full with a texture, whose values may be small.
-        let most = if texture.is_some() { 1e6 } else { 1.0 };
-        let alpha = self.roughness.factor.max(0.0).min(most).powi(2);
+        // The product of a factor above 1 and a texture can still be below 1.
+        let max_factor = if texture.is_some() { 1e6 } else { 1.0 };
+        let alpha = self.roughness.factor.max(0.0).min(max_factor).powi(2);
         let largest = texture.map_or(1.0, |map| library.brightest(map.texture).clamp(0.0, 1.0));
         // Alphas are at most 1 here.
         if !is_constant(&self.clearcoat, 0.0) || alpha * largest * largest > self.aspect {

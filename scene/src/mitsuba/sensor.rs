@@ -45,6 +45,9 @@ impl Converter<'_> {
         };
         self.scene.max_bounces = bounces.clamp(0.0, f64::from(MAX_BOUNCES)) as u32;
         self.hides_emitters = integrator.flag("hide_emitters", false);
+        if self.hides_emitters {
+            self.scene.background = Background::Color(Vec3::ZERO);
+        }
         let known = [
             "path",
             "volpath",
@@ -74,13 +77,9 @@ impl Converter<'_> {
                 filter = pixel_filter(of);
             }
             crop = crop_of(film, width, height);
-            if self.hides_emitters {
-                let has_alpha = ["rgba", "luminance_alpha"];
-                let format = film.text("pixel_format", "rgb");
-                self.scene.background = match has_alpha.contains(&format) {
-                    true => Background::Transparent,
-                    false => Background::Color(Vec3::ZERO),
-                };
+            let format = film.text("pixel_format", "rgb").to_lowercase();
+            if self.hides_emitters && ["rgba", "luminance_alpha"].contains(&format.as_str()) {
+                self.scene.background = Background::Transparent;
             }
         }
         let sides = |width: f64, height: f64| -> Result<(u32, u32), String> {

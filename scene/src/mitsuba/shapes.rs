@@ -395,22 +395,20 @@ impl Converter<'_> {
             return Ok(Some(known));
         }
         let mut material = bsdf.material;
-        if let Some(size) = relief_size {
-            self.scene.add_relief(&mut material, bsdf.bump, size)?;
-        }
+        self.scene.add_relief(&mut material, bsdf.bump, size)?;
         if let Some(emitter) = emitter {
             let radiance = self.emission(emitter, "radiance")?;
             if bsdf.invisible {
                 // All light passes in Mitsuba. A lower opacity would be noisier.
-                material.surface = bsdf::black().material.surface;
+                material = bsdf::black().material;
                 material.maps.opacity = 0.5;
                 self.scene
                     .note("approximated: area lights whose BSDF is `null` by half opaque ones");
             }
-            let radiance = self.unmasked(radiance, &material.maps);
+            let radiance = self.compensate_opacity(radiance, &material.maps);
             if self.hides_emitters {
                 self.scene
-                    .note("not used: hide_emitters for area lights, which are visible");
+                    .note("not used: hide_emitters for area lights, which are visible; move them out of view");
             }
             if emitter.plugin != "area" {
                 let plugin = excerpt(&emitter.plugin);
@@ -434,12 +432,12 @@ impl Converter<'_> {
 
     /// Returns the radiance with which a surface with these opacities emits as much as in Mitsuba. There, the light of a
     /// surface does not depend on its opacity, and here it comes from the opaque part. Warns where it differs.
-    fn unmasked(&mut self, radiance: Color, maps: &MaterialTextures) -> Color {
+    fn compensate_opacity(&mut self, radiance: Color, maps: &MaterialTextures) -> Color {
         let scene = &mut self.scene;
-        let brightest = radiance
+        let in_texture = radiance
             .texture
             .map_or(1.0, |map| scene.model.library.brightest(map));
-        let brightest = brightest * radiance.factor.max_element() / maps.opacity;
+        let brightest = in_texture * radiance.factor.max_element();
         if maps.textures.contains_key(&Parameter::Opacity) {
             scene.note("approximated: area lights whose `mask` has a texture, which shine where they are opaque");
             radiance
@@ -448,7 +446,7 @@ impl Converter<'_> {
                 "not shown: area lights with an opacity of 0; raise the `opacity` of their `mask`",
             );
             radiance
-        } else if check_brightness(brightest, scene.spp).is_err() {
+        } else if check_brightness(brightest / maps.opacity, scene.spp).is_err() {
             scene.note(
                 "approximated: bright area lights with a `mask`, which are darker by its opacity",
             );

@@ -228,7 +228,7 @@ impl Converter<'_> {
         // Versions before 2 have a `gamma`, of which 1 is linear and -1 that of the file.
         let gamma = object.number("gamma", -1.0);
         if ![-1.0, 1.0].contains(&gamma) {
-            scene.note("approximated: the `gamma` of images by sRGB");
+            scene.note("approximated: the `gamma` of images by sRGB; convert them, or set `raw` for linear values");
         }
         let encoding = match object.flag("raw", gamma == 1.0) {
             true => Encoding::Linear,

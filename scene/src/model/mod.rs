@@ -290,11 +290,8 @@ impl Model {
             return Ok(turned);
         }
         let mut copy = of.copy()?;
-        if copy.normals.is_none() && copy.colors.is_some() {
-            let text = "approximated: the direction of anisotropic glass on {} with vertex colours and without normals";
-            self.note_count(text, ["mesh", "meshes"], 1);
-            return Ok(mesh);
-        }
+        // Anisotropic glass does not use them, and tangents may need more vertices than there are colors.
+        copy.colors = None;
         copy.turn_tangents(degrees)?;
         let index = self.push_mesh(copy);
         self.meshes[mesh].turned.push((degrees.to_bits(), index));

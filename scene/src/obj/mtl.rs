@@ -322,14 +322,12 @@ impl MtlMaterial {
         // MTL offsets v upwards, textures downwards.
         let offset = Vec2::new(options.offset.x, 1.0 - options.scale.y - options.offset.y);
         let texture = texture.transformed(options.scale, 0.0, offset);
-        let is_opaque = model.library.images[image as usize].is_opaque();
-        let map = MaterialTexture {
-            texture: model.library.add_texture(texture),
-            channel: match parameter {
-                Parameter::Opacity if !is_opaque => Channel::Alpha,
-                _ => Channel::Red,
-            },
+        let texture = model.library.add_texture(texture);
+        let channel = match parameter {
+            Parameter::Opacity if !model.library.is_opaque(texture) => Channel::Alpha,
+            _ => Channel::Red,
         };
+        let map = MaterialTexture { texture, channel };
         self.maps.textures.insert(parameter, map);
     }
 

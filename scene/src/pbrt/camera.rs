@@ -90,7 +90,7 @@ impl Converter {
             self.scene.exposure_stops = 0.0;
         }
         if film.number("whitebalance", 0.0) != 0.0 {
-            self.note("not used: `whitebalance` of the film");
+            self.note("not used: `whitebalance` of the film; balance the image instead");
         }
         if film.get("maxcomponentvalue").is_some() {
             self.note(

@@ -102,9 +102,7 @@ impl Converter {
             return Ok(Some(known));
         }
         let mut material = converted.material;
-        if let Some(size) = relief_size {
-            self.scene.add_relief(&mut material, bump, size)?;
-        }
+        self.scene.add_relief(&mut material, bump, size)?;
         if alpha.factor != 1.0 || alpha.texture.is_some() {
             self.scene.multiply_opacity(&mut material.maps, alpha);
         }

@@ -19,7 +19,7 @@ const OLD_VERSION: &str =
 const MAX_INCLUDES: u32 = 10_000;
 /// Largest depth of included files.
 const MAX_DEPTH: usize = 32;
-/// Largest number of default parameters for directives of one kind.
+/// Largest number of default parameters for directives of one kind, because each directive copies them.
 const MAX_DEFAULTS: usize = 64;
 /// Largest number of graphics states that are saved at once.
 const MAX_STATES: usize = 1 << 12;
@@ -313,8 +313,8 @@ impl Converter {
         Ok((kind, parameters))
     }
 
-    /// Makes parameters those of the directives that follow and do not have them. Fails if `target` is none, or has too
-    /// many parameters.
+    /// Makes parameters those of the directives that follow and do not have them. Fails if pbrt has no such target, or
+    /// if the target has too many parameters.
     fn attribute(&mut self, target: String, mut parameters: Parameters) -> Result<(), String> {
         if !["shape", "light", "material", "medium", "texture"].contains(&target.as_str()) {
             return Err(format!(

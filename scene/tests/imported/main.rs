@@ -61,6 +61,12 @@ fn example(name: &str) -> Scene {
     Scene::load(&path).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Asserts that none of the scene's warnings contains a text.
+fn assert_not_noted(scene: &Scene, text: &str) {
+    let notes = &scene.notes;
+    assert!(notes.iter().all(|note| !note.contains(text)), "{notes:#?}");
+}
+
 /// Asserts that one of the scene's warnings contains a text.
 fn assert_noted(scene: &Scene, text: &str) {
     let notes = &scene.notes;

@@ -5,7 +5,7 @@ use raysieve_scene::{
     Light, LoadOptions, Parameter, PixelFilter, Projection, Scene, Surface, Texels,
 };
 
-use super::{assert_noted, example, load, load_with};
+use super::{assert_not_noted, assert_noted, example, load, load_with};
 
 /// Loads a scene with these members.
 pub(super) fn scene(members: &str) -> Result<Scene, String> {
@@ -78,7 +78,7 @@ fn a_crop_and_a_principal_point_offset_shift_the_view() {
         let size = integer("width", 200) + &integer("height", 100);
         let film = format!("<film type=\"hdrfilm\">{size}{crop}</film>");
         let scene = scene(&format!("<sensor {sensor}{film}</sensor>{BALL}")).unwrap();
-        assert!(scene.notes.iter().all(|note| !note.contains("crop")));
+        assert_not_noted(&scene, "crop");
         (scene.size, scene.camera)
     };
     let offset = "type=\"perspective\"><float name=\"principal_point_offset_x\" value=\"0.25\"/>\
@@ -111,7 +111,7 @@ fn roughness_has_directions_and_textures() {
             let textured = maps.textures.keys();
             textured.copied().collect::<Vec<_>>()
         });
-        assert!(scene.notes.iter().all(|note| !note.contains("rough")));
+        assert_not_noted(&scene, "rough");
         (
             roughness.alpha,
             roughness.alpha_v,
@@ -211,7 +211,7 @@ fn a_blend_keeps_both_materials() {
         surface => panic!("{surface:?}"),
     });
     assert_eq!(one_sided, [false; 2]);
-    assert!(scene.notes.iter().all(|note| !note.contains("blend")));
+    assert_not_noted(&scene, "blend");
     // A part of 0.6 of 1/4 of the surface and the other 3/4 are there: of these, 3/4 divided by 0.9.
     let mask =
         format!("<bsdf type=\"mask\"><float name=\"opacity\" value=\"0.6\"/>{diffuse}</bsdf>");
@@ -232,11 +232,7 @@ fn a_blend_with_a_null_bsdf_is_a_mask() {
             "<shape type=\"rectangle\"><bsdf type=\"blendbsdf\">{weight}{parts}</bsdf></shape>"
         ))
         .unwrap();
-        assert!(
-            scene.notes.iter().all(|note| !note.contains("blend")),
-            "{:?}",
-            scene.notes
-        );
+        assert_not_noted(&scene, "blend");
         let material = scene.meshes[0].materials[0];
         assert!(matches!(
             scene.materials[material as usize],
@@ -304,7 +300,7 @@ fn a_rough_mirror_with_a_colour_is_reported() {
         "the Fresnel reflection of conductors",
     );
     let smooth = rough("conductor");
-    assert!(smooth.notes.iter().all(|note| !note.contains("Fresnel")));
+    assert_not_noted(&smooth, "Fresnel");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use raysieve_scene::{
     Light, LoadOptions, Masking, Parameter, PixelFilter, Projection, Scene, Surface, Texels,
 };
 
-use super::{assert_noted, example, load, load_with};
+use super::{assert_not_noted, assert_noted, example, load, load_with};
 
 /// Loads a scene with these directives after `WorldBegin`.
 pub(super) fn world(directives: &str) -> Result<Scene, String> {
@@ -122,7 +122,7 @@ fn roughness_has_directions_and_textures() {
         panic!("{image:?}");
     };
     assert_eq!([texels[0][0], texels[1][0]], [0.5, 0.25]);
-    assert!(scene.notes.iter().all(|note| !note.contains("rough")));
+    assert_not_noted(&scene, "rough");
 }
 
 #[test]
