@@ -93,16 +93,23 @@ pub(crate) fn reserve_more<T>(items: &mut Vec<T>, more: usize) -> Result<(), Str
 
 /// Ensures that a list has capacity for one more item. Fails if the list must grow and the available memory does not
 /// suffice, because otherwise the system might end the program.
+#[inline(always)]
 pub(crate) fn reserve_one<T>(items: &mut Vec<T>) -> Result<(), String> {
-    if items.len() == items.capacity() {
-        let more = items.len().max(4);
-        let grown = (items.len() + more).saturating_mul(size_of::<T>());
-        check(grown as u64)?;
-        items
-            .try_reserve_exact(more)
-            .map_err(|error| format!("is too large for memory: {error}"))?;
+    if items.len() < items.capacity() {
+        return Ok(());
     }
-    Ok(())
+    grow(items)
+}
+
+/// Doubles the capacity of a full list.
+#[cold]
+fn grow<T>(items: &mut Vec<T>) -> Result<(), String> {
+    let more = items.len().max(4);
+    let grown = (items.len() + more).saturating_mul(size_of::<T>());
+    check(grown as u64)?;
+    items
+        .try_reserve_exact(more)
+        .map_err(|error| format!("is too large for memory: {error}"))
 }
 
 /// Returns a number of bytes as text: `1.5 GiB`, or `23 MiB` if it is less than 1 GiB.

@@ -2,13 +2,16 @@
 //!
 //! Imports `load_options`, `model` and `scene`.
 
+use std::{mem, ops::Range};
+
 use glam::{DAffine3, DQuat, DVec3};
+use rayon::prelude::*;
 
 use super::upright;
 use crate::{
     LoadOptions,
     load_options::CameraFrom,
-    model::{Model, ModelMesh, ModelSphere},
+    model::{Model, ModelInstance, ModelMesh, ModelSphere},
     scene::{Outline, ViewAxes, WholeLens, WholeView, turn_about_y},
 };
 
@@ -55,56 +58,48 @@ pub(crate) struct Extent {
 impl Extent {
     /// Returns the extent of the triangles and spheres of a model in the view that `options` choose.
     pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
-        let upright = upright(options.up);
-        let used: Vec<Vec<bool>> = model.meshes.iter().map(used_vertices).collect();
-        let are_many = model.spheres.len().saturating_mul(CUBE_CORNERS.len()) > MAX_FRAMED_POINTS;
-        let around_spheres = are_many.then(|| corners_around(&model.spheres, &upright));
-        let points = |take: &mut dyn FnMut(DVec3)| {
-            for instance in &model.instances {
-                let mesh = &model.meshes[instance.mesh];
-                let transform = upright * instance.transform;
-                let mut take = |point: DVec3| take(transform.transform_point3(point));
-                if model.instances.len().saturating_mul(mesh.positions.len()) <= MAX_FRAMED_POINTS {
-                    let vertices = mesh.positions.iter().zip(&used[instance.mesh]);
-                    let used = vertices.filter(|&(_, &used)| used);
-                    used.for_each(|(position, _)| take(position.as_dvec3()));
-                } else {
-                    let corners = mesh.corners();
-                    corners.iter().for_each(|corner| take(corner.as_dvec3()));
-                }
-            }
-            if let Some(corners) = around_spheres {
-                corners.into_iter().for_each(take);
-                return;
-            }
-            for sphere in &model.spheres {
-                let center = upright.transform_point3(sphere.center.as_dvec3());
-                for signs in CUBE_CORNERS {
-                    take(center + signs * f64::from(sphere.radius));
-                }
-            }
-        };
-        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let points = Points::of(model, &upright(options.up));
         let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
         let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let mut outline = Outline::new(axes);
-        points(&mut |point| {
-            (low, high) = (low.min(point), high.max(point));
-            outline.push(point);
+        let of_group = points.map_groups(|group| {
+            let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+            let mut outline = Outline::new(axes);
+            points.each(group, |point| {
+                (low, high) = (low.min(point), high.max(point));
+                outline.push(point);
+            });
+            (low, high, outline)
         });
+        for (group_low, group_high, group_outline) in &of_group {
+            (low, high) = (low.min(*group_low), high.max(*group_high));
+            outline.extend(group_outline);
+        }
         let center = (low + high) / 2.0;
-        let mut farthest: f64 = 0.0;
-        points(&mut |point| farthest = farthest.max(point.distance_squared(center)));
+        let of_group = points.map_groups(|group| {
+            let mut farthest: f64 = 0.0;
+            points.each(group, |point| {
+                farthest = farthest.max(point.distance_squared(center));
+            });
+            farthest
+        });
+        let farthest = of_group.into_iter().fold(0.0, f64::max);
         if options.turntable {
             let turns: Vec<DQuat> = (1..TURNS)
                 .map(|turn| turn_about_y(360.0 * f64::from(turn) / f64::from(TURNS)))
                 .collect();
-            points(&mut |point| {
-                let arm = point - center;
-                turns
-                    .iter()
-                    .for_each(|turn| outline.push(center + *turn * arm));
+            let of_group = points.map_groups(|group| {
+                let mut outline = Outline::new(axes);
+                points.each(group, |point| {
+                    let arm = point - center;
+                    turns
+                        .iter()
+                        .for_each(|turn| outline.push(center + *turn * arm));
+                });
+                outline
             });
+            of_group.iter().for_each(|group| outline.extend(group));
         }
         Extent {
             low,
@@ -154,6 +149,127 @@ fn corners_around(spheres: &[ModelSphere], transform: &DAffine3) -> [DVec3; 8] {
         (low, high) = (low.min(center - arm), high.max(center + arm));
     }
     CUBE_CORNERS.map(|signs| DVec3::select(signs.cmpgt(DVec3::ZERO), high, low))
+}
+
+/// The points of a model that its extent is computed from, in groups that threads share.
+struct Points<'m> {
+    model: &'m Model,
+    /// The rotation after which the model is upright.
+    upright: DAffine3,
+    /// For each mesh and vertex, whether it is part of a triangle.
+    used: Vec<Vec<bool>>,
+    groups: Vec<Vec<Part>>,
+}
+
+/// Some points of a model.
+enum Part {
+    /// Vertices of the mesh of an instance.
+    Vertices {
+        instance: usize,
+        range: Range<usize>,
+    },
+    /// The corners of the bounding box of the mesh of an instance.
+    Corners { instance: usize },
+    /// The corners of the bounding boxes of spheres.
+    Spheres(Range<usize>),
+    /// The corners of the bounding box of all spheres.
+    AllSpheres,
+}
+
+impl Points<'_> {
+    /// Approximate number of points of a group.
+    const GROUP: usize = 1 << 16;
+
+    /// Returns the points of a model. `upright` is a rotation that is applied to them.
+    fn of<'m>(model: &'m Model, upright: &DAffine3) -> Points<'m> {
+        let mut parts: Vec<(usize, Part)> = Vec::new();
+        for (instance, ModelInstance { mesh, .. }) in model.instances.iter().enumerate() {
+            let count = model.meshes[*mesh].positions.len();
+            if model.instances.len().saturating_mul(count) > MAX_FRAMED_POINTS {
+                parts.push((CUBE_CORNERS.len(), Part::Corners { instance }));
+                continue;
+            }
+            for range in ranges(count, Self::GROUP) {
+                parts.push((range.len(), Part::Vertices { instance, range }));
+            }
+        }
+        if model.spheres.len().saturating_mul(CUBE_CORNERS.len()) > MAX_FRAMED_POINTS {
+            parts.push((CUBE_CORNERS.len(), Part::AllSpheres));
+        } else {
+            for range in ranges(model.spheres.len(), Self::GROUP / CUBE_CORNERS.len()) {
+                parts.push((range.len() * CUBE_CORNERS.len(), Part::Spheres(range)));
+            }
+        }
+        let (mut groups, mut group, mut size) = (Vec::new(), Vec::new(), 0);
+        for (count, part) in parts {
+            if size >= Self::GROUP {
+                groups.push(mem::take(&mut group));
+                size = 0;
+            }
+            size += count;
+            group.push(part);
+        }
+        groups.push(group);
+        Points {
+            model,
+            upright: *upright,
+            used: model.meshes.par_iter().map(used_vertices).collect(),
+            groups,
+        }
+    }
+
+    /// Calls a function for each group, in parallel, and returns the results in the order of the groups.
+    fn map_groups<T: Send>(&self, function: impl Fn(&[Part]) -> T + Sync) -> Vec<T> {
+        let groups = self.groups.par_iter();
+        groups.map(|group| function(group)).collect()
+    }
+
+    /// Calls a function for each point of a group.
+    fn each(&self, group: &[Part], mut take: impl FnMut(DVec3)) {
+        let placed = |instance: usize| {
+            let instance = &self.model.instances[instance];
+            let mesh = &self.model.meshes[instance.mesh];
+            (mesh, self.upright * instance.transform)
+        };
+        for part in group {
+            match part {
+                Part::Vertices { instance, range } => {
+                    let (mesh, transform) = placed(*instance);
+                    let used = &self.used[self.model.instances[*instance].mesh];
+                    for vertex in range.clone() {
+                        if used[vertex] {
+                            let position = mesh.positions[vertex].as_dvec3();
+                            take(transform.transform_point3(position));
+                        }
+                    }
+                }
+                Part::Corners { instance } => {
+                    let (mesh, transform) = placed(*instance);
+                    for corner in mesh.corners() {
+                        take(transform.transform_point3(corner.as_dvec3()));
+                    }
+                }
+                Part::Spheres(range) => {
+                    for sphere in &self.model.spheres[range.clone()] {
+                        let center = self.upright.transform_point3(sphere.center.as_dvec3());
+                        for signs in CUBE_CORNERS {
+                            take(center + signs * f64::from(sphere.radius));
+                        }
+                    }
+                }
+                Part::AllSpheres => {
+                    let corners = corners_around(&self.model.spheres, &self.upright);
+                    corners.into_iter().for_each(&mut take);
+                }
+            }
+        }
+    }
+}
+
+/// Divides `0..count` into ranges of at most `len`.
+fn ranges(count: usize, len: usize) -> impl Iterator<Item = Range<usize>> {
+    let starts = (0..count).step_by(len);
+    starts.map(move |start| start..(start + len).min(count))
 }
 
 /// Returns for each vertex of a mesh whether it is part of a triangle.

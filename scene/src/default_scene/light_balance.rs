@@ -7,6 +7,7 @@
 use std::f64::consts::PI;
 
 use glam::{DAffine3, DVec3, Vec3};
+use rayon::prelude::*;
 
 use crate::{
     color::luminance,
@@ -23,6 +24,8 @@ const MAX_PAIRS: u64 = 1 << 24;
 /// Approximate maximum number of triangles on which points are taken. If the model has more, only every n-th instance
 /// is used.
 const MAX_TRIANGLES: u64 = 1 << 24;
+/// Number of triangles whose areas are computed in parallel and then added one after the other.
+const BLOCK: usize = 1 << 16;
 /// Fraction of the lit points that are darker than the one for which the exposure is set.
 const QUANTILE: f64 = 0.9;
 /// Linear value, 0..=1, of a white surface at that point in the displayed image.
@@ -86,6 +89,16 @@ pub(super) fn balance(
     })
 }
 
+/// A triangle of the model, or one that stands for an eighth of a sphere, in world space.
+#[derive(Clone, Copy)]
+struct Patch {
+    corners: [DVec3; 3],
+    /// Normal on the outside, as long as twice the area.
+    cross: DVec3,
+    /// Index of the material.
+    material: usize,
+}
+
 /// Returns at most `count` points that are spread evenly over the area of the model, placed by `transform`. Returns
 /// none if the area is 0 or not finite.
 fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<SurfacePoint> {
@@ -94,21 +107,35 @@ fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<Surfac
     let meshes = instances.clone().map(|instance| triangles(instance) as u64);
     let total = meshes.sum::<u64>() + 8 * model.spheres.len() as u64;
     let step = (total.div_ceil(MAX_TRIANGLES)).max(1) as usize;
-    let each = |take: &mut dyn FnMut([DVec3; 3], DVec3, usize)| {
+    // Calls a function for each patch, with twice its area and a function that returns the patch.
+    let each = |take: &mut dyn FnMut(f64, &dyn Fn() -> Patch)| {
         for instance in instances.clone().step_by(step) {
             let instance = &model.instances[instance];
             let mesh = &model.meshes[instance.mesh];
             let placed = *transform * instance.transform;
             let side = placed.matrix3.determinant().signum();
-            for (number, triangle) in mesh.triangles.iter().enumerate() {
-                let corners = triangle.map(|vertex| {
+            let patch = |number: usize| {
+                let corners = mesh.triangles[number].map(|vertex| {
                     let position = mesh.positions[vertex as usize].as_dvec3();
                     placed.transform_point3(position)
                 });
                 let [a, b, c] = corners;
                 let material = mesh.triangle_materials.get(number);
-                let material = material.map_or(instance.material, |&material| material as usize);
-                take(corners, (b - a).cross(c - a) * side, material);
+                Patch {
+                    corners,
+                    cross: (b - a).cross(c - a) * side,
+                    material: material.map_or(instance.material, |&material| material as usize),
+                }
+            };
+            let count = mesh.triangles.len();
+            for start in (0..count).step_by(BLOCK) {
+                let block = (start..(start + BLOCK).min(count)).into_par_iter();
+                let areas = block
+                    .with_min_len(1024)
+                    .map(|number| patch(number).cross.length());
+                for (number, area) in areas.collect::<Vec<f64>>().into_iter().enumerate() {
+                    take(area, &|| patch(start + number));
+                }
             }
         }
         for sphere in model.spheres.iter().step_by(step) {
@@ -123,23 +150,24 @@ fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<Surfac
                 let corners = [DVec3::X * x, DVec3::Y * y, DVec3::Z * z].map(|arm| center + arm);
                 let outside = DVec3::from_array(*signs);
                 let [a, b, c] = corners;
-                take(
+                let patch = Patch {
                     corners,
-                    outside.normalize() * (b - a).cross(c - a).length(),
-                    sphere.material,
-                );
+                    cross: outside.normalize() * (b - a).cross(c - a).length(),
+                    material: sphere.material,
+                };
+                take(patch.cross.length(), &|| patch);
             }
         }
     };
     let mut area = 0.0;
-    each(&mut |_, cross, _| area += cross.length());
+    each(&mut |patch_area, _| area += patch_area);
     if !(area.is_finite() && area > 0.0) {
         return Vec::new();
     }
     let spacing = area / count as f64;
     let (mut passed, mut points) = (0.0, Vec::new());
-    each(&mut |[a, b, c], cross, material| {
-        passed += cross.length();
+    each(&mut |patch_area, patch| {
+        passed += patch_area;
         while (points.len() as f64 + 0.5) * spacing < passed && (points.len() as u64) < count {
             // The sequence R2 (M. Roberts, 2018) covers a triangle evenly.
             let number = points.len() as f64 + 1.0;
@@ -150,6 +178,11 @@ fn surface_points(model: &Model, count: u64, transform: &DAffine3) -> Vec<Surfac
             if u + v > 1.0 {
                 (u, v) = (1.0 - u, 1.0 - v);
             }
+            let Patch {
+                corners: [a, b, c],
+                cross,
+                material,
+            } = patch();
             points.push(SurfacePoint {
                 position: a + (b - a) * u + (c - a) * v,
                 normal: cross.normalize_or_zero(),

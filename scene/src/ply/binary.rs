@@ -112,17 +112,52 @@ impl FaceLayout {
 
     /// Reads the next face into `corners`.
     pub(super) fn read(&self, reader: &mut impl BufRead, corners: &mut Vec<i64>) -> io::Result<()> {
+        if let Some(bytes) = self.decode(reader.fill_buf()?, corners) {
+            reader.consume(bytes);
+            return Ok(());
+        }
+        // The face continues beyond the end of the reader's buffer.
         let head = self.before + self.length.size();
-        let count = with_bytes(reader, head, |head| {
-            self.length.decode(&head[self.before..], self.is_big_endian) as usize
-        })?;
-        let step = self.index.size();
-        with_bytes(reader, count * step + self.after, |rest| {
-            let indices = rest[..count * step].chunks_exact(step);
-            corners.clear();
-            corners
-                .extend(indices.map(|index| self.index.decode(index, self.is_big_endian) as i64));
+        let count = with_bytes(reader, head, |head| self.count(head))?;
+        let indices = count * self.index.size();
+        with_bytes(reader, indices + self.after, |rest| {
+            self.decode_indices(&rest[..indices], corners);
         })
+    }
+
+    /// Decodes the face at the start of `bytes` into `corners` and returns its size in bytes. Returns `None` if `bytes`
+    /// end before the face does.
+    fn decode(&self, bytes: &[u8], corners: &mut Vec<i64>) -> Option<usize> {
+        let (head, rest) = bytes.split_at_checked(self.before + self.length.size())?;
+        let indices = self.count(head) * self.index.size();
+        let size = head.len() + indices + self.after;
+        if bytes.len() < size {
+            return None;
+        }
+        self.decode_indices(&rest[..indices], corners);
+        Some(size)
+    }
+
+    /// Returns the number of indices of the face that begins with `head`, which ends with the length of the list.
+    #[inline(always)]
+    fn count(&self, head: &[u8]) -> usize {
+        self.length.decode(&head[self.before..], self.is_big_endian) as usize
+    }
+
+    /// Decodes the list of indices in `bytes` into `corners`.
+    #[inline(always)]
+    fn decode_indices(&self, bytes: &[u8], corners: &mut Vec<i64>) {
+        corners.clear();
+        if self.index == Kind::I32 && !self.is_big_endian {
+            // The usual type.
+            for &index in bytes.as_chunks().0 {
+                corners.push(i32::from_le_bytes(index).into());
+            }
+            return;
+        }
+        for index in bytes.chunks_exact(self.index.size()) {
+            corners.push(self.index.decode(index, self.is_big_endian) as i64);
+        }
     }
 
     /// Returns the size of a triangle in bytes.

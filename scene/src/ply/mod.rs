@@ -225,15 +225,23 @@ impl PlyBuilder {
             ));
         }
         let count = self.shared.positions.len();
+        let known = 0..count.min(u32::MAX as usize) as i64;
         self.corners.clear();
         for &index in &face.corners {
-            let vertex = u32::try_from(index).ok();
-            let vertex = vertex.filter(|&vertex| (vertex as usize) < count);
-            self.corners.push(vertex.ok_or_else(|| {
-                format!(
+            if !known.contains(&index) {
+                return Err(format!(
                     "face {faces} names vertex {index} (from 0), but there are {count} vertices"
-                )
-            })?);
+                ));
+            }
+            self.corners.push(index as u32);
+        }
+        // Most faces are triangles without attributes of their own.
+        if let [a, b, c] = self.corners[..]
+            && !self.has_face_attributes
+        {
+            reserve_one(&mut self.triangles)?;
+            self.triangles.push([a, b, c]);
+            return Ok(());
         }
         let places = self.corners.iter();
         let places = places.map(|&vertex| self.shared.positions[vertex as usize].as_dvec3());

@@ -1,6 +1,6 @@
 //! The rule that adapts the camera of a model to the image size.
 
-use std::sync::Arc;
+use std::{array, sync::Arc};
 
 use glam::{DVec2, DVec3, Vec3};
 
@@ -160,13 +160,53 @@ struct Hull {
     points: Vec<DVec2>,
     /// Number of corners at the last call of [`Hull::reduce`].
     corners: usize,
+    /// The sides of a polygon within the hull. A point on the inner side of all of them is not a corner. Until there are
+    /// three corners, no point is.
+    sides: [Side; Hull::SIDES],
+}
+
+/// One side of a line: the points whose product with `normal` is larger than `offset`. By default it contains no point.
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    normal: DVec2,
+    offset: f64,
+}
+
+impl Side {
+    /// A side that contains all points.
+    const EVERYTHING: Side = Side {
+        normal: DVec2::ZERO,
+        offset: -1.0,
+    };
 }
 
 impl Hull {
     /// Number of points, in addition to twice the corners of the last reduction, at which the hull is reduced.
     const STEP: usize = 4096;
+    /// Number of sides of the polygon inside the hull.
+    const SIDES: usize = 8;
+    /// Directions, counter-clockwise, in which the corners of that polygon are the farthest points.
+    const DIRECTIONS: [(f64, f64); Self::SIDES] = [
+        (1.0, 0.0),
+        (1.0, 1.0),
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (-1.0, 0.0),
+        (-1.0, -1.0),
+        (0.0, -1.0),
+        (1.0, -1.0),
+    ];
 
+    #[inline(always)]
     fn push(&mut self, point: DVec2) {
+        let is_inside = |side: &Side| side.normal.dot(point) > side.offset;
+        if !self.sides.iter().all(is_inside) {
+            self.push_outside(point);
+        }
+    }
+
+    /// Adds a point that may be a corner.
+    fn push_outside(&mut self, point: DVec2) {
         self.points.push(point);
         if self.points.len() >= 2 * self.corners + Self::STEP {
             self.reduce();
@@ -205,6 +245,33 @@ impl Hull {
         }
         self.points = corners;
         self.corners = self.points.len();
+        if self.corners >= 3 {
+            self.sides = self.sides_between_extremes();
+        }
+    }
+
+    /// Returns the sides of the polygon between the corners that are farthest in eight directions. There must be three
+    /// corners or more.
+    fn sides_between_extremes(&self) -> [Side; Hull::SIDES] {
+        let extremes = Self::DIRECTIONS.map(|(x, y)| {
+            let along = |corner: &&DVec2| corner.dot(DVec2::new(x, y));
+            let corners = self.points.iter();
+            corners.max_by(|a, b| along(a).total_cmp(&along(b)))
+        });
+        array::from_fn(|number| {
+            let next = extremes[(number + 1) % Self::SIDES];
+            let (Some(&from), Some(&to)) = (extremes[number], next) else {
+                return Side::default();
+            };
+            if from == to {
+                return Side::EVERYTHING;
+            }
+            let normal = (to - from).perp();
+            Side {
+                normal,
+                offset: normal.dot(from),
+            }
+        })
     }
 }
 
