@@ -141,6 +141,49 @@ fn a_model_fills_the_image_at_any_size_and_from_any_direction() {
     }
 }
 
+/// Returns triangles with 210,000 random vertices in a tilted, flat ellipsoid, which several threads share. The last one
+/// has a corner outside.
+fn many_points() -> Gltf {
+    let mut state: u32 = 1;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+    };
+    let mut points: Vec<[f32; 3]> = Vec::new();
+    while points.len() < 210_000 {
+        let [x, y, z] = [random(), random(), random()];
+        if x * x + y * y + z * z < 1.0 {
+            points.push([3.0 * x + y, y - x, 0.2 * z]);
+        }
+    }
+    points[209_999] = [-2.0, 3.0, 1.0];
+    let mut model = Gltf::triangle();
+    let positions = model.floats("VEC3", &points);
+    *model.primitive() = json!({ "attributes": { "POSITION": positions } });
+    model
+}
+
+#[test]
+fn a_model_with_many_points_fills_the_image() {
+    let path = many_points().write("many_points");
+    for (azimuth, elevation) in [(35.0, 20.0), (0.0, 0.0), (80.0, -40.0)] {
+        for turntable in [false, true] {
+            let options = LoadOptions {
+                camera_from: Some(from(azimuth, elevation, None)),
+                turntable,
+                ..LoadOptions::default()
+            };
+            let scene = load_with(&path, &options);
+            if turntable {
+                let widest = reach(&scene).into_iter().flatten().fold(0.0, f32::max);
+                assert!(widest < 1.0 / 1.06 + 1e-3, "{options:?}: {widest}");
+            } else {
+                assert_fills(&scene, &format!("{options:?}"));
+            }
+        }
+    }
+}
+
 fn from(azimuth_degrees: f64, elevation_degrees: f64, distance: Option<f64>) -> CameraFrom {
     CameraFrom {
         azimuth_degrees,
