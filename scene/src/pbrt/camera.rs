@@ -27,11 +27,9 @@ impl Converter {
         for name in changes.iter().filter(|name| options.flag(name, false)) {
             self.note(format!("not used: the option `{name}`"));
         }
-        for name in options
-            .names()
-            .filter(|&name| name == "displacementedgescale")
-        {
-            self.scene.note(format!("not used: the option `{name}`"));
+        let scale = "displacementedgescale";
+        if options.names().any(|name| name == scale) {
+            self.note(format!("not used: the option `{scale}`"));
         }
     }
 
