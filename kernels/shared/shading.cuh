@@ -147,6 +147,8 @@ inline Material material_here(const RenderScene &scene, const Vertex &vertex, Su
     u32 index = surface.material, sides = 0;
     Vec3 emission = {0.0f, 0.0f, 0.0f};
     f32 choice = 0.0f;
+    // Before a normal map bends the shading normal.
+    bool front = HAS(EXTENDED) && -dot(vertex.ray.direction, surface.shading) > 0.0f;
 #pragma unroll 1
     for (u32 level = 0;; level++) {
         const Material &table = scene.materials[index];
@@ -162,6 +164,7 @@ inline Material material_here(const RenderScene &scene, const Vertex &vertex, Su
             choice = pair(vertex.numbers, vertex.bounce, PAIR_BLEND).x;
         }
         if (!is_blend || level == MAX_BLENDS) return material;
+        if (!front && (material.flags & BY_SIDE) != 0) material.weight = 1.0f;
         ChosenMaterial chosen = choose_material(material, choice);
         index = chosen.index;
         choice = chosen.choice;

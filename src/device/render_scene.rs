@@ -23,13 +23,13 @@ use crate::{
         light_params::{LightTables, bounding_radius},
         light_tree::{LightPair, NO_LIGHT},
     },
-    math::max_component,
+    math::{dot, max_component},
     path::{Hit, NO_PRIMITIVE, Ray},
     scene::{DirectLight, Scene},
     shading::{
         energy,
         material::{
-            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, COAT_NORMALS, COATED_GLASS,
+            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, BY_SIDE, COAT_NORMALS, COATED_GLASS,
             EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
             RARE_KINDS, SECOND_UV, THIN,
         },
@@ -393,7 +393,7 @@ impl RenderScene {
     }
 
     /// Returns the surface at a hit and its material there, textures applied. The color of a blend is the mean of those
-    /// of its materials, by their weights. `instance` is an index or `NO_INSTANCE`.
+    /// of its materials, by their weights, or that of the side that was hit. `instance` is an index or `NO_INSTANCE`.
     pub(crate) fn surface_and_material(
         &self,
         ray: &Ray,
@@ -408,9 +408,11 @@ impl RenderScene {
             }
             None => surface_at(primitive, ray, hit),
         };
+        // Before a normal map bends the shading normal.
+        let front = -dot(ray.direction, surface.shading) > 0.0;
         let mut material = self.material_of(surface.material, &mut surface);
         if material.flags & BLEND != 0 {
-            material.color = self.blended_color(&material, surface, MAX_BLENDS);
+            material.color = self.blended_color(&material, surface, front, MAX_BLENDS);
         }
         (surface, material)
     }
@@ -425,18 +427,22 @@ impl RenderScene {
         }
     }
 
-    /// Returns the mean color of the materials of a blend at a point of a surface. Blends are followed to a depth of
-    /// `levels`, 1 or more.
-    fn blended_color(&self, blend: &Material, surface: Surface, levels: u32) -> Vec3 {
+    /// Returns the mean color of the materials of a blend at a point of a surface, seen from its front or its back.
+    /// Blends are followed to a depth of `levels`, 1 or more.
+    fn blended_color(&self, blend: &Material, surface: Surface, front: bool, levels: u32) -> Vec3 {
         let color = |index: u32| {
             let mut surface = surface;
             let material = self.material_of(index, &mut surface);
             match material.flags & BLEND {
                 0 => material.color,
                 _ if levels <= 1 => Vec3::ZERO,
-                _ => self.blended_color(&material, surface, levels - 1),
+                _ => self.blended_color(&material, surface, front, levels - 1),
             }
         };
-        color(blend.first).lerp(color(blend.second), blend.weight)
+        match blend.flags & BY_SIDE {
+            0 => color(blend.first).lerp(color(blend.second), blend.weight),
+            _ if front => color(blend.first),
+            _ => color(blend.second),
+        }
     }
 }

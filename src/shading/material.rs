@@ -87,6 +87,9 @@ pub const ANISOTROPIC_FACETS: u32 = 64;
 pub const LINEAR_ROUGHNESS: u32 = 128;
 /// Bit of `Material::flags`: a blend of the materials `first` and `second`, of which each path chooses one.
 pub const BLEND: u32 = 256;
+/// Bit of `Material::flags`: the side of a blend to which the shading normals point is its first material, and the other
+/// side the second one.
+pub const BY_SIDE: u32 = 512;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -121,6 +124,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     ANISOTROPIC_FACETS,
     LINEAR_ROUGHNESS,
     BLEND,
+    BY_SIDE,
     MAX_BLENDS
 ];
 
@@ -200,7 +204,7 @@ shared! {
         pub anisotropic_table: u32,
         /// GGX roughness `alpha` across the tangent, [`MIN_ALPHA`]..=1, of a material with [`ANISOTROPIC_FACETS`].
         pub alpha_across: f32,
-        /// Probability of the second material of a blend, 0..=1.
+        /// Probability of the second material of a blend, 0..=1. With the flag [`BY_SIDE`] it is that on the front, 0.
         pub weight: f32,
         /// Index of the first material of a blend.
         pub first: u32,

@@ -5,9 +5,10 @@ use glam::Vec3;
 
 use super::{
     material::{
-        ANISOTROPIC_FACETS, BLEND, COMPENSATED, CONDUCTOR, CORRELATED, DIELECTRIC, DIFFUSE,
-        EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, MIRROR, Material, ROUGH_CONDUCTOR,
-        ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION, WEAKEST_REFRACTION,
+        ANISOTROPIC_FACETS, BLEND, BY_SIDE, COMPENSATED, CONDUCTOR, CORRELATED, DIELECTRIC,
+        DIFFUSE, EXTENDED, LAYERED, LINEAR_ROUGHNESS, MIN_SHEEN_ALPHA, MIRROR, Material,
+        ROUGH_CONDUCTOR, ROUGH_DIELECTRIC, SATURATED, SCHLICK, THIN, TWO_SIDED_EMISSION,
+        WEAKEST_REFRACTION,
     },
     microfacet::{MIN_ALPHA, fresnel_conductor},
 };
@@ -225,14 +226,17 @@ impl From<&scene::Surface> for Material {
                 first,
                 second,
                 weight,
+                by_side,
                 emission,
                 both_sides,
             } => Material {
                 emission,
                 first,
                 second,
-                weight,
-                flags: BLEND + if both_sides { TWO_SIDED_EMISSION } else { 0 },
+                weight: if by_side { 0.0 } else { weight },
+                flags: BLEND
+                    + if by_side { BY_SIDE } else { 0 }
+                    + if both_sides { TWO_SIDED_EMISSION } else { 0 },
                 ..plain(EXTENDED, Vec3::ZERO)
             },
             scene::Surface::Emissive {

@@ -33,7 +33,7 @@ use crate::{
             is_specular, sample_specular,
         },
         material::{
-            ANISOTROPIC_FACETS, BLEND, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
+            ANISOTROPIC_FACETS, BLEND, BY_SIDE, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
             choose_channel, choose_material, is_black, transmitted,
         },
         material_textures::{emission_at, material_at},
@@ -324,8 +324,8 @@ pub(crate) fn emitted_light(
 }
 
 /// Returns the material at a point of a surface, with its textures, whose normal maps bend the surface's shading
-/// normals. Of a blend it is one of the materials, with the emission of the blend; the random number of the path
-/// chooses it.
+/// normals. Of a blend it is one of the materials, with the emission of the blend; the random number of the path, or
+/// the side that was hit, chooses it.
 #[inline]
 pub fn material_here<const INSTANCED: bool>(
     scene: &RenderScene,
@@ -340,6 +340,8 @@ pub fn material_here<const INSTANCED: bool>(
             *table
         }
     };
+    // Before a normal map bends the shading normal.
+    let front = table.flags & BLEND != 0 && -dot(vertex.ray.direction, surface.shading) > 0.0;
     let mut material = textured(table, surface);
     if !INSTANCED || material.flags & BLEND == 0 {
         return material;
@@ -349,6 +351,9 @@ pub fn material_here<const INSTANCED: bool>(
     for _ in 0..MAX_BLENDS {
         if material.flags & BLEND == 0 {
             break;
+        }
+        if !front && material.flags & BY_SIDE != 0 {
+            material.weight = 1.0;
         }
         let (index, rest) = choose_material(&material, choice);
         choice = rest;

@@ -94,18 +94,12 @@ impl Imported {
             }
         }
         let weight = weight.apply(Parameter::BlendWeight, &mut maps);
-        let number = |own: &mut Imported, part: ModelMaterial, bump: Option<Bump>| {
-            own.model.materials.push(part);
-            let index = own.model.materials.len() as u32 - 1;
-            if let Some(bump) = bump.filter(|_| !same_relief) {
-                own.part_bumps.insert(index, bump);
-            }
-            index
-        };
+        let of_part = |bump: Option<Bump>| bump.filter(|_| !same_relief);
         let surface = Surface::Blend {
-            first: number(self, first, first_bump),
-            second: number(self, second, second_bump),
+            first: self.push_part(first, of_part(first_bump)),
+            second: self.push_part(second, of_part(second_bump)),
             weight,
+            by_side: false,
             emission: Vec3::ZERO,
             both_sides: false,
         };
@@ -114,6 +108,70 @@ impl Imported {
             ..ModelMaterial::from(surface)
         };
         Ok((material, first_bump.filter(|_| same_relief)))
+    }
+
+    /// Returns a material that is `front` on the front, and on the back what `back` is on its front, mirrored at the
+    /// surface. Each has its bump map, if any, as has the result.
+    ///
+    /// The result is a [`Surface::Blend`], which has the opacity of `front`. Two approximations give a warning: a
+    /// different opacity of `back`, and a `front` with so many blends that the result can only be `front`.
+    pub(crate) fn sides(
+        &mut self,
+        (mut front, front_bump): (ModelMaterial, Option<Bump>),
+        (mut back, back_bump): (ModelMaterial, Option<Bump>),
+    ) -> (ModelMaterial, Option<Bump>) {
+        let levels = [&front, &back].map(|part| self.blend_levels(&part.surface));
+        if levels.into_iter().max() >= Some(MAX_BLENDS) {
+            self.note("approximated: `twosided` of blends that contain many others by the first BSDF on both sides");
+            self.show_both_sides(&mut front, front_bump, false);
+            return (front, front_bump);
+        }
+        let own = |material: &ModelMaterial| {
+            let map = material.maps.textures.get(&Parameter::Opacity);
+            (material.maps.opacity, map.copied())
+        };
+        let (opacity, texture) = own(&front);
+        if own(&back) != (opacity, texture) {
+            self.note(
+                "approximated: the opacity of the second BSDF of `twosided` by that of the first",
+            );
+        }
+        let mut maps = MaterialTextures {
+            opacity,
+            ..MaterialTextures::default()
+        };
+        if let Some(texture) = texture {
+            maps.textures.insert(Parameter::Opacity, texture);
+        }
+        for part in [&mut front, &mut back] {
+            part.maps.textures.remove(&Parameter::Opacity);
+            part.maps.opacity = 1.0;
+        }
+        self.show_both_sides(&mut front, front_bump, false);
+        self.show_both_sides(&mut back, back_bump, true);
+        let surface = Surface::Blend {
+            first: self.push_part(front, front_bump),
+            second: self.push_part(back, back_bump),
+            weight: 0.5,
+            by_side: true,
+            emission: Vec3::ZERO,
+            both_sides: false,
+        };
+        let material = ModelMaterial {
+            maps,
+            ..ModelMaterial::from(surface)
+        };
+        (material, None)
+    }
+
+    /// Adds a material that is a part of a blend, with its bump map, to the model. Returns its index.
+    fn push_part(&mut self, part: ModelMaterial, bump: Option<Bump>) -> u32 {
+        let index = self.model.materials.len() as u32;
+        self.model.materials.push(part);
+        if let Some(bump) = bump {
+            self.part_bumps.insert(index, bump);
+        }
+        index
     }
 
     /// Returns 1 minus a number from 0 to 1. Fails if memory does not suffice.
@@ -167,27 +225,47 @@ impl Imported {
         opacity.mean(&self.model.library).clamp(0.0, 1.0)
     }
 
-    /// Makes the back of a material reflect like its front, also of the materials of a blend. These are copied, because
-    /// others may use them.
-    pub(crate) fn show_both_sides(&mut self, surface: &mut Surface) {
-        surface.show_both_sides();
-        if let Surface::Blend { first, second, .. } = surface {
-            for part in [first, second] {
-                if let Some(&known) = self.two_sided.get(part) {
-                    *part = known;
-                    continue;
-                }
-                let mut copy = self.model.materials[*part as usize].clone();
-                self.show_both_sides(&mut copy.surface);
-                let index = self.model.materials.len() as u32;
-                self.model.materials.push(copy);
-                if let Some(&bump) = self.part_bumps.get(part) {
-                    self.part_bumps.insert(index, bump);
-                }
-                self.two_sided.insert(*part, index);
-                *part = index;
-            }
+    /// Makes the back of a material with this bump map reflect like its front, also of the materials of a blend. These are
+    /// copied, because others may use them. A `mirrored` relief is, from behind, the mirror image at the surface of what
+    /// it is from the front, and otherwise the back of a thin sheet.
+    pub(crate) fn show_both_sides(
+        &mut self,
+        material: &mut ModelMaterial,
+        bump: Option<Bump>,
+        mirrored: bool,
+    ) {
+        material.surface.show_both_sides();
+        let maps = &mut material.maps;
+        if mirrored && (bump.is_some() || maps.textures.contains_key(&Parameter::Normal)) {
+            maps.normal_scale = -maps.normal_scale;
         }
+        match &mut material.surface {
+            // The back shows what the front does.
+            Surface::Blend {
+                first,
+                second,
+                by_side: true,
+                ..
+            } => *second = self.two_sided_part(*first, true),
+            Surface::Blend { first, second, .. } => {
+                *first = self.two_sided_part(*first, mirrored);
+                *second = self.two_sided_part(*second, mirrored);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the index of a copy of a part of a blend that [`Imported::show_both_sides`] has changed.
+    fn two_sided_part(&mut self, part: u32, mirrored: bool) -> u32 {
+        if let Some(&known) = self.two_sided.get(&(part, mirrored)) {
+            return known;
+        }
+        let mut copy = self.model.materials[part as usize].clone();
+        let bump = self.part_bumps.get(&part).copied();
+        self.show_both_sides(&mut copy, bump, mirrored);
+        let index = self.push_part(copy, bump);
+        self.two_sided.insert((part, mirrored), index);
+        index
     }
 }
 

@@ -54,6 +54,7 @@
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Blend` | `first`, `second` | names of two materials that lie side by side, finer than a pixel; both must be opaque and emit no light | required |
 //! | | `weight` | fraction of the surface that is `second`, 0 to 1 | `0.5` |
+//! | | `by_side` | whether the side to which the shading normals point is `first` and the other side `second`, without a `weight`; a `second` that is `one_sided` is black | `false` |
 //! | | `emission`, `both_sides` | like those of `Principled` | |
 //! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
 //! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
@@ -138,7 +139,7 @@ materials! {
         sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
         iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
     },
-    Blend { first, second, weight?, emission?, both_sides? },
+    Blend { first, second, weight?, by_side?, emission?, both_sides? },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
 
@@ -200,6 +201,23 @@ pub(crate) fn radiance(
     check_brightness(radiance.max_element(), spp)
         .map_err(|problem| source.error(object, raw, problem))?;
     Ok(radiance)
+}
+
+/// Parses the optional field `by_side` of a blend; returns `false` if it is missing. `true` beside a `weight` is an
+/// [`Error::Scene`].
+fn by_side_flag(
+    parameters: &Parameters,
+    by_side: Option<Raw>,
+    weight: Option<Raw>,
+) -> Result<bool, Error> {
+    let by_side = parameters.flag("by_side", by_side)?;
+    match weight {
+        Some(weight) if by_side => {
+            let problem = "`weight` has no effect with `by_side: true`; remove one of them";
+            Err(parameters.source.error(parameters.object, weight, problem))
+        }
+        _ => Ok(by_side),
+    }
 }
 
 impl<'a> MaterialText<'a> {
@@ -449,12 +467,14 @@ impl<'a> MaterialText<'a> {
                 first,
                 second,
                 weight,
+                by_side,
                 emission,
                 both_sides,
                 ..
             } => Surface::Blend {
                 first: parameters.material("first", first)?,
                 second: parameters.material("second", second)?,
+                by_side: by_side_flag(parameters, by_side, weight)?,
                 weight: parameters.fraction_or("weight", weight, Parameter::BlendWeight, 0.5)?,
                 emission: emission.map_or(Ok(Vec3::ZERO), |raw| {
                     parameters.radiance("emission", raw, spp)
