@@ -354,8 +354,8 @@
 //!   sides have the same opacity.
 //! - Each material of a blend has its own bump map. A texture of an opacity is replaced by its mean in a blend. Nested
 //!   opacities are multiplied.
-//! - Bump maps and normal maps have no shadows of their own, which Mitsuba adds at grazing angles. From behind, Mitsuba
-//!   mirrors the relief of a `twosided` BSDF, and here it is that of a thin sheet.
+//! - Bump maps and normal maps have no shadows of their own, which Mitsuba adds at grazing angles. As in Mitsuba, those
+//!   inside `twosided` show a mirrored relief from behind, and those around it that of a thin sheet.
 //! - As in Mitsuba, light of a surface does not depend on its opacity if that is constant. With a texture of the
 //!   opacity, and in pbrt, the surface shines where it is opaque. A light on `null` is half opaque.
 //! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha. Area lights stay

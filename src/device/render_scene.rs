@@ -30,8 +30,8 @@ use crate::{
         energy,
         material::{
             ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, BY_SIDE, COAT_NORMALS, COATED_GLASS,
-            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
-            RARE_KINDS, SECOND_UV, THIN,
+            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material,
+            OTHER_LIGHTS, RARE_KINDS, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -410,21 +410,30 @@ impl RenderScene {
         };
         // Before a normal map bends the shading normal.
         let front = -dot(ray.direction, surface.shading) > 0.0;
-        let mut material = self.material_of(surface.material, &mut surface);
+        let mut material = self.material_of(surface.material, front, &mut surface);
         if material.flags & BLEND != 0 {
             material.color = self.blended_color(&material, surface, front, MAX_BLENDS);
         }
         (surface, material)
     }
 
-    /// Returns the material with this index at a point of a surface, textures applied. Its normal map bends the shading
-    /// normals of the surface.
-    fn material_of(&self, index: u32, surface: &mut Surface) -> Material {
+    /// Returns the material with this index at a point of a surface that is seen from its front or its back, textures
+    /// applied. Its normal map bends the shading normals of the surface.
+    fn material_of(&self, index: u32, front: bool, surface: &mut Surface) -> Material {
         let material = self.materials[index as usize];
-        match material.maps {
-            0 => material,
-            _ => material_at(&self.texture_atlas(), &material, surface),
+        if material.maps == 0 {
+            return material;
         }
+        // As in `material_here`.
+        let turned = if !front && material.flags & MIRRORED_RELIEF != 0 {
+            -1.0
+        } else {
+            1.0
+        };
+        surface.tangent *= turned;
+        let here = material_at(&self.texture_atlas(), &material, surface);
+        surface.tangent *= turned;
+        here
     }
 
     /// Returns the mean color of the materials of a blend at a point of a surface, seen from its front or its back.
@@ -432,7 +441,7 @@ impl RenderScene {
     fn blended_color(&self, blend: &Material, surface: Surface, front: bool, levels: u32) -> Vec3 {
         let color = |index: u32| {
             let mut surface = surface;
-            let material = self.material_of(index, &mut surface);
+            let material = self.material_of(index, front, &mut surface);
             match material.flags & BLEND {
                 0 => material.color,
                 _ if levels <= 1 => Vec3::ZERO,

@@ -90,6 +90,8 @@ pub const BLEND: u32 = 256;
 /// Bit of `Material::flags`: the side of a blend to which the shading normals point is its first material, and the other
 /// side the second one.
 pub const BY_SIDE: u32 = 512;
+/// Bit of `Material::flags`: from behind, normal maps show the relief of the front as its mirror image at the surface.
+pub const MIRRORED_RELIEF: u32 = 1024;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -125,6 +127,7 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     LINEAR_ROUGHNESS,
     BLEND,
     BY_SIDE,
+    MIRRORED_RELIEF,
     MAX_BLENDS
 ];
 

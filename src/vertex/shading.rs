@@ -33,8 +33,8 @@ use crate::{
             is_specular, sample_specular,
         },
         material::{
-            ANISOTROPIC_FACETS, BLEND, BY_SIDE, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
-            choose_channel, choose_material, is_black, transmitted,
+            ANISOTROPIC_FACETS, BLEND, BY_SIDE, EXTENDED, MAX_BLENDS, MIRRORED_RELIEF, Material,
+            TWO_SIDED_EMISSION, choose_channel, choose_material, is_black, transmitted,
         },
         material_textures::{emission_at, material_at},
         microfacet::in_frame,
@@ -333,15 +333,22 @@ pub fn material_here<const INSTANCED: bool>(
     surface: &mut Surface,
 ) -> Material {
     let table = &scene.materials[surface.material as usize];
-    let textured = |table: &Material, surface: &mut Surface| {
+    // Before a normal map bends the shading normal.
+    let front = -dot(vertex.ray.direction, surface.shading) > 0.0;
+    let mut is_turned = false;
+    let mut textured = |table: &Material, surface: &mut Surface| {
         if INSTANCED && table.maps != 0 {
+            // The opposite tangent reverses the slopes of the relief.
+            let turns = !front && table.flags & MIRRORED_RELIEF != 0;
+            if turns != is_turned {
+                surface.tangent = -surface.tangent;
+            }
+            is_turned = turns;
             material_at(&scene.texture_atlas(), table, surface)
         } else {
             *table
         }
     };
-    // Before a normal map bends the shading normal.
-    let front = table.flags & BLEND != 0 && -dot(vertex.ray.direction, surface.shading) > 0.0;
     let mut material = textured(table, surface);
     if !INSTANCED || material.flags & BLEND == 0 {
         return material;

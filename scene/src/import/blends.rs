@@ -123,7 +123,7 @@ impl Imported {
         let levels = [&front, &back].map(|part| self.blend_levels(&part.surface));
         if levels.into_iter().max() >= Some(MAX_BLENDS) {
             self.note("approximated: `twosided` of blends that contain many others by the first BSDF on both sides");
-            self.show_both_sides(&mut front, front_bump, false);
+            self.show_both_sides(&mut front, front_bump);
             return (front, front_bump);
         }
         let own = |material: &ModelMaterial| {
@@ -147,8 +147,8 @@ impl Imported {
             part.maps.textures.remove(&Parameter::Opacity);
             part.maps.opacity = 1.0;
         }
-        self.show_both_sides(&mut front, front_bump, false);
-        self.show_both_sides(&mut back, back_bump, true);
+        self.show_both_sides(&mut front, front_bump);
+        self.show_both_sides(&mut back, back_bump);
         let surface = Surface::Blend {
             first: self.push_part(front, front_bump),
             second: self.push_part(back, back_bump),
@@ -225,46 +225,40 @@ impl Imported {
         opacity.mean(&self.model.library).clamp(0.0, 1.0)
     }
 
-    /// Makes the back of a material with this bump map reflect like its front, also of the materials of a blend. These are
-    /// copied, because others may use them. A `mirrored` relief is, from behind, the mirror image at the surface of what
-    /// it is from the front, and otherwise the back of a thin sheet.
-    pub(crate) fn show_both_sides(
-        &mut self,
-        material: &mut ModelMaterial,
-        bump: Option<Bump>,
-        mirrored: bool,
-    ) {
+    /// Makes the back of a material with this bump map the mirror image of its front, also of the materials of a blend.
+    /// These are copied, because others may use them.
+    pub(crate) fn show_both_sides(&mut self, material: &mut ModelMaterial, bump: Option<Bump>) {
         material.surface.show_both_sides();
         let maps = &mut material.maps;
-        if mirrored && (bump.is_some() || maps.textures.contains_key(&Parameter::Normal)) {
-            maps.normal_scale = -maps.normal_scale;
-        }
+        maps.mirrored_relief = bump.is_some() || maps.textures.contains_key(&Parameter::Normal);
         match &mut material.surface {
-            // The back shows what the front does.
             Surface::Blend {
                 first,
                 second,
                 by_side: true,
                 ..
-            } => *second = self.two_sided_part(*first, true),
+            } => {
+                *first = self.two_sided_part(*first);
+                *second = *first;
+            }
             Surface::Blend { first, second, .. } => {
-                *first = self.two_sided_part(*first, mirrored);
-                *second = self.two_sided_part(*second, mirrored);
+                *first = self.two_sided_part(*first);
+                *second = self.two_sided_part(*second);
             }
             _ => {}
         }
     }
 
     /// Returns the index of a copy of a part of a blend that [`Imported::show_both_sides`] has changed.
-    fn two_sided_part(&mut self, part: u32, mirrored: bool) -> u32 {
-        if let Some(&known) = self.two_sided.get(&(part, mirrored)) {
+    fn two_sided_part(&mut self, part: u32) -> u32 {
+        if let Some(&known) = self.two_sided.get(&part) {
             return known;
         }
         let mut copy = self.model.materials[part as usize].clone();
         let bump = self.part_bumps.get(&part).copied();
-        self.show_both_sides(&mut copy, bump, mirrored);
+        self.show_both_sides(&mut copy, bump);
         let index = self.push_part(copy, bump);
-        self.two_sided.insert((part, mirrored), index);
+        self.two_sided.insert(part, index);
         index
     }
 }

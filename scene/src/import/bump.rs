@@ -217,7 +217,7 @@ impl Imported {
         }
         // Slopes fall when the surface grows and the heights stay.
         let scale = (-steps as f32 / STEPS_PER_OCTAVE).exp2();
-        copy.maps.normal_scale = (copy.maps.normal_scale * scale).clamp(-100.0, 100.0);
+        copy.maps.normal_scale = (copy.maps.normal_scale * scale).min(100.0);
         let index = self.model.materials.len();
         self.model.materials.push(copy);
         // An instance in a group may be scaled again by an instance of the group.

@@ -405,14 +405,7 @@ impl Converter<'_> {
 
     /// Converts a `twosided` of one BSDF.
     fn two_sided(&mut self, mut bsdf: Bsdf) -> Result<Bsdf, String> {
-        let has_relief =
-            |material: &ModelMaterial| material.maps.textures.contains_key(&Parameter::Normal);
-        let scene = &mut self.scene;
-        let is_bumpy = bsdf.bump.is_some() || scene.blends_bumps(&bsdf.material.surface);
-        if is_bumpy || scene.model.uses(&bsdf.material, has_relief) {
-            scene.note("approximated: the relief of `twosided` BSDFs from behind, where Mitsuba mirrors it; both are equal with `twosided` inside the relief");
-        }
-        scene.show_both_sides(&mut bsdf.material, bsdf.bump, false);
+        self.scene.show_both_sides(&mut bsdf.material, bsdf.bump);
         Ok(bsdf)
     }
 

@@ -70,13 +70,14 @@
 //!
 //! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
 //!
-//! Every material has three more fields:
+//! Every material has four more fields:
 //!
 //! | field | meaning | default |
 //! |---|---|---|
 //! | `opacity` | fraction of the light that meets the surface, 0 to 1; the rest continues as if the surface were not there. A number or a texture, which is read from `Alpha` unless it names a `channel` | `1` |
 //! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
 //! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
+//! | `mirrored_relief` | whether bumps of the normal maps are bumps from behind too, as if they were mirrored at the surface; otherwise they are the dents of a thin sheet | `false` |
 
 use glam::Vec3;
 
@@ -101,7 +102,7 @@ macro_rules! materials {
             /// A material: its type and the unparsed values of its fields.
             #[expect(clippy::large_enum_variant, reason = "materials are parsed one at a time")]
             enum MaterialText {
-                $($kind { $($field $(? $($never)?)?,)* normal?, opacity?, cutoff? }),*
+                $($kind { $($field $(? $($never)?)?,)* normal?, mirrored_relief?, opacity?, cutoff? }),*
             }
         }
 
@@ -110,9 +111,10 @@ macro_rules! materials {
             /// have it.
             pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
                 match *self {
-                    $(MaterialText::$kind { $($field,)* normal, opacity, cutoff } => match name {
+                    $(MaterialText::$kind { $($field,)* normal, mirrored_relief, opacity, cutoff } => match name {
                         $(stringify!($field) => Option::from($field),)*
                         "normal" => normal,
+                        "mirrored_relief" => mirrored_relief,
                         "opacity" => opacity,
                         "cutoff" => cutoff,
                         _ => None,
@@ -203,6 +205,22 @@ pub(crate) fn radiance(
     Ok(radiance)
 }
 
+/// Parses the optional field `mirrored_relief`; returns `false` if it is missing. `true` without a normal map is an
+/// [`Error::Scene`].
+fn mirrored_relief(parameters: &Parameters, raw: Option<Raw>) -> Result<bool, Error> {
+    let mirrored = parameters.flag("mirrored_relief", raw)?;
+    let is_normal_map =
+        |parameter: &Parameter| matches!(parameter, Parameter::Normal | Parameter::ClearcoatNormal);
+    match raw {
+        Some(raw) if mirrored && !parameters.maps.textures.keys().any(is_normal_map) => {
+            let problem =
+                "`mirrored_relief` has no effect without a `normal`; add a normal map or remove it";
+            Err(parameters.source.error(parameters.object, raw, problem))
+        }
+        _ => Ok(mirrored),
+    }
+}
+
 /// Parses the optional field `by_side` of a blend; returns `false` if it is missing. `true` beside a `weight` is an
 /// [`Error::Scene`].
 fn by_side_flag(
@@ -228,6 +246,8 @@ impl<'a> MaterialText<'a> {
     fn surface(self, parameters: &mut Parameters<'_, '_, 'a>, spp: u32) -> Result<Surface, Error> {
         parameters.normal(self.field("normal"))?;
         parameters.clearcoat_normal(self.field("clearcoat_normal"))?;
+        parameters.maps.mirrored_relief =
+            mirrored_relief(parameters, self.field("mirrored_relief"))?;
         parameters.opacity(self.field("opacity"), self.field("cutoff"))?;
         Ok(match self {
             MaterialText::Diffuse {

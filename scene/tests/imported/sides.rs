@@ -144,12 +144,9 @@ fn each_side_has_its_own_relief() {
     };
     let relief = |part: u32| scene.maps[&part].textures[&Parameter::Normal];
     assert_ne!(relief(first), relief(second));
-    assert!(!scene.maps.contains_key(&material));
-    // The relief around `twosided` is that of both sides.
+    assert!(scene.maps[&second].mirrored_relief && !scene.maps.contains_key(&material));
+    // The relief around `twosided` is that of a thin sheet.
     let (scene, material) = rectangle(&bump(0.5, &two_sided(&[RED, BLUE])));
-    assert!(
-        scene.maps[&material]
-            .textures
-            .contains_key(&Parameter::Normal)
-    );
+    let maps = &scene.maps[&material];
+    assert!(maps.textures.contains_key(&Parameter::Normal) && !maps.mirrored_relief);
 }
