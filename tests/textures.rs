@@ -427,7 +427,7 @@ fn a_mirrored_relief_has_the_opposite_slopes_from_behind() {
                 }},
                 objects: [
                     Quad(corner: ({}, -0.5, 0), edge_u: ({edge_u}, 0, 0), edge_v: (0, 1, 0), material: "wall"),
-                    Quad(corner: (-1, -0.6, -1), edge_u: (2, 0, 0), edge_v: (0, 0, 2), material: "plain"),
+                    Quad(corner: (-1, -0.6, 0), edge_u: (2, 0, 0), edge_v: (0, 0, 2), material: "plain"),
                 ],
             )"#,
             match material.contains("Blend") {
