@@ -406,3 +406,51 @@ fn a_normal_map_turns_the_surface_towards_the_light() {
         );
     }
 }
+
+/// Diffuse and layered materials are shaded in blocks by the CPU, and the others one by one.
+#[test]
+fn a_mirrored_relief_has_the_opposite_slopes_from_behind() {
+    let images = Images::new();
+    let file = images.save("relief.png", colours());
+    let film = |material: &str, edge_u: f32, factor: f32, mirrored: bool| {
+        let relief =
+            format!("normal: Texture(file: {file}, factor: {factor}), mirrored_relief: {mirrored}");
+        let scene = scene(&format!(
+            r#"(
+                size: (16, 16), spp: 8, max_bounces: 2, sky: (0.2, 0.3, 0.4),
+                lights: [Directional(direction: (0.5, -0.3, -1), irradiance: (2, 2, 2))],
+                camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 20),
+                materials: {{
+                    "bumpy": {},
+                    "plain": Diffuse(albedo: (0.2, 0.3, 0.4)),
+                    "wall": {},
+                }},
+                objects: [
+                    Quad(corner: ({}, -0.5, 0), edge_u: ({edge_u}, 0, 0), edge_v: (0, 1, 0), material: "wall"),
+                    Quad(corner: (-1, -0.6, 0), edge_u: (2, 0, 0), edge_v: (0, 0, 2), material: "plain"),
+                ],
+            )"#,
+            match material.contains("Blend") {
+                true => format!("Diffuse(albedo: (0.6, 0.5, 0.4), {relief})"),
+                false => "Diffuse(albedo: (0.6, 0.5, 0.4))".to_owned(),
+            },
+            material.replace("RELIEF", &relief),
+            -0.5 * edge_u,
+        ));
+        render(&scene, &on_cpu()).1.film_hash
+    };
+    for material in [
+        "Diffuse(albedo: (0.6, 0.5, 0.4), RELIEF)",
+        "Principled(base_color: (0.6, 0.5, 0.4), roughness: 0.4, RELIEF)",
+        "RoughConductor(preset: \"gold\", alpha: 0.3, RELIEF)",
+        "Blend(first: \"plain\", second: \"bumpy\")",
+        "Blend(first: \"plain\", second: \"bumpy\", RELIEF)",
+        "Blend(first: \"plain\", second: \"bumpy\", by_side: true)",
+    ] {
+        let behind = |factor, mirrored| film(material, -1.0, factor, mirrored);
+        assert_eq!(behind(1.0, true), behind(-1.0, false), "{material}");
+        assert_ne!(behind(1.0, true), behind(1.0, false), "{material}");
+        let before = |mirrored| film(material, 1.0, 1.0, mirrored);
+        assert_eq!(before(true), before(false), "{material}");
+    }
+}

@@ -147,11 +147,19 @@ inline Material material_here(const RenderScene &scene, const Vertex &vertex, Su
     u32 index = surface.material, sides = 0;
     Vec3 emission = {0.0f, 0.0f, 0.0f};
     f32 choice = 0.0f;
+    // Before a normal map bends the shading normal.
+    bool front = -dot(vertex.ray.direction, surface.shading) > 0.0f, is_turned = false;
 #pragma unroll 1
     for (u32 level = 0;; level++) {
         const Material &table = scene.materials[index];
         Material material = table;
-        if (INSTANCED && table.maps != 0) material = material_at(scene.texture_atlas, table, surface);
+        if (INSTANCED && table.maps != 0) {
+            // The opposite tangent reverses the slopes of the relief.
+            bool turns = !front && (table.flags & MIRRORED_RELIEF) != 0;
+            if (turns != is_turned) surface.tangent = -surface.tangent;
+            is_turned = turns;
+            material = material_at(scene.texture_atlas, table, surface);
+        }
         bool is_blend = HAS(EXTENDED) && (material.flags & BLEND) != 0;
         if (HAS(EXTENDED) && level > 0) {
             material.emission = emission;
@@ -162,6 +170,7 @@ inline Material material_here(const RenderScene &scene, const Vertex &vertex, Su
             choice = pair(vertex.numbers, vertex.bounce, PAIR_BLEND).x;
         }
         if (!is_blend || level == MAX_BLENDS) return material;
+        if (!front && (material.flags & BY_SIDE) != 0) material.weight = 1.0f;
         ChosenMaterial chosen = choose_material(material, choice);
         index = chosen.index;
         choice = chosen.choice;

@@ -350,10 +350,12 @@
 //!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
+//! - Of a `twosided` with two BSDFs, the second one is seen on the side from which the shading normals point away. Both
+//!   sides have the same opacity.
 //! - Each material of a blend has its own bump map. A texture of an opacity is replaced by its mean in a blend. Nested
 //!   opacities are multiplied.
-//! - Bump maps and normal maps have no shadows of their own, which Mitsuba adds at grazing angles. From behind, Mitsuba
-//!   mirrors the relief of a `twosided` BSDF, and here it is that of a thin sheet.
+//! - Bump maps and normal maps have no shadows of their own, which Mitsuba adds at grazing angles. As in Mitsuba, those
+//!   inside `twosided` show a mirrored relief from behind, and those around it that of a thin sheet.
 //! - As in Mitsuba, light of a surface does not depend on its opacity if that is constant. With a texture of the
 //!   opacity, and in pbrt, the surface shines where it is opaque. A light on `null` is half opaque.
 //! - With Mitsuba's `hide_emitters` the background is black, or transparent if the film has alpha. Area lights stay

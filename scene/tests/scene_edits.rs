@@ -8,7 +8,7 @@ use std::{
 
 use glam::Vec3;
 use raysieve_scene::{
-    Absorption, Background, Error, FieldValue, Part, Scene, edits_to_ron, save_edits,
+    Absorption, Background, Error, FieldValue, Part, Scene, Surface, edits_to_ron, save_edits,
 };
 
 /// Returns the folder of the scenes.
@@ -341,6 +341,27 @@ fn a_blend_refuses_parts_that_are_not_opaque() {
     let blend = edited(&scene, Part::Material(1), &[("opacity", number(0.5))]);
     let opacity = blend.field(Part::Material(1), "opacity");
     assert_eq!(opacity.map(|field| field.value), Some(number(0.5)));
+}
+
+#[test]
+fn a_blend_by_side_has_no_weight_to_edit_or_hash() {
+    let blend = |by_side: bool| {
+        let materials = format!(
+            "\"one\": Blend(first: \"red\", second: \"other\", by_side: {by_side}), \
+             \"red\": Diffuse(albedo: (1, 0, 0))"
+        );
+        load(&written("by_side", &materials, "", ""))
+    };
+    let (mixed, sides) = (blend(false), blend(true));
+    assert!(mixed.field(FIRST, "weight").is_some() && mixed.field(FIRST, "emission").is_some());
+    assert!(sides.field(FIRST, "weight").is_none() && sides.field(FIRST, "emission").is_some());
+    assert_ne!(mixed.hash(), sides.hash());
+    let mut other_weight = sides.clone();
+    let Surface::Blend { weight, .. } = &mut other_weight.materials[0] else {
+        panic!("{:?}", sides.materials);
+    };
+    *weight = 0.25;
+    assert_eq!(other_weight.hash(), sides.hash());
 }
 
 #[test]

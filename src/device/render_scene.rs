@@ -23,15 +23,15 @@ use crate::{
         light_params::{LightTables, bounding_radius},
         light_tree::{LightPair, NO_LIGHT},
     },
-    math::max_component,
+    math::{dot, max_component},
     path::{Hit, NO_PRIMITIVE, Ray},
     scene::{DirectLight, Scene},
     shading::{
         energy,
         material::{
-            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, COAT_NORMALS, COATED_GLASS,
-            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, Material, OTHER_LIGHTS,
-            RARE_KINDS, SECOND_UV, THIN,
+            ABSORBING, ANISOTROPIC, ANISOTROPIC_FACETS, BLEND, BY_SIDE, COAT_NORMALS, COATED_GLASS,
+            EXTENDED_KINDS, INSTANCED_LIGHTS, KIND_COUNT, MAX_BLENDS, MIRRORED_RELIEF, Material,
+            OTHER_LIGHTS, RARE_KINDS, SECOND_UV, THIN,
         },
         material_textures::{self, MAP_COAT_NORMAL, MaterialTextures, material_at},
         opacity::StochasticOpacity,
@@ -393,7 +393,7 @@ impl RenderScene {
     }
 
     /// Returns the surface at a hit and its material there, textures applied. The color of a blend is the mean of those
-    /// of its materials, by their weights. `instance` is an index or `NO_INSTANCE`.
+    /// of its materials, by their weights, or that of the side that was hit. `instance` is an index or `NO_INSTANCE`.
     pub(crate) fn surface_and_material(
         &self,
         ray: &Ray,
@@ -408,35 +408,50 @@ impl RenderScene {
             }
             None => surface_at(primitive, ray, hit),
         };
-        let mut material = self.material_of(surface.material, &mut surface);
+        // Before a normal map bends the shading normal.
+        let front = -dot(ray.direction, surface.shading) > 0.0;
+        let mut material = self.material_of(surface.material, front, &mut surface);
         if material.flags & BLEND != 0 {
-            material.color = self.blended_color(&material, surface, MAX_BLENDS);
+            material.color = self.blended_color(&material, surface, front, MAX_BLENDS);
         }
         (surface, material)
     }
 
-    /// Returns the material with this index at a point of a surface, textures applied. Its normal map bends the shading
-    /// normals of the surface.
-    fn material_of(&self, index: u32, surface: &mut Surface) -> Material {
+    /// Returns the material with this index at a point of a surface that is seen from its front or its back, textures
+    /// applied. Its normal map bends the shading normals of the surface.
+    fn material_of(&self, index: u32, front: bool, surface: &mut Surface) -> Material {
         let material = self.materials[index as usize];
-        match material.maps {
-            0 => material,
-            _ => material_at(&self.texture_atlas(), &material, surface),
+        if material.maps == 0 {
+            return material;
         }
+        // As in `material_here`.
+        let turned = if !front && material.flags & MIRRORED_RELIEF != 0 {
+            -1.0
+        } else {
+            1.0
+        };
+        surface.tangent *= turned;
+        let here = material_at(&self.texture_atlas(), &material, surface);
+        surface.tangent *= turned;
+        here
     }
 
-    /// Returns the mean color of the materials of a blend at a point of a surface. Blends are followed to a depth of
-    /// `levels`, 1 or more.
-    fn blended_color(&self, blend: &Material, surface: Surface, levels: u32) -> Vec3 {
+    /// Returns the mean color of the materials of a blend at a point of a surface, seen from its front or its back.
+    /// Blends are followed to a depth of `levels`, 1 or more.
+    fn blended_color(&self, blend: &Material, surface: Surface, front: bool, levels: u32) -> Vec3 {
         let color = |index: u32| {
             let mut surface = surface;
-            let material = self.material_of(index, &mut surface);
+            let material = self.material_of(index, front, &mut surface);
             match material.flags & BLEND {
                 0 => material.color,
                 _ if levels <= 1 => Vec3::ZERO,
-                _ => self.blended_color(&material, surface, levels - 1),
+                _ => self.blended_color(&material, surface, front, levels - 1),
             }
         };
-        color(blend.first).lerp(color(blend.second), blend.weight)
+        match blend.flags & BY_SIDE {
+            0 => color(blend.first).lerp(color(blend.second), blend.weight),
+            _ if front => color(blend.first),
+            _ => color(blend.second),
+        }
     }
 }

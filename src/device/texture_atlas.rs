@@ -9,7 +9,7 @@ use crate::{
         memory,
     },
     shading::{
-        material::Material,
+        material::{MIRRORED_RELIEF, Material},
         material_textures::{
             MAP_ANISOTROPY, MAP_CLEARCOAT, MAP_CLEARCOAT_ROUGHNESS, MAP_COAT_NORMAL, MAP_COLOR,
             MAP_DIFFUSE_TRANSMISSION, MAP_DIFFUSE_TRANSMISSION_COLOR, MAP_EMISSION, MAP_FILM,
@@ -53,6 +53,9 @@ impl TextureBuffers {
         for (&index, written) in &scene.maps {
             let material = &mut materials[index as usize];
             material.maps = maps.len() as u32;
+            if written.mirrored_relief {
+                material.flags |= MIRRORED_RELIEF;
+            }
             let mut packed = MaterialTextures {
                 emission: material.emission,
                 normal_scale: written.normal_scale,

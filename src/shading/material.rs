@@ -1,15 +1,11 @@
 //! Materials as the stages read them, and the reflection, refraction and MIS functions they share. Twin:
-//! `kernels/shared/material.cuh`. Imports `math`, `microfacet`, `scene`.
+//! `kernels/shared/material.cuh`. Imports `math` and `scene`.
 
 use compaction::shared;
 use glam::Vec3;
 
-use crate::{
-    math::{
-        dot, half_power, local_to_world, max_f32, min_f32, normalize, square_to_disk, truncated,
-    },
-    scene,
-    shading::microfacet::{MIN_ALPHA, fresnel_conductor},
+use crate::math::{
+    dot, half_power, local_to_world, max_f32, min_f32, normalize, square_to_disk, truncated,
 };
 
 pub use crate::scene::limits::MAX_BLENDS;
@@ -91,6 +87,11 @@ pub const ANISOTROPIC_FACETS: u32 = 64;
 pub const LINEAR_ROUGHNESS: u32 = 128;
 /// Bit of `Material::flags`: a blend of the materials `first` and `second`, of which each path chooses one.
 pub const BLEND: u32 = 256;
+/// Bit of `Material::flags`: the side of a blend to which the shading normals point is its first material, and the other
+/// side the second one.
+pub const BY_SIDE: u32 = 512;
+/// Bit of `Material::flags`: from behind, normal maps show the relief of the front as its mirror image at the surface.
+pub const MIRRORED_RELIEF: u32 = 1024;
 /// Smallest difference between 1 and the index of refraction of a layered material with a volume.
 pub const WEAKEST_REFRACTION: f32 = 0.002;
 /// Smallest alpha of sheen. With a smaller one, sheen would be visible at grazing angles only.
@@ -125,6 +126,8 @@ pub(crate) const CONSTANTS: &[(&str, u32)] = named![
     ANISOTROPIC_FACETS,
     LINEAR_ROUGHNESS,
     BLEND,
+    BY_SIDE,
+    MIRRORED_RELIEF,
     MAX_BLENDS
 ];
 
@@ -204,7 +207,7 @@ shared! {
         pub anisotropic_table: u32,
         /// GGX roughness `alpha` across the tangent, [`MIN_ALPHA`]..=1, of a material with [`ANISOTROPIC_FACETS`].
         pub alpha_across: f32,
-        /// Probability of the second material of a blend, 0..=1.
+        /// Probability of the second material of a blend, 0..=1. With the flag [`BY_SIDE`] it is that on the front, 0.
         pub weight: f32,
         /// Index of the first material of a blend.
         pub first: u32,
@@ -346,241 +349,4 @@ pub fn choose_material(blend: &Material, choice: f32) -> (u32, f32) {
 pub fn power_heuristic(drawn: f32, other: f32) -> f32 {
     let ratio = other / drawn;
     1.0 / (1.0 + ratio * ratio)
-}
-
-/// Returns the cosine-weighted hemispherical mean of a conductor's Fresnel reflectance in one channel.
-fn mean_reflectance(eta: f32, k: f32) -> f32 {
-    const STEPS: u32 = 256;
-    let steps = (0..STEPS).map(|step| {
-        let cosine = (f64::from(step) + 0.5) / f64::from(STEPS);
-        f64::from(fresnel_conductor(cosine as f32, eta, k)) * 2.0 * cosine
-    });
-    (steps.sum::<f64>() / f64::from(STEPS)) as f32
-}
-
-/// Builds a conductor, smooth or rough according to `kind`.
-fn metal(metal: scene::Metal, kind: u32) -> Material {
-    let material = Material {
-        kind,
-        ior: 1.0,
-        ..Material::default()
-    };
-    match metal {
-        scene::Metal::Index { eta, k } => Material {
-            color: Vec3::from_array([0, 1, 2].map(|c| mean_reflectance(eta[c], k[c]))),
-            eta,
-            k,
-            ..material
-        },
-        scene::Metal::Color(color) => Material {
-            color,
-            flags: SCHLICK,
-            ..material
-        },
-    }
-}
-
-/// Sets roughness, masking and energy compensation of a material. Anisotropic facets are never compensated.
-fn rough(roughness: scene::Roughness, smooth: Material) -> Material {
-    let correlated = match roughness.masking {
-        scene::Masking::Separable => 0,
-        scene::Masking::HeightCorrelated => CORRELATED,
-    };
-    let facets = match roughness.alpha_v {
-        Some(_) => ANISOTROPIC_FACETS,
-        None if roughness.energy_compensation => COMPENSATED,
-        None => 0,
-    };
-    Material {
-        alpha: roughness.alpha,
-        alpha_across: roughness.alpha_v.unwrap_or(roughness.alpha),
-        anisotropy_cosine: 1.0,
-        flags: smooth.flags + correlated + facets + LINEAR_ROUGHNESS,
-        ..smooth
-    }
-}
-
-/// Converts an absorption coefficient per metre (base e) to base 2.
-fn halvings(absorption: Vec3) -> Vec3 {
-    (absorption.as_dvec3() * std::f64::consts::LOG2_E).as_vec3()
-}
-
-/// Builds a layered material from the parameters of a principled one.
-fn layered(principled: &scene::Principled) -> Material {
-    let amplitude = (principled.ior - 1.0) / (principled.ior + 1.0);
-    let normal_reflectance = principled.specular_color * (amplitude * amplitude);
-    let boundary = normal_reflectance.min(Vec3::ONE) * principled.specular;
-    let has_transmission = principled.transmission > 0.0;
-    let has_diffuse_transmission = principled.diffuse_transmission > 0.0;
-    // Refraction is undefined at index 1. The boundary keeps its reflectance, and light bends by an invisible angle.
-    let has_volume = !principled.thin && has_transmission;
-    let ior = if has_volume && (principled.ior - 1.0).abs() < WEAKEST_REFRACTION {
-        1.0 + WEAKEST_REFRACTION
-    } else {
-        principled.ior
-    };
-    let has_interior = !principled.thin && (has_transmission || has_diffuse_transmission);
-    let thin = principled.thin || (ior - 1.0).abs() < 1e-3;
-    // Diffuse transmission alone does not refract.
-    let thin = thin || (principled.transmission == 0.0 && has_diffuse_transmission);
-    let disperses = principled.dispersion > 0.0 && has_transmission && !thin;
-    let is_extended = principled.sheen_color != Vec3::ZERO
-        || principled.anisotropy > 0.0
-        || principled.iridescence > 0.0
-        || has_diffuse_transmission
-        || disperses;
-    let turn = f64::from(principled.anisotropy_rotation).to_radians();
-    let alpha = |roughness: f32, min: f32| max_f32(roughness * roughness, min);
-    Material {
-        color: principled.base_color,
-        kind: if is_extended { EXTENDED } else { LAYERED },
-        emission: principled.emission,
-        ior,
-        eta: boundary,
-        specular: principled.specular,
-        alpha: alpha(principled.roughness, MIN_ALPHA),
-        flags: CORRELATED
-            + COMPENSATED
-            + if thin { THIN } else { 0 }
-            + if principled.both_sides {
-                TWO_SIDED_EMISSION
-            } else {
-                0
-            },
-        one_sided: principled.one_sided.into(),
-        metallic: principled.metallic,
-        transmission: principled.transmission,
-        clearcoat: principled.clearcoat,
-        clearcoat_alpha: alpha(principled.clearcoat_roughness, MIN_ALPHA),
-        absorption: if has_interior {
-            halvings(principled.absorption.coefficient())
-        } else {
-            Vec3::ZERO
-        },
-        sheen: principled.sheen_color,
-        sheen_alpha: alpha(principled.sheen_roughness, MIN_SHEEN_ALPHA),
-        anisotropy: principled.anisotropy,
-        anisotropy_cosine: libm::cos(turn) as f32,
-        anisotropy_sine: libm::sin(turn) as f32,
-        dispersion: if disperses {
-            principled.dispersion
-        } else {
-            0.0
-        },
-        film: principled.iridescence,
-        film_ior: principled.iridescence_ior,
-        film_thickness: principled.iridescence_thickness,
-        film_thickness_min: principled.iridescence_thickness_min,
-        diffuse_transmission_color: principled.diffuse_transmission_color,
-        diffuse_transmission: principled.diffuse_transmission,
-        ..Material::default()
-    }
-}
-
-impl From<&scene::Surface> for Material {
-    fn from(surface: &scene::Surface) -> Material {
-        let plain = |kind, color| Material {
-            kind,
-            color,
-            ior: 1.0,
-            ..Material::default()
-        };
-        match *surface {
-            scene::Surface::Diffuse { albedo, one_sided } => Material {
-                one_sided: one_sided.into(),
-                ..plain(DIFFUSE, albedo)
-            },
-            scene::Surface::Mirror {
-                reflectance,
-                one_sided,
-            } => Material {
-                one_sided: one_sided.into(),
-                ..plain(MIRROR, reflectance)
-            },
-            scene::Surface::Dielectric { ior, absorption } => Material {
-                ior,
-                absorption: halvings(absorption.coefficient()),
-                ..plain(DIELECTRIC, Vec3::ONE)
-            },
-            scene::Surface::Conductor {
-                metal: of,
-                one_sided,
-            } => Material {
-                one_sided: one_sided.into(),
-                ..metal(of, CONDUCTOR)
-            },
-            scene::Surface::RoughConductor {
-                metal: of,
-                roughness,
-                one_sided,
-            } => Material {
-                one_sided: one_sided.into(),
-                ..rough(roughness, metal(of, ROUGH_CONDUCTOR))
-            },
-            // An index of 1 does not refract, so the facets are invisible.
-            scene::Surface::RoughDielectric {
-                ior, absorption, ..
-            } if (ior - 1.0).abs() < 1e-3 => Material {
-                ior,
-                absorption: halvings(absorption.coefficient()),
-                ..plain(DIELECTRIC, Vec3::ONE)
-            },
-            scene::Surface::RoughDielectric {
-                ior,
-                roughness,
-                absorption,
-            } => rough(
-                roughness,
-                Material {
-                    ior,
-                    absorption: halvings(absorption.coefficient()),
-                    ..plain(ROUGH_DIELECTRIC, Vec3::ONE)
-                },
-            ),
-            scene::Surface::CoatedDiffuse {
-                albedo,
-                ior,
-                alpha,
-                one_sided,
-            } => {
-                let amplitude = (ior - 1.0) / (ior + 1.0);
-                Material {
-                    ior,
-                    eta: Vec3::splat(amplitude * amplitude),
-                    specular: 1.0,
-                    alpha: max_f32(alpha, MIN_ALPHA),
-                    clearcoat_alpha: MIN_ALPHA,
-                    flags: CORRELATED + COMPENSATED + SATURATED + LINEAR_ROUGHNESS,
-                    one_sided: one_sided.into(),
-                    ..plain(LAYERED, albedo)
-                }
-            }
-            scene::Surface::Principled(ref principled) => layered(principled),
-            scene::Surface::Blend {
-                first,
-                second,
-                weight,
-                emission,
-                both_sides,
-            } => Material {
-                emission,
-                first,
-                second,
-                weight,
-                flags: BLEND + if both_sides { TWO_SIDED_EMISSION } else { 0 },
-                ..plain(EXTENDED, Vec3::ZERO)
-            },
-            scene::Surface::Emissive {
-                radiance,
-                albedo,
-                one_sided,
-                both_sides,
-            } => Material {
-                emission: radiance,
-                one_sided: one_sided.into(),
-                flags: if both_sides { TWO_SIDED_EMISSION } else { 0 },
-                ..plain(DIFFUSE, albedo)
-            },
-        }
-    }
 }

@@ -6,6 +6,7 @@ pub mod bsdf;
 pub mod bsdf_types;
 pub mod energy;
 pub mod material;
+mod material_conversion;
 pub mod material_textures;
 pub mod microfacet;
 pub mod opacity;

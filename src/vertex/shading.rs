@@ -33,8 +33,8 @@ use crate::{
             is_specular, sample_specular,
         },
         material::{
-            ANISOTROPIC_FACETS, BLEND, EXTENDED, MAX_BLENDS, Material, TWO_SIDED_EMISSION,
-            choose_channel, choose_material, is_black, transmitted,
+            ANISOTROPIC_FACETS, BLEND, BY_SIDE, EXTENDED, MAX_BLENDS, MIRRORED_RELIEF, Material,
+            TWO_SIDED_EMISSION, choose_channel, choose_material, is_black, transmitted,
         },
         material_textures::{emission_at, material_at},
         microfacet::in_frame,
@@ -324,8 +324,8 @@ pub(crate) fn emitted_light(
 }
 
 /// Returns the material at a point of a surface, with its textures, whose normal maps bend the surface's shading
-/// normals. Of a blend it is one of the materials, with the emission of the blend; the random number of the path
-/// chooses it.
+/// normals. Of a blend it is one of the materials, with the emission of the blend; the random number of the path, or
+/// the side that was hit, chooses it.
 #[inline]
 pub fn material_here<const INSTANCED: bool>(
     scene: &RenderScene,
@@ -333,8 +333,17 @@ pub fn material_here<const INSTANCED: bool>(
     surface: &mut Surface,
 ) -> Material {
     let table = &scene.materials[surface.material as usize];
-    let textured = |table: &Material, surface: &mut Surface| {
+    // Before a normal map bends the shading normal.
+    let front = -dot(vertex.ray.direction, surface.shading) > 0.0;
+    let mut is_turned = false;
+    let mut textured = |table: &Material, surface: &mut Surface| {
         if INSTANCED && table.maps != 0 {
+            // The opposite tangent reverses the slopes of the relief.
+            let turns = !front && table.flags & MIRRORED_RELIEF != 0;
+            if turns != is_turned {
+                surface.tangent = -surface.tangent;
+            }
+            is_turned = turns;
             material_at(&scene.texture_atlas(), table, surface)
         } else {
             *table
@@ -349,6 +358,9 @@ pub fn material_here<const INSTANCED: bool>(
     for _ in 0..MAX_BLENDS {
         if material.flags & BLEND == 0 {
             break;
+        }
+        if !front && material.flags & BY_SIDE != 0 {
+            material.weight = 1.0;
         }
         let (index, rest) = choose_material(&material, choice);
         choice = rest;

@@ -1,4 +1,4 @@
-//! Blends of two materials: the mean of both, and exactly one of them at the ends.
+//! Blends of two materials: the mean of both, exactly one of them at the ends, and one of them on each side.
 
 use glam::{DVec3, Vec3};
 use raysieve::scene::{Scene, Surface};
@@ -50,6 +50,89 @@ fn a_blend_with_all_weight_on_one_material_has_the_film_of_that_material() {
     );
     let nested = render(&room(&nested), &on_cpu()).1.film_hash;
     assert_eq!(nested, film(ONE));
+}
+
+/// The side that a path hits chooses, and no random number.
+#[test]
+fn a_blend_by_side_has_the_film_of_the_material_of_the_side_that_is_seen() {
+    let film = |room: fn(&str) -> Scene, m: &str| {
+        let materials = format!(r#""one": {ONE}, "other": {OTHER}, "m": {m},"#);
+        render(&room(&materials), &on_cpu()).1.film_hash
+    };
+    let blend = |first: &str, second: &str| {
+        format!(r#"Blend(first: "{first}", second: "{second}", by_side: true)"#)
+    };
+    // Only fronts are visible in the room, and only backs inside the sphere.
+    let (front, back) = (blend("one", "other"), blend("other", "one"));
+    for (room, only_one, only_other) in [
+        (room as fn(&str) -> Scene, front.clone(), back.clone()),
+        (inside, back, front),
+    ] {
+        assert_eq!(film(room, &only_one), film(room, ONE));
+        assert_eq!(film(room, &only_other), film(room, OTHER));
+        assert_ne!(film(room, ONE), film(room, OTHER));
+    }
+}
+
+/// Returns the inside of a sphere of "m", with a lamp.
+fn inside(materials: &str) -> Scene {
+    scene(&format!(
+        r#"(
+            size: (24, 16), spp: 16, max_bounces: 6,
+            camera: (origin: (0, 0, 1.5), target: (0, 0, 0), fov: 50),
+            materials: {{
+                {materials}
+                "lamp": Emissive(radiance: (6, 5, 4)),
+            }},
+            objects: [
+                Sphere(center: (0, 0, 0), radius: 2, material: "m"),
+                Sphere(center: (0, 1, 0), radius: 0.3, material: "lamp"),
+            ],
+        )"#
+    ))
+}
+
+/// In another blend the sides remain those of the surface, and a blend by side has its own emission.
+#[test]
+fn a_blend_by_side_is_part_of_other_blends() {
+    let seen = |m: &str| {
+        measure(&scene(&format!(
+            r#"(
+                size: (8, 8), spp: 64, max_bounces: 1, sky: (1, 1, 1),
+                camera: (origin: (0, 0, 4), target: (0, 0, 0), fov: 10),
+                materials: {{
+                    "red": Diffuse(albedo: (0.9, 0.1, 0.2)),
+                    "blue": Diffuse(albedo: (0.1, 0.3, 0.6)),
+                    "black behind": Diffuse(albedo: (0.1, 0.3, 0.6), one_sided: true),
+                    "red behind": Blend(first: "blue", second: "red", by_side: true),
+                    "blue behind": Blend(first: "red", second: "blue", by_side: true),
+                    "m": {m},
+                }},
+                objects: [
+                    Quad(corner: (1, -1, 0), edge_u: (-2, 0, 0), edge_v: (0, 2, 0), material: "m"),
+                ],
+            )"#
+        )))
+    };
+    let (red, blue) = (DVec3::new(0.9, 0.1, 0.2), DVec3::new(0.1, 0.3, 0.6));
+    let emission = DVec3::new(0.25, 0.5, 1.0);
+    let lamp = r#"Blend(first: "blue", second: "red", by_side: true, emission: (0.25, 0.5, 1)"#;
+    for (m, expected) in [
+        (
+            r#"Blend(first: "red behind", second: "blue behind", weight: 0.25)"#,
+            red.lerp(blue, 0.25),
+        ),
+        (
+            r#"Blend(first: "red behind", second: "blue behind", by_side: true)"#,
+            blue,
+        ),
+        (&format!("{lamp})"), red),
+        (&format!("{lamp}, both_sides: true)"), red + emission),
+    ] {
+        expect(&seen(m), expected, m);
+    }
+    let black = seen(r#"Blend(first: "red", second: "black behind", by_side: true)"#);
+    assert_eq!(black.mean, DVec3::ZERO);
 }
 
 /// A blend of diffuse materials has the mean albedo, and its own emission whatever is chosen.
@@ -115,6 +198,7 @@ fn an_invalid_blend_is_an_error_that_names_it() {
         first,
         second,
         weight: 0.5,
+        by_side: false,
         emission: Vec3::ZERO,
         both_sides: false,
     };

@@ -101,6 +101,30 @@ fn views_of_the_first_hit_show_the_geometry() {
 }
 
 #[test]
+fn the_albedo_view_shows_the_side_of_a_blend_that_is_seen() {
+    let albedo = |edge: &str| {
+        let scene = scene(&format!(
+            r#"(
+                size: (2, 2), sky: (1, 1, 1), camera: (origin: (0, 0, 3), target: (0, 0, 0), fov: 20),
+                materials: {{
+                    "red": Diffuse(albedo: (0.75, 0, 0)),
+                    "blue": Diffuse(albedo: (0, 0, 0.5)),
+                    "pair": Blend(first: "red", second: "blue", weight: 0.25),
+                    "wall": Blend(first: "pair", second: "sides", by_side: true),
+                    "sides": Blend(first: "red", second: "blue", by_side: true),
+                }},
+                objects: [Quad({edge}, edge_v: (0, 18, 0), material: "wall")],
+            )"#
+        ));
+        values(&scene, DebugView::Albedo, 1, 1)[0]
+    };
+    let front = albedo("corner: (-9, -9, 0), edge_u: (18, 0, 0)");
+    assert_eq!(front, [0.75 * 0.75, 0.0, 0.25 * 0.5]);
+    let back = albedo("corner: (9, -9, 0), edge_u: (-18, 0, 0)");
+    assert_eq!(back, [0.0, 0.0, 0.5]);
+}
+
+#[test]
 fn debug_views_refine_from_coarse_and_render_each_pixel_once() {
     let scene = sized(load("scenes/cornell.ron"), 10, 7, 1);
     let render_scene = Arc::new(RenderScene::new(&scene).unwrap());

@@ -1,16 +1,15 @@
-//! Materials of other renderers: values with textures, roughness, blends, and the nearest material for an emitter.
-//! Imports `image`, `model` and `scene`.
+//! Materials of other renderers: values with textures, roughness, and the nearest material for an emitter. Imports
+//! `image`, `model` and `scene`.
 
 use glam::{Affine2, Vec2, Vec3};
 
-use super::{Imported, bump::Bump};
 use crate::{
     image::texture_library::TextureLibrary,
-    limits::{MAX_BLENDS, MIN_ALPHA},
+    limits::MIN_ALPHA,
     model::ModelMaterial,
     scene::{
-        Absorption, Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures,
-        Metal, Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
+        Channel, Encoding, Filter, Image, Masking, MaterialTexture, MaterialTextures, Metal,
+        Parameter, Principled, Roughness, Surface, Texels, Texture, Wrap,
     },
 };
 
@@ -207,7 +206,7 @@ pub(crate) fn uv_transform(scale: Vec2, offset: Vec2) -> Affine2 {
 }
 
 /// Returns the reflectance of a dielectric boundary at normal incidence.
-fn normal_reflectance(ior: f32) -> f32 {
+pub(super) fn normal_reflectance(ior: f32) -> f32 {
     let amplitude = (ior - 1.0) / (ior + 1.0);
     amplitude * amplitude
 }
@@ -318,249 +317,6 @@ pub(crate) fn principled(surface: &Surface) -> Principled {
             ..Principled::default()
         },
     }
-}
-
-impl Imported {
-    /// Returns a material that is `second` on the fraction `weight` of its surface, and `first` elsewhere. `weight` is
-    /// clamped to 0..=1. Two diffuse materials become one with the weighted mean albedo if neither they nor `weight`
-    /// have textures.
-    ///
-    /// Each material has its bump map, if any. The second value is the bump map of the whole result; those of a blend
-    /// belong to its parts unless they are equal.
-    ///
-    /// In a [`Surface::Blend`] both materials become opaque, and the blend gets the weighted mean of their opacities.
-    /// A texture of `weight` with a fully transparent material is the opacity of the other one. Three approximations give
-    /// a warning, and the function fails if memory does not suffice:
-    ///
-    /// - A texture of an opacity is replaced by its mean.
-    /// - If the opacities differ and both are above 0, a texture of `weight` is replaced by its mean in the whole blend.
-    /// - If blends would nest deeper than [`MAX_BLENDS`], the result is a single material with interpolated parameters.
-    pub(crate) fn blend(
-        &mut self,
-        (mut first, first_bump): (ModelMaterial, Option<Bump>),
-        (mut second, second_bump): (ModelMaterial, Option<Bump>),
-        weight: Scalar,
-    ) -> Result<(ModelMaterial, Option<Bump>), String> {
-        let same_relief = first_bump == second_bump;
-        let heavier = |weight: f32| match weight < 0.5 {
-            true => first_bump,
-            false => second_bump,
-        };
-        let factor = match weight.factor.is_nan() {
-            true => 0.5,
-            false => weight.factor.clamp(0.0, 1.0),
-        };
-        let mut weight = Scalar { factor, ..weight };
-        let is_constant = weight.texture.is_none();
-        let is_one = factor == 1.0 || factor == 0.0;
-        if is_constant && (is_one || same_relief && blends_exactly(&first, &second)) {
-            return Ok((blend(&first, &second, factor), heavier(factor)));
-        }
-        let is_clear = |material: &ModelMaterial| material.maps.opacity == 0.0;
-        if !is_constant && is_clear(&first) != is_clear(&second) {
-            // A mask of the other material.
-            let (mut shown, bump, share) = match is_clear(&first) {
-                true => (second, second_bump, weight),
-                false => (first, first_bump, self.complement(weight)?),
-            };
-            self.multiply_opacity(&mut shown.maps, share);
-            return Ok((shown, bump));
-        }
-        let levels = [&first, &second].map(|material| self.blend_levels(&material.surface));
-        if levels.into_iter().max() >= Some(MAX_BLENDS) {
-            self.note("approximated: blends that contain many others by a single material");
-            let mean = weight.mean(&self.model.library).clamp(0.0, 1.0);
-            return Ok((blend(&first, &second, mean), heavier(mean)));
-        }
-        let mut maps = MaterialTextures::default();
-        let opacities = [&mut first, &mut second].map(|part| self.take_opacity(part));
-        if opacities != [1.0; 2] {
-            if weight.texture.is_some() && opacities[0] != opacities[1] {
-                self.note(
-                    "approximated: the weight of a blend with different opacities by its mean",
-                );
-                weight = weight.mean(&self.model.library).clamp(0.0, 1.0).into();
-            }
-            // Of the rays that hit either material, this part hits the second one.
-            let shares = [
-                (1.0 - weight.factor) * opacities[0],
-                weight.factor * opacities[1],
-            ];
-            maps.opacity = (shares[0] + shares[1]).clamp(0.0, 1.0);
-            if weight.texture.is_some() {
-                maps.opacity = opacities[0];
-            } else if maps.opacity > 0.0 {
-                weight.factor = shares[1] / maps.opacity;
-            }
-        }
-        let weight = weight.apply(Parameter::BlendWeight, &mut maps);
-        let number = |own: &mut Imported, part: ModelMaterial, bump: Option<Bump>| {
-            own.model.materials.push(part);
-            let index = own.model.materials.len() as u32 - 1;
-            if let Some(bump) = bump.filter(|_| !same_relief) {
-                own.part_bumps.insert(index, bump);
-            }
-            index
-        };
-        let surface = Surface::Blend {
-            first: number(self, first, first_bump),
-            second: number(self, second, second_bump),
-            weight,
-            emission: Vec3::ZERO,
-            both_sides: false,
-        };
-        let material = ModelMaterial {
-            maps,
-            ..ModelMaterial::from(surface)
-        };
-        Ok((material, first_bump.filter(|_| same_relief)))
-    }
-
-    /// Returns 1 minus a number from 0 to 1. Fails if memory does not suffice.
-    fn complement(&mut self, number: Scalar) -> Result<Scalar, String> {
-        let Some(map) = number.texture else {
-            return Ok((1.0 - number.factor).into());
-        };
-        let library = &mut self.model.library;
-        let texture = library.affine(map.texture, Vec3::splat(-number.factor), Vec3::ONE)?;
-        Ok(Scalar {
-            factor: 1.0,
-            texture: Some(MaterialTexture { texture, ..map }),
-        })
-    }
-
-    /// Multiplies the opacity of a material. Of two textures, that of the material is replaced by its mean, with a
-    /// warning.
-    pub(crate) fn multiply_opacity(&mut self, maps: &mut MaterialTextures, opacity: Scalar) {
-        if opacity.texture.is_some()
-            && let Some(texture) = maps.textures.remove(&Parameter::Opacity)
-        {
-            self.note("approximated: the product of two opacities with textures, by the outer one times the mean of the inner one");
-            let own = Scalar {
-                factor: maps.opacity,
-                texture: Some(texture),
-            };
-            maps.opacity = own.mean(&self.model.library).clamp(0.0, 1.0);
-        }
-        maps.opacity *= opacity.apply(Parameter::Opacity, maps).clamp(0.0, 1.0);
-    }
-
-    /// Returns the depth to which blends are nested in a material: 0 if it is not a blend, 1 if it blends no blends.
-    fn blend_levels(&self, surface: &Surface) -> u32 {
-        let parts = surface.blended();
-        parts.map_or(0, |parts| {
-            let level = |part: u32| self.blend_levels(&self.model.materials[part as usize].surface);
-            1 + level(parts[0]).max(level(parts[1]))
-        })
-    }
-
-    /// Makes a material opaque and returns its opacity before, 0..=1. A texture of it is replaced by its mean, with a
-    /// warning.
-    fn take_opacity(&mut self, material: &mut ModelMaterial) -> f32 {
-        let maps = &mut material.maps;
-        let texture = maps.textures.remove(&Parameter::Opacity);
-        if texture.is_some() {
-            self.note("approximated: the texture of an opacity in a blend by its mean");
-        }
-        let factor = std::mem::replace(&mut maps.opacity, 1.0);
-        let opacity = Scalar { factor, texture };
-        opacity.mean(&self.model.library).clamp(0.0, 1.0)
-    }
-
-    /// Makes the back of a material reflect like its front, also of the materials of a blend. These are copied, because
-    /// others may use them.
-    pub(crate) fn show_both_sides(&mut self, surface: &mut Surface) {
-        surface.show_both_sides();
-        if let Surface::Blend { first, second, .. } = surface {
-            for part in [first, second] {
-                if let Some(&known) = self.two_sided.get(part) {
-                    *part = known;
-                    continue;
-                }
-                let mut copy = self.model.materials[*part as usize].clone();
-                self.show_both_sides(&mut copy.surface);
-                let index = self.model.materials.len() as u32;
-                self.model.materials.push(copy);
-                if let Some(&bump) = self.part_bumps.get(part) {
-                    self.part_bumps.insert(index, bump);
-                }
-                self.two_sided.insert(*part, index);
-                *part = index;
-            }
-        }
-    }
-}
-
-/// Returns a material between two others: `first` at a `weight` of 0, `second` at 1. Two diffuse materials without
-/// textures are blended exactly, apart from their backs. Others become principled materials, whose parameters are
-/// interpolated. The textures are those of the material with the larger weight.
-fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
-    let weight = weight.clamp(0.0, 1.0);
-    let heavier = if weight < 0.5 { first } else { second };
-    if weight == 0.0 || weight == 1.0 {
-        return heavier.clone();
-    }
-    let number = |from: f32, to: f32| from + (to - from) * weight;
-    let surface = match (&first.surface, &second.surface) {
-        (
-            &Surface::Diffuse { albedo, one_sided },
-            &Surface::Diffuse {
-                albedo: other,
-                one_sided: both,
-            },
-        ) => Surface::Diffuse {
-            albedo: albedo.lerp(other, weight),
-            one_sided: one_sided && both,
-        },
-        (first, second) => {
-            let (a, b) = (principled(first), principled(second));
-            // The reflectance of a boundary is interpolated, rather than its index.
-            let reflectance = number(
-                normal_reflectance(a.ior) * a.specular,
-                normal_reflectance(b.ior) * b.specular,
-            );
-            let ior = if a.transmission > b.transmission {
-                a.ior
-            } else {
-                b.ior
-            };
-            Surface::Principled(Principled {
-                base_color: a.base_color.lerp(b.base_color, weight),
-                metallic: number(a.metallic, b.metallic),
-                roughness: number(a.roughness, b.roughness),
-                ior,
-                specular: (reflectance / normal_reflectance(ior).max(1e-6)).clamp(0.0, 1.0),
-                specular_color: a.specular_color.lerp(b.specular_color, weight),
-                transmission: number(a.transmission, b.transmission),
-                thin: a.thin || b.thin,
-                clearcoat: number(a.clearcoat, b.clearcoat),
-                clearcoat_roughness: number(a.clearcoat_roughness, b.clearcoat_roughness),
-                emission: a.emission.lerp(b.emission, weight),
-                both_sides: a.both_sides || b.both_sides,
-                one_sided: a.one_sided && b.one_sided,
-                absorption: Absorption::of_coefficient(
-                    a.absorption
-                        .coefficient()
-                        .lerp(b.absorption.coefficient(), weight),
-                ),
-                // No imported material has the other properties.
-                ..Principled::default()
-            })
-        }
-    };
-    ModelMaterial {
-        surface,
-        ..heavier.clone()
-    }
-}
-
-/// Returns whether [`blend`] is exact for these materials, apart from their backs.
-fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
-    let plain = |material: &ModelMaterial| {
-        matches!(material.surface, Surface::Diffuse { .. })
-            && material.maps == MaterialTextures::default()
-    };
-    plain(first) && plain(second)
 }
 
 /// Makes a material emit `radiance` from its front. Returns whether its reflection is that of the material; otherwise

@@ -4,6 +4,7 @@
 //! indices, shapes, materials and environment maps. Imports `builder`, `model`, `obj`, `ply`, `scene` and what they
 //! import.
 
+mod blends;
 pub(crate) mod bump;
 mod cie;
 pub(crate) mod coat;

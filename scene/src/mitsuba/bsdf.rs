@@ -40,6 +40,16 @@ impl From<Surface> for Bsdf {
     }
 }
 
+impl Bsdf {
+    /// Returns the material and the bump map for use in a blend, where an invisible surface has an opacity of 0.
+    fn part(mut self) -> (ModelMaterial, Option<Bump>) {
+        if self.invisible {
+            self.material.maps.opacity = 0.0;
+        }
+        (self.material, self.bump)
+    }
+}
+
 impl Converter<'_> {
     /// Converts a BSDF, once per object. One of an unknown type becomes grey, with a warning. Fails if it contains
     /// itself, is nested too deeply or has an invalid parameter.
@@ -73,25 +83,20 @@ impl Converter<'_> {
             }
             "twosided" => {
                 let inner: Vec<_> = self.inner(object).cloned().collect();
-                if inner.len() > 1 {
-                    self.scene.note(
-                        "approximated: `twosided` of two BSDFs by the first of them on both sides",
-                    );
+                match inner.as_slice() {
+                    [] => self.two_sided(grey()),
+                    [both] => {
+                        let bsdf = self.bsdf(both)?;
+                        self.two_sided(bsdf)
+                    }
+                    [front, back, others @ ..] => {
+                        if !others.is_empty() {
+                            self.scene
+                                .note("not used: the third and further BSDFs of `twosided`");
+                        }
+                        self.sides(front, back)
+                    }
                 }
-                let mut bsdf = match inner.first() {
-                    Some(inner) => self.bsdf(inner)?,
-                    None => grey(),
-                };
-                let has_relief = |material: &ModelMaterial| {
-                    material.maps.textures.contains_key(&Parameter::Normal)
-                };
-                let scene = &mut self.scene;
-                let is_bumpy = bsdf.bump.is_some() || scene.blends_bumps(&bsdf.material.surface);
-                if is_bumpy || scene.model.uses(&bsdf.material, has_relief) {
-                    scene.note("approximated: the relief of `twosided` BSDFs from behind, where Mitsuba mirrors it; both are equal with `twosided` inside the relief");
-                }
-                scene.show_both_sides(&mut bsdf.material.surface);
-                Ok(bsdf)
             }
             "dielectric" => {
                 self.note_tints(object)?;
@@ -399,6 +404,33 @@ impl Converter<'_> {
         }))
     }
 
+    /// Converts a `twosided` of one BSDF.
+    fn two_sided(&mut self, mut bsdf: Bsdf) -> Result<Bsdf, String> {
+        self.scene.show_both_sides(&mut bsdf.material, bsdf.bump);
+        Ok(bsdf)
+    }
+
+    /// Converts a `twosided` of two BSDFs.
+    fn sides(&mut self, front: &Rc<Object>, back: &Rc<Object>) -> Result<Bsdf, String> {
+        let [front, back] = [self.bsdf(front)?, self.bsdf(back)?];
+        let (one, other) = (&front.material, &back.material);
+        let same = one.surface == other.surface
+            && one.maps == other.maps
+            && front.bump == back.bump
+            && front.invisible == back.invisible;
+        if same {
+            return self.two_sided(front);
+        }
+        let invisible = front.invisible && back.invisible;
+        let [front, back] = [front, back].map(Bsdf::part);
+        let (material, bump) = self.scene.sides(front, back);
+        Ok(Bsdf {
+            material,
+            bump,
+            invisible,
+        })
+    }
+
     /// Converts a blend of two BSDFs; with fewer than two, converts the first, or returns grey.
     fn blend(&mut self, object: &Object) -> Result<Bsdf, String> {
         let inner: Vec<_> = self.inner(object).cloned().collect();
@@ -406,15 +438,9 @@ impl Converter<'_> {
         let [first, second, ..] = inner.as_slice() else {
             return self.only_inner(object);
         };
-        let (mut first, mut second) = (self.bsdf(first)?, self.bsdf(second)?);
-        for part in [&mut first, &mut second] {
-            if part.invisible {
-                part.material.maps.opacity = 0.0;
-            }
-        }
+        let (first, second) = (self.bsdf(first)?, self.bsdf(second)?);
         let invisible = first.invisible && second.invisible;
-        let parts = [first, second].map(|part| (part.material, part.bump));
-        let [first, second] = parts;
+        let [first, second] = [first, second].map(Bsdf::part);
         let (material, bump) = self.scene.blend(first, second, weight)?;
         Ok(Bsdf {
             material,

@@ -54,6 +54,7 @@
 //! | | `one_sided` | like that of `Diffuse` | `false` |
 //! | `Blend` | `first`, `second` | names of two materials that lie side by side, finer than a pixel; both must be opaque and emit no light | required |
 //! | | `weight` | fraction of the surface that is `second`, 0 to 1 | `0.5` |
+//! | | `by_side` | whether the side to which the shading normals point is `first` and the other side `second`, without a `weight`; a `second` that is `one_sided` is black | `false` |
 //! | | `emission`, `both_sides` | like those of `Principled` | |
 //! | `Emissive` | `radiance` | radiance emitted by the front, 0 or more | required |
 //! | | `albedo` | diffuse reflection of the lamp itself, 0 to 1 | `(0, 0, 0)` |
@@ -69,13 +70,14 @@
 //!
 //! A rough dielectric whose `ior` is within 0.001 of 1 does not refract and is treated as smooth.
 //!
-//! Every material has three more fields:
+//! Every material has four more fields:
 //!
 //! | field | meaning | default |
 //! |---|---|---|
 //! | `opacity` | fraction of the light that meets the surface, 0 to 1; the rest continues as if the surface were not there. A number or a texture, which is read from `Alpha` unless it names a `channel` | `1` |
 //! | `cutoff` | above 0, up to 1: the surface is fully there where its opacity is at least this, and absent elsewhere | none |
 //! | `normal` | tangent-space normal map: red points right in the image, green up, blue away from the surface; 0 to 1 encodes −1 to 1 | none |
+//! | `mirrored_relief` | whether bumps of the normal maps are bumps from behind too, as if they were mirrored at the surface; otherwise they are the dents of a thin sheet | `false` |
 
 use glam::Vec3;
 
@@ -100,7 +102,7 @@ macro_rules! materials {
             /// A material: its type and the unparsed values of its fields.
             #[expect(clippy::large_enum_variant, reason = "materials are parsed one at a time")]
             enum MaterialText {
-                $($kind { $($field $(? $($never)?)?,)* normal?, opacity?, cutoff? }),*
+                $($kind { $($field $(? $($never)?)?,)* normal?, mirrored_relief?, opacity?, cutoff? }),*
             }
         }
 
@@ -109,9 +111,10 @@ macro_rules! materials {
             /// have it.
             pub(crate) fn field(&self, name: &str) -> Option<Raw<'a>> {
                 match *self {
-                    $(MaterialText::$kind { $($field,)* normal, opacity, cutoff } => match name {
+                    $(MaterialText::$kind { $($field,)* normal, mirrored_relief, opacity, cutoff } => match name {
                         $(stringify!($field) => Option::from($field),)*
                         "normal" => normal,
+                        "mirrored_relief" => mirrored_relief,
                         "opacity" => opacity,
                         "cutoff" => cutoff,
                         _ => None,
@@ -138,7 +141,7 @@ materials! {
         sheen_roughness?, anisotropy?, anisotropy_rotation?, iridescence?, iridescence_ior?, iridescence_thickness?,
         iridescence_thickness_min?, diffuse_transmission?, diffuse_transmission_color?, dispersion?,
     },
-    Blend { first, second, weight?, emission?, both_sides? },
+    Blend { first, second, weight?, by_side?, emission?, both_sides? },
     Emissive { radiance, albedo?, both_sides?, one_sided? },
 }
 
@@ -202,6 +205,39 @@ pub(crate) fn radiance(
     Ok(radiance)
 }
 
+/// Parses the optional field `mirrored_relief`; returns `false` if it is missing. `true` without a normal map is an
+/// [`Error::Scene`].
+fn mirrored_relief(parameters: &Parameters, raw: Option<Raw>) -> Result<bool, Error> {
+    let mirrored = parameters.flag("mirrored_relief", raw)?;
+    let is_normal_map =
+        |parameter: &Parameter| matches!(parameter, Parameter::Normal | Parameter::ClearcoatNormal);
+    match raw {
+        Some(raw) if mirrored && !parameters.maps.textures.keys().any(is_normal_map) => {
+            let problem =
+                "`mirrored_relief` has no effect without a `normal`; add a normal map or remove it";
+            Err(parameters.source.error(parameters.object, raw, problem))
+        }
+        _ => Ok(mirrored),
+    }
+}
+
+/// Parses the optional field `by_side` of a blend; returns `false` if it is missing. `true` beside a `weight` is an
+/// [`Error::Scene`].
+fn by_side_flag(
+    parameters: &Parameters,
+    by_side: Option<Raw>,
+    weight: Option<Raw>,
+) -> Result<bool, Error> {
+    let by_side = parameters.flag("by_side", by_side)?;
+    match weight {
+        Some(weight) if by_side => {
+            let problem = "`weight` has no effect with `by_side: true`; remove one of them";
+            Err(parameters.source.error(parameters.object, weight, problem))
+        }
+        _ => Ok(by_side),
+    }
+}
+
 impl<'a> MaterialText<'a> {
     /// Parses the fields into a surface. Its textures, opacity, cutoff and normal map scales go to `parameters`.
     ///
@@ -210,6 +246,8 @@ impl<'a> MaterialText<'a> {
     fn surface(self, parameters: &mut Parameters<'_, '_, 'a>, spp: u32) -> Result<Surface, Error> {
         parameters.normal(self.field("normal"))?;
         parameters.clearcoat_normal(self.field("clearcoat_normal"))?;
+        parameters.maps.mirrored_relief =
+            mirrored_relief(parameters, self.field("mirrored_relief"))?;
         parameters.opacity(self.field("opacity"), self.field("cutoff"))?;
         Ok(match self {
             MaterialText::Diffuse {
@@ -449,12 +487,14 @@ impl<'a> MaterialText<'a> {
                 first,
                 second,
                 weight,
+                by_side,
                 emission,
                 both_sides,
                 ..
             } => Surface::Blend {
                 first: parameters.material("first", first)?,
                 second: parameters.material("second", second)?,
+                by_side: by_side_flag(parameters, by_side, weight)?,
                 weight: parameters.fraction_or("weight", weight, Parameter::BlendWeight, 0.5)?,
                 emission: emission.map_or(Ok(Vec3::ZERO), |raw| {
                     parameters.radiance("emission", raw, spp)

@@ -31,8 +31,8 @@ pub(crate) const NANOMETRES: (RangeInclusive<f64>, &str) = (
 
 /// A reader of the parameters of one material, which collects their textures.
 pub(crate) struct Parameters<'m, 's, 'a> {
-    source: &'s SceneSource<'a>,
-    object: &'m Object<'a>,
+    pub(super) source: &'s SceneSource<'a>,
+    pub(super) object: &'m Object<'a>,
     library: &'m mut TextureLibrary,
     /// Index of each material of the scene file by its name.
     names: &'m HashMap<String, u32>,

@@ -290,6 +290,7 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
         textures: by_parameter,
         normal_scale,
         coat_normal_scale,
+        mirrored_relief,
         opacity,
         cutoff,
     } = maps;
@@ -297,6 +298,9 @@ fn maps_hash(material: [u8; 16], maps: &MaterialTextures, textures: &[[u8; 16]])
     hash.floats([*normal_scale]);
     if by_parameter.contains_key(&Parameter::ClearcoatNormal) {
         hash.floats([*coat_normal_scale]);
+    }
+    if *mirrored_relief {
+        hash.bytes(b"mirrored relief");
     }
     if (*opacity, *cutoff) != (1.0, 0.0) {
         hash.bytes(b"opacity");

@@ -71,8 +71,8 @@ pub enum Surface {
     },
     /// The metallic-roughness material of glTF.
     Principled(Principled),
-    /// A mixture of two materials side by side, finer than a pixel: each path that hits it scatters as by one of them.
-    /// Their own emission and opacity have no effect. [`Scene::check_blends`](crate::Scene::check_blends) states what
+    /// A mixture of two materials, finer than a pixel, or another material on the back than on the front. Each path that
+    /// hits it scatters as by one of them. Their own emission and opacity have no effect. [`Scene::check_blends`](crate::Scene::check_blends) states what
     /// is valid.
     Blend {
         /// Index of the first material in [`Scene::materials`](crate::Scene::materials). While a model is read, index
@@ -82,6 +82,9 @@ pub enum Surface {
         second: u32,
         /// Fraction of the surface that is the second material, 0..=1.
         weight: f32,
+        /// Whether the side to which the shading normals point is the first material, and the other side the second
+        /// one. `weight` then has no effect.
+        by_side: bool,
         /// Radiance emitted from the front, W·sr⁻¹·m⁻² per channel, 0 or more.
         #[serde(with = "numbers")]
         emission: Vec3,
@@ -363,11 +366,15 @@ impl Surface {
                 first: _,
                 second: _,
                 weight,
+                by_side,
                 emission,
                 both_sides,
             } => {
                 hash.bytes(&[9]);
-                hash.floats([weight]);
+                match by_side {
+                    false => hash.floats([weight]),
+                    true => hash.bytes(b"by side"),
+                }
                 hash.vector(emission);
                 add_both_sides(both_sides, &mut hash);
             }

@@ -150,6 +150,9 @@ pub struct MaterialTextures {
     /// Factor of the x and y components of the clear coat's normal map, -100..=100: 1 applies the map as it is, and 0
     /// disables it.
     pub coat_normal_scale: f32,
+    /// Whether, from behind, the normal maps show the relief of the front as its mirror image at the surface. Otherwise
+    /// they show the back of a thin sheet, on which the bumps of the front are dents.
+    pub mirrored_relief: bool,
     /// Opacity, 0..=1, which multiplies the opacity texture: 0 lets all light pass unchanged, 1 none.
     pub opacity: f32,
     /// Alpha cutoff, 0..=1. Above 0, the surface is opaque where its opacity is at least the cutoff, and absent
@@ -158,12 +161,14 @@ pub struct MaterialTextures {
 }
 
 impl Default for MaterialTextures {
-    /// Returns the value for a material without textures: opacity 1, no cutoff, and normal scales of 1.
+    /// Returns the value for a material without textures: opacity 1, no cutoff, normal scales of 1, and the
+    /// relief of a thin sheet.
     fn default() -> Self {
         MaterialTextures {
             textures: BTreeMap::new(),
             normal_scale: 1.0,
             coat_normal_scale: 1.0,
+            mirrored_relief: false,
             opacity: 1.0,
             cutoff: 0.0,
         }

@@ -16,6 +16,7 @@ mod plastic_and_spots;
 mod principled;
 mod relief;
 mod repeated;
+mod sides;
 mod sky;
 mod subdivision;
 mod textures;

@@ -292,13 +292,34 @@ fn relief_that_differs_from_mitsuba_is_reported() {
     let valid = "<boolean name=\"flip_invalid_normals\" value=\"false\"/><bsdf type=\"diffuse\"/>";
     let kept = scene(&bump.replace("<bsdf type=\"diffuse\"/>", valid));
     assert_noted(&kept, "not used: a `flip_invalid_normals` of false");
-    let inside = bump.replace(
-        "<bsdf type=\"bumpmap\">",
+}
+
+#[test]
+fn the_relief_inside_twosided_is_mirrored_behind() {
+    let mirrored = |outer: &str, inner: &str| {
+        let shape = bumped("", "").replace("<bsdf type=\"diffuse\"/>", inner);
+        let shape = shape.replace("<bsdf type=\"bumpmap\">", outer);
+        let scene = scene(&shape.replace(
+            "</shape>",
+            match outer.contains("twosided") {
+                true => "</bsdf></shape>",
+                false => "</shape>",
+            },
+        ));
+        assert!(
+            scene.notes.iter().all(|note| !note.contains("twosided")),
+            "{:?}",
+            scene.notes
+        );
+        let material = scene.meshes[0].materials[0];
+        scene.maps[&material].mirrored_relief
+    };
+    let (plain, relief) = ("<bsdf type=\"diffuse\"/>", "<bsdf type=\"bumpmap\">");
+    let both = "<bsdf type=\"twosided\"><bsdf type=\"diffuse\"/></bsdf>";
+    assert!(!mirrored(relief, plain));
+    assert!(!mirrored(relief, both));
+    assert!(mirrored(
         "<bsdf type=\"twosided\"><bsdf type=\"bumpmap\">",
-    );
-    let inside = inside.replace("</bsdf></shape>", "</bsdf></bsdf></shape>");
-    assert_noted(
-        &scene(&inside),
-        "the relief of `twosided` BSDFs from behind",
-    );
+        plain
+    ));
 }

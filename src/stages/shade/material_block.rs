@@ -39,7 +39,7 @@ use crate::{
     math::{dot, max_component},
     path::{NO_PRIMITIVE, Ray, ShadowRay, Throughput},
     sampler::{PAIR_BSDF, PAIR_CHOICE, PAIR_LIGHT, Sampler, pair, pair_bits, sampler, unit},
-    shading::material::{DIFFUSE, LAYERED, Material},
+    shading::material::{DIFFUSE, LAYERED, MIRRORED_RELIEF, Material},
     stages::wave::{CpuWave, counts},
     vertex::shading::{Vertex, emitted_light, survives_roulette},
 };
@@ -208,6 +208,9 @@ impl MaterialBlock {
         let has_normal_map = ResolvedMaterials::has_normal_map(scene, material);
         self.surfaces
             .compute(&self.ray_directions, queue.is_instanced, has_normal_map);
+        if has_normal_map && material.flags & MIRRORED_RELIEF != 0 {
+            self.surfaces.turn_tangents(&self.ray_directions);
+        }
         self.materials
             .resolve(scene, material, &mut self.surfaces, self.count);
         self.add_emission(wave, scene, bounce, material);

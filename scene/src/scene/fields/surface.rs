@@ -87,14 +87,20 @@ impl Surface {
             ],
             Surface::Principled(principled) => principled.entries(),
             Surface::Blend {
-                weight, emission, ..
-            } => vec![
-                part("weight", "part of the second", weight),
-                Entry {
+                weight,
+                by_side,
+                emission,
+                ..
+            } => {
+                let emission = Entry {
                     kind: RADIANT,
                     ..color("emission", "emission", emission)
-                },
-            ],
+                };
+                match by_side {
+                    false => vec![part("weight", "part of the second", weight), emission],
+                    true => vec![emission],
+                }
+            }
             Surface::Emissive {
                 radiance, albedo, ..
             } => vec![

@@ -13,6 +13,7 @@ use crate::{
         primitive::{Primitive, Surface, TRIANGLE, surface_at},
     },
     device::render_scene::RenderScene,
+    math::dot,
     path::{Hit, Ray},
     stages::wave::CpuWave,
 };
@@ -271,6 +272,18 @@ impl Surfaces {
             direction,
             weights,
         )
+    }
+
+    /// Reverses the tangents of the surfaces that the rays with these directions hit from behind, as those of materials
+    /// with [`MIRRORED_RELIEF`](crate::shading::material::MIRRORED_RELIEF). Normal maps must be applied afterwards.
+    #[inline(always)]
+    pub(super) fn turn_tangents(&mut self, ray_directions: &Vec3Array) {
+        for at in 0..PATHS {
+            let front = -dot(ray_directions.get(at), self.shading.get(at)) > 0.0;
+            let tangent = self.tangents.get(at);
+            self.tangents
+                .set(at, if front { tangent } else { -tangent });
+        }
     }
 
     /// Returns the surface at this index, as normal maps and the origins of rays need it. The second texture
