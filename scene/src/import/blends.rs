@@ -11,9 +11,7 @@ use super::{
 use crate::{
     limits::MAX_BLENDS,
     model::ModelMaterial,
-    scene::{
-        Absorption, Channel, MaterialTexture, MaterialTextures, Parameter, Principled, Surface,
-    },
+    scene::{Absorption, MaterialTexture, MaterialTextures, Parameter, Principled, Surface},
 };
 
 impl Imported {
