@@ -69,10 +69,14 @@ fn an_animation_plays_and_is_stepped_and_scrubbed() {
         (time(&desktop) < 1.0).then_some(())
     });
     desktop.press(&["P"]);
-    thread::sleep(Duration::from_secs(1));
-    let paused = desktop.title();
-    thread::sleep(Duration::from_millis(500));
-    assert_eq!(desktop.title(), paused, "the animation is paused");
+    let later = || {
+        thread::sleep(Duration::from_millis(500));
+        desktop.title()
+    };
+    let paused = eventually("the animation is paused", || {
+        Some(desktop.title()).filter(|title| later() == *title)
+    });
+    assert_eq!(later(), paused);
 
     desktop.drag_from((300, 428), (479, 428));
     desktop.until_title("time 2.00 of 2 s");
