@@ -43,7 +43,7 @@ pub enum PageOutcome {
     /// The server was stopped by a [`Stopper`]. The scene is the last one, with the viewers' material edits. The
     /// renderer's film may be a smaller preview of that scene, or lack edits that were made just before.
     Stopped(Box<Renderer>, Arc<Scene>),
-    /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
+    /// All GPUs have failed, and the CPU does not continue: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
         /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
         /// which lacks the samples rendered since that copy.

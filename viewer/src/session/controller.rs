@@ -129,6 +129,8 @@ pub(crate) enum SessionEvent {
     PoseError(String),
     /// The camera is to focus on this point in world space.
     Focus(Vec3),
+    /// All GPUs have failed, and the render continues on the CPU.
+    GpusFailed,
     /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
     Query(PathQuery),
 }
