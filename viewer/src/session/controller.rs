@@ -2,6 +2,7 @@
 //! settings.
 
 mod animation;
+mod autosave;
 mod history;
 mod scene_edits;
 mod scenes;
@@ -21,11 +22,12 @@ use glam::Vec3;
 
 pub(crate) use self::{
     animation::Animation,
+    autosave::EditsFile,
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
 };
-use self::{animation::Playback, history::History, scenes::file_camera};
+use self::{animation::Playback, autosave::Autosave, history::History, scenes::file_camera};
 use super::{
     ViewOptions,
     commands::{Command, NewRenderer},
@@ -83,6 +85,7 @@ pub(crate) struct Session {
     file_camera: Option<usize>,
     editing: Editing,
     history: History,
+    autosave: Autosave,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
     /// Region to which the render is restricted; `None` for the whole picture.
@@ -228,6 +231,7 @@ impl Session {
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
+            autosave: Autosave::default(),
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,
@@ -490,6 +494,7 @@ impl Session {
     /// Restarts the render and the debug view with the current camera and size, and with another renderer if there is
     /// one.
     fn render_view_with(&mut self, renderer: Option<NewRenderer>) {
+        self.note_change();
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
             size: self.size,
