@@ -91,6 +91,11 @@ fn an_interrupt_keeps_edits_of_the_viewers() {
             r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#,
             Some(("materials", "Diffuse(albedo: (0, 0.25, 0.75))")),
         ),
+        // The largest channel is exactly the strength.
+        (
+            r#"{"edit":["sky","strength",3.1,false]}"#,
+            Some(("sky", ", 3.1),")),
+        ),
     ];
     for (edit, kept) in edits {
         let mut program = Program::start(&["--spp", "4"]);
