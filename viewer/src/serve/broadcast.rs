@@ -478,10 +478,7 @@ impl Broadcaster {
                      height,
                  }| [x, y, width, height],
             ),
-            compared: session.compared().map(|image| {
-                let name = image.path().file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            }),
+            compared: session.compared_labels().into_iter().next(),
             displayed: session.displayed_name(legend.is_some()),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),

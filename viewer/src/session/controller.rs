@@ -64,6 +64,8 @@ pub(crate) struct Session {
     debug_view: DebugView,
     /// Image with which the picture can be compared; `None` if there is none.
     compared: Option<Arc<ComparisonImage>>,
+    /// Time and animation of the scene when that image was loaded; see [`display::shown_time`].
+    compared_time: (Option<f64>, Option<usize>),
     /// Whether a message has said that the camera shows another view than the image.
     has_said_other_view: bool,
     /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
@@ -221,6 +223,7 @@ impl Session {
             debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
             compared,
+            compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
             alpha: AlphaThread::new(on_event.clone()),
