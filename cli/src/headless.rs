@@ -51,9 +51,12 @@ use crate::{
 /// image and checkpoint are the same file, an interrupted render leaves the checkpoint there. A failure to write the
 /// checkpoint is printed and does not end the render.
 ///
+/// When all GPUs have failed, the CPU continues if the backend was chosen automatically and there is no checkpoint. A
+/// line says so.
+///
 /// # Errors
-/// If the render fails, or if the image or the statistics cannot be written. When all GPUs have failed, the error names
-/// the command that continues or starts again.
+/// If the render fails, or if the image or the statistics cannot be written. When all GPUs have failed and the CPU does
+/// not continue, the error names the command that continues or starts again.
 pub(crate) fn render(
     mut renderer: Renderer,
     scene: &Scene,
@@ -75,17 +78,36 @@ pub(crate) fn render(
         last_problem: None,
     });
     let mut progress = Progress::new(&renderer);
-    let rendered = advance_until(
-        &mut renderer,
-        signals.received(),
-        &mut progress,
-        checkpoint.as_mut(),
-        (&mut tev, &mut layers),
-    );
-    let rendered = rendered.and_then(|done| {
-        tev.update(&mut renderer, &mut layers)?;
-        Ok(done)
-    });
+    let rendered = loop {
+        let rendered = advance_until(
+            &mut renderer,
+            signals.received(),
+            &mut progress,
+            checkpoint.as_mut(),
+            (&mut tev, &mut layers),
+        );
+        let rendered = rendered.and_then(|done| {
+            tev.update(&mut renderer, &mut layers)?;
+            Ok(done)
+        });
+        match rendered {
+            // With a checkpoint, the same command continues on GPUs, and a farm repeats it.
+            Err(Error::Render(error))
+                if checkpoint.is_none()
+                    && renderer.is_automatic()
+                    && renderer.all_gpus_failed() =>
+            {
+                match renderer.continue_on_cpu(&error, scene) {
+                    Ok(on_cpu) => renderer = on_cpu,
+                    Err(_) => break Err(Error::Render(error)),
+                }
+                print_notes(&mut renderer, |line| progress.print(line));
+                progress.finish();
+                progress = Progress::new(&renderer);
+            }
+            rendered => break rendered,
+        }
+    };
     progress.finish();
     print_notes(&mut renderer, |line| progress.print(line));
     let done = match rendered {

@@ -109,7 +109,12 @@ fn a_saved_lens_loads_as_the_edited_one() {
             "lens: (radius: 0.25, focus_point: (0, 1, 2))",
         ),
         ("lens_stop", "lens: (f_stop: 2.8)", &[("fov", 60.0)], ""),
-        ("lens_stops", "lens: (f_stop: 2.8)", &[("f_stop", 4.0)], ""),
+        (
+            "lens_stops",
+            "lens: (f_stop: 2.8)",
+            &[("f_stop", 3.4)],
+            "lens: (f_stop: 3.4)",
+        ),
         (
             "lens_distance",
             "lens: (focus_distance: 2, radius: 0.1)",

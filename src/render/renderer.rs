@@ -1,9 +1,11 @@
 //! The renderer: a scene on its backend, the film, and the progress of the render.
 //!
 //! `samples` selects what is rendered, `results` returns pictures, statistics and parts, `previews` are denoised
-//! pictures, `adaptive` is adaptive sampling, and `safe_copy` copies the film of a single GPU to host memory.
+//! pictures, `adaptive` is adaptive sampling, `safe_copy` copies the film of a single GPU to host memory, and `fallback`
+//! continues on the CPU after the failure of all GPUs.
 
 mod adaptive;
+mod fallback;
 mod previews;
 mod results;
 mod safe_copy;
@@ -213,8 +215,8 @@ impl Renderer {
     /// [`Renderer::part`] then returns the last copy of the film in host memory, with its samples. If the film was not
     /// copied yet, see [`Settings::keep_every`], the part has no samples.
     ///
-    /// Another process can [resume](Renderer::resume) from that part to the same bits. This process can no longer use
-    /// any GPU.
+    /// Another process can [resume](Renderer::resume) from that part to the same bits, and so can the CPU: see
+    /// [`Renderer::continue_on_cpu`]. This process can no longer use any GPU.
     ///
     /// ```no_run
     /// use raysieve::{

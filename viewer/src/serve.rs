@@ -25,10 +25,11 @@ use tokio::sync::watch;
 use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
 use crate::{
     Address, Error,
+    error::report,
     session::{Session, ViewOptions, has_failed},
 };
 use raysieve::render::renderer::Renderer;
-use raysieve_scene::{Scene, catch_panics::panic_text};
+use raysieve_scene::{Scene, catch_panics::panic_text, escaped};
 
 /// A web server that listens at its address, but neither renders nor answers before [`Server::run`].
 pub struct Server {
@@ -43,7 +44,7 @@ pub enum PageOutcome {
     /// The server was stopped by a [`Stopper`]. The scene is the last one, with the viewers' material edits. The
     /// renderer's film may be a smaller preview of that scene, or lack edits that were made just before.
     Stopped(Box<Renderer>, Arc<Scene>),
-    /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
+    /// All GPUs have failed, and the CPU does not continue: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
         /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
         /// which lacks the samples rendered since that copy.
@@ -154,7 +155,12 @@ impl Server {
             notifier::event_sender(&notifier),
         )
         .map_err(|(_, error)| serve_error(&error))?;
+        let kept_edits = session.kept_edits();
         let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
+        if let Some(message) = kept_edits {
+            report(&escaped(&message));
+            broadcaster.say_problem(message);
+        }
         let pool = crate::session::tone_mapping_pool().map_err(|error| serve_error(&error))?;
         let broadcaster_for_thread = broadcaster.clone();
         let broadcast_thread = thread::Builder::new()
@@ -167,13 +173,15 @@ impl Server {
         // The viewers' tasks ended with their runtime, so this is the last reference.
         let broadcaster =
             Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
-        let session = broadcaster.into_session();
+        let mut session = broadcaster.into_session();
         let scene = session.scene().clone();
         let (changes, has_edits) = (session.changes_to_keep(None), session.has_edits());
+        let mut file = session.take_edits_file();
         let ended = session.finish();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
-        if let Some(changes) = changes.filter(|_| has_edits || has_failed(&ended)) {
-            changes.keep();
+        match changes.filter(|_| has_edits || has_failed(&ended)) {
+            Some(changes) => changes.keep(file),
+            None => file.remove(),
         }
         let ended = ended?;
         served?;

@@ -43,7 +43,7 @@ pub enum WindowOutcome {
         /// displayed, which the user may have opened or edited.
         renderer: Renderer,
     },
-    /// All GPUs have failed: see [`Renderer::all_gpus_failed`].
+    /// All GPUs have failed, and the CPU does not continue: see [`Renderer::all_gpus_failed`].
     AllGpusFailed {
         /// The renderer. It cannot continue, but [`Renderer::part`] returns the last copy of its film in host memory,
         /// which lacks the samples rendered since that copy.

@@ -26,6 +26,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         printed_command_continues_after_the_only_gpu_failed,
         printed_command_continues_after_a_gpu_hung,
         hang_of_a_single_gpu_is_an_error,
+        the_cpu_continues_after_an_automatically_chosen_gpu_failed,
         verification_continues_on_remaining_gpus,
     );
 }
@@ -294,6 +295,8 @@ fn checkpoint_continues_after_all_gpus_failed() {
     for (backend, failure, every) in [
         ("cuda:all", FAILURE, "1h"),
         ("cuda:0", FAILURE_OF_GPU_0, "1h"),
+        // The same command continues on a GPU, and a farm repeats it.
+        ("auto", FAILURE_OF_GPU_0, "1h"),
         // A checkpoint notices the failure, unless the next wave does.
         ("cuda:0", FAILURE_OF_GPU_0, "1s"),
     ] {
@@ -339,6 +342,56 @@ pub(crate) fn assert_part_continues(folder: &Path, output: &Output) {
     assert_done(&output);
     let messages = stderr(&output);
     assert!(messages.contains("continuing after "), "{messages}");
+}
+
+fn the_cpu_continues_after_an_automatically_chosen_gpu_failed() {
+    let folder = folder();
+    assert_done(&render(folder.path(), "cpu", &[], &[]));
+    let expected = film_hash(folder.path());
+    let at_once = [("EMULATED_FAILURES", "0:2")];
+    let hangs = [("EMULATED_HANGS", "0:600"), ("EMULATED_DELAYS", "0:2000")];
+    let kept = [&SAFE_SOON[..], &["--timeout", "2s"]].concat();
+    for (environment, more, then) in [
+        (&FAILURE_OF_GPU_0[..], &kept, "; the CPU continues "),
+        (&hangs[..], &kept, "; the CPU continues "),
+        (&at_once[..], &kept, "; the CPU renders from the beginning"),
+    ] {
+        let output = render(folder.path(), "auto", environment, more);
+        assert_done(&output);
+        let messages = stderr(&output);
+        let lines = messages.lines().filter(|line| line.contains("; the CPU "));
+        let lines: Vec<&str> = lines.collect();
+        assert!(
+            matches!(lines[..], [line] if line.starts_with("raysieve: Emulated GPU") && line.contains(then)),
+            "{messages}"
+        );
+        assert_eq!(film_hash(folder.path()), expected, "{then}");
+        let devices = devices_of(folder.path());
+        let failed: Vec<bool> = devices.iter().map(|(_, failed)| *failed).collect();
+        assert!(
+            failed.contains(&true) && failed.contains(&false),
+            "{devices:?}"
+        );
+        assert_eq!(statistics(&folder.path().join("a.json"))["backend"], "cpu");
+        assert_verified(folder.path(), "a.exr");
+    }
+
+    // The same holds for adaptive sampling, and for a region, which begins again.
+    for more in [["--noise", "0.05"], ["--crop", "8,4,20x20"]] {
+        let size = ["--size", "48x32", "--spp", "64", "--wave-size", "256"];
+        let files = ["-o", "a.exr", "--stats", "a.json"];
+        let arguments = [&size[..], &files, &more, &SAFE_SOON].concat();
+        assert_done(&render_with(folder.path(), "cpu", &[], &arguments));
+        let expected = film_hash(folder.path());
+        let output = render_with(folder.path(), "auto", &FAILURE_OF_GPU_0, &arguments);
+        assert_done(&output);
+        assert!(
+            stderr(&output).contains("; the CPU "),
+            "{more:?}: {}",
+            stderr(&output)
+        );
+        assert_eq!(film_hash(folder.path()), expected, "{more:?}");
+    }
 }
 
 fn printed_command_continues_after_a_gpu_hung() {

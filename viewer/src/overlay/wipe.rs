@@ -13,15 +13,15 @@ const LINE: Colour = [255, 255, 255];
 const EDGE: Colour = [14, 17, 23];
 
 impl Overlay {
-    /// Draws the line at this column in window pixels over the visible height of a fitted picture. The names of the left
-    /// and the right image are beside its upper end.
+    /// Draws the line at this column in window pixels over the visible height of a fitted picture. The labels of the left
+    /// and the right image are beside its upper end: for each, the first that fits.
     pub(crate) fn draw_wipe(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         fitted: &Fitted,
         column: i32,
-        names: [&str; 2],
+        labels: [&[String]; 2],
     ) {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let Fitted { area, region, .. } = *fitted;
@@ -45,16 +45,19 @@ impl Overlay {
         let (cell, height) = (self.type_face.cell_width, self.type_face.line_height);
         let left = area.x.max(region.x);
         let right = (area.x + area.width).min(region.x + region.width);
-        for (text, is_left) in names.into_iter().zip([true, false]) {
-            let width = text.chars().count() as i32 * cell + 2 * margin;
-            let x = if is_left {
-                line.x - margin - width
-            } else {
-                line.x + line.width + margin
-            };
-            if x < left || x + width > right {
+        for (texts, is_left) in labels.into_iter().zip([true, false]) {
+            let placed = texts.iter().find_map(|text| {
+                let width = text.chars().count() as i32 * cell + 2 * margin;
+                let x = if is_left {
+                    line.x - margin - width
+                } else {
+                    line.x + line.width + margin
+                };
+                (x >= left && x + width <= right).then_some((text, x, width))
+            });
+            let Some((text, x, width)) = placed else {
                 continue;
-            }
+            };
             let label = Area {
                 x,
                 y: top + margin,

@@ -288,7 +288,9 @@ impl Broadcaster {
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let pending = self.notifier.wait(sent.next_due());
+            let edits_due = lock(&self.session).keep_edits(None, Instant::now());
+            let due = sent.next_due().into_iter().chain(edits_due).min();
+            let pending = self.notifier.wait(due);
             if pending.ended {
                 self.stop.send_replace(true);
                 return;
@@ -476,10 +478,7 @@ impl Broadcaster {
                      height,
                  }| [x, y, width, height],
             ),
-            compared: session.compared().map(|image| {
-                let name = image.path().file_name().unwrap_or_default();
-                name.to_string_lossy().into_owned()
-            }),
+            compared: session.compared_labels().into_iter().next(),
             displayed: session.displayed_name(legend.is_some()),
             exposure_stops: look.exposure_stops,
             tone: look.tone.name(),

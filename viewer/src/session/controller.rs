@@ -2,6 +2,7 @@
 //! settings.
 
 mod animation;
+mod autosave;
 mod history;
 mod scene_edits;
 mod scenes;
@@ -21,11 +22,12 @@ use glam::Vec3;
 
 pub(crate) use self::{
     animation::Animation,
+    autosave::EditsFile,
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
 };
-use self::{animation::Playback, history::History, scenes::file_camera};
+use self::{animation::Playback, autosave::Autosave, history::History, scenes::file_camera};
 use super::{
     ViewOptions,
     commands::{Command, NewRenderer},
@@ -62,6 +64,8 @@ pub(crate) struct Session {
     debug_view: DebugView,
     /// Image with which the picture can be compared; `None` if there is none.
     compared: Option<Arc<ComparisonImage>>,
+    /// Time and animation of the scene when that image was loaded; see [`display::shown_time`].
+    compared_time: (Option<f64>, Option<usize>),
     /// Whether a message has said that the camera shows another view than the image.
     has_said_other_view: bool,
     /// Thread that computes the image that is displayed instead of the picture, such as the error map; `None` without
@@ -83,6 +87,7 @@ pub(crate) struct Session {
     file_camera: Option<usize>,
     editing: Editing,
     history: History,
+    autosave: Autosave,
     /// Width and height of the requested picture in pixels; a preview may be smaller.
     size: (u32, u32),
     /// Region to which the render is restricted; `None` for the whole picture.
@@ -129,6 +134,8 @@ pub(crate) enum SessionEvent {
     PoseError(String),
     /// The camera is to focus on this point in world space.
     Focus(Vec3),
+    /// All GPUs have failed, and the render continues on the CPU.
+    GpusFailed,
     /// A path or pixel is to be traced; the render thread has filled in the number of the sample.
     Query(PathQuery),
 }
@@ -216,6 +223,7 @@ impl Session {
             debug_views: DebugViewThread::new(on_event.clone()),
             debug_view,
             compared,
+            compared_time: display::shown_time(scene),
             has_said_other_view: false,
             derived: None,
             alpha: AlphaThread::new(on_event.clone()),
@@ -226,6 +234,7 @@ impl Session {
             playback: Playback::default(),
             editing: Editing::new(scene.clone()),
             history: History::default(),
+            autosave: Autosave::default(),
             orbit: Orbit::new(scene.camera, scene.size),
             file_camera: file_camera(scene),
             size: scene.size,
@@ -488,6 +497,7 @@ impl Session {
     /// Restarts the render and the debug view with the current camera and size, and with another renderer if there is
     /// one.
     fn render_view_with(&mut self, renderer: Option<NewRenderer>) {
+        self.note_change();
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
             size: self.size,

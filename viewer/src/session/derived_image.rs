@@ -44,6 +44,8 @@ pub(super) struct DerivedImageRequest {
     pub(super) samples: u32,
     /// Number of paths and render time of the picture, which distinguish it from others.
     pub(super) progress: (u64, f64),
+    /// Whether the scene is shown at the time of the image of `--compare`.
+    pub(super) is_at_compared_time: bool,
 }
 
 /// Values of the surfaces that are seen first, kept until the view changes.

@@ -26,6 +26,7 @@ pub(super) fn error_map(
         picture,
         look,
         samples,
+        is_at_compared_time,
         ..
     } = request;
     let difference = image.compare(
@@ -42,7 +43,14 @@ pub(super) fn error_map(
         size: (picture.width, picture.height),
         rgba: difference.map(),
         legend: Legend {
-            title: format!("FLIP, difference from {}", name.to_string_lossy()),
+            title: format!(
+                "FLIP, difference from {}{}",
+                name.to_string_lossy(),
+                match is_at_compared_time {
+                    true => "",
+                    false => ", of another time",
+                }
+            ),
             bar: bar.collect(),
             ticks: ticks.map(|(place, text)| (place, text.to_owned())).to_vec(),
             note: format!(

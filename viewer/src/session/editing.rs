@@ -12,7 +12,7 @@ use glam::Vec3;
 use serde::Serialize;
 
 pub(crate) use self::numbers::range_refusal;
-use self::numbers::{STEP, stepped, with_unit};
+use self::numbers::{STEP, rounded, stepped, with_unit};
 
 use super::light_groups::{LightGroup, NUMBER, listed_part, listed_parts};
 use raysieve_scene::{
@@ -261,7 +261,7 @@ impl Editing {
                 FieldValue::Number(stepped(number, &kind, steps))
             }
             (FieldValue::Color(mut color), _, Some(channel)) => {
-                color[channel] += STEP * steps;
+                color[channel] = rounded(color[channel] + STEP * steps);
                 FieldValue::Color(color)
             }
             (value, ..) => value,
@@ -489,7 +489,11 @@ impl Editing {
                 self.hues.insert((part, field), hue);
                 Some(match light.max_element() {
                     0.0 => hue * strength,
-                    before => light * (strength / before),
+                    // The largest channel is exactly the strength.
+                    before => light.map(|channel| match channel == before {
+                        true => strength,
+                        false => channel * (strength / before),
+                    }),
                 })
             }
             FieldValue::Color(color) => {

@@ -30,7 +30,7 @@ use super::{controller::SessionEvent, render_thread::RenderEvent};
 use crate::{Error, error::report};
 use raysieve::{
     accel::trees::SceneBvhs,
-    render::renderer::{Renderer, Settings},
+    render::renderer::{BackendChoice, Renderer, Settings},
 };
 use raysieve_scene::{
     LoadOptions, Scene, SceneFile, SceneLoader, SettingOverrides, atomic_file::folder_of,
@@ -86,6 +86,8 @@ enum LoadRequest {
         /// Scene before the edits. The request is ignored unless it is the scene last loaded or saved.
         read: Arc<Scene>,
     },
+    /// Prepares renderers on the CPU from now on, because all GPUs have failed. Repeats an edit that has no renderer.
+    UseCpu,
     /// Ends the thread.
     End,
 }
@@ -158,6 +160,11 @@ impl Loader {
     /// edits count as unedited. `scene` also contains the edits that could not be saved.
     pub(super) fn saved(&self, saved: Arc<Scene>, scene: Arc<Scene>, read: Arc<Scene>) {
         let _ = self.0.send(LoadRequest::Saved { saved, scene, read });
+    }
+
+    /// Tells the loader that all GPUs have failed, so that it prepares renderers on the CPU from now on.
+    pub(super) fn use_cpu(&self) {
+        let _ = self.0.send(LoadRequest::UseCpu);
     }
 }
 
@@ -255,6 +262,14 @@ impl<T: Fn(RenderEvent)> LoaderState<T> {
                     }
                     // The folder of the file may have been replaced, and its watch lost.
                     self.follow_folders();
+                }
+                LoadRequest::UseCpu => {
+                    self.settings.backend = BackendChoice::Cpu;
+                    // It is the size for a thread on the CPU, and was that for a whole GPU.
+                    self.settings.wave_size = None;
+                    if !Arc::ptr_eq(&self.edited, &self.scene) {
+                        self.edit(self.edited.clone());
+                    }
                 }
                 // The scene has been reloaded in the meantime.
                 LoadRequest::Edit(..) | LoadRequest::Saved { .. } => {}

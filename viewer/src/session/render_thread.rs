@@ -2,6 +2,7 @@
 //! for waves, and the thread waits for commands only while there is nothing to render.
 
 mod execute;
+mod fallback;
 mod film;
 mod region;
 mod trial;
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 use self::{region::RegionRender, trial::Trial};
 use super::{
-    commands::{Command, CommandReceiver, CommandSender},
+    commands::{Command, CommandReceiver, CommandSender, PendingCommands},
     controller::SessionEvent,
     film::FilmRequest,
     frame_pacing::{FramePublisher, LatestFrame},
@@ -139,6 +140,7 @@ impl RenderThread {
                     return Err(thread_error("nothing to render"));
                 };
                 renderer.keep_for_previews();
+                let may_use_cpu = renderer.is_automatic();
                 let stats = renderer.stats();
                 let work = RenderThreadState {
                     renderer,
@@ -163,6 +165,7 @@ impl RenderThread {
                     films: Vec::new(),
                     region: RegionRender::default(),
                     noise: NoiseHistory::default(),
+                    may_use_cpu,
                 };
                 Ok(work.run())
             });
@@ -279,6 +282,8 @@ struct RenderThreadState<T: Fn(RenderEvent)> {
     noise: NoiseHistory,
     /// Render of a region of the picture.
     region: RegionRender,
+    /// Whether the CPU continues the render if all GPUs fail.
+    may_use_cpu: bool,
 }
 
 /// Time without a change of scene, camera or size after which the view counts as still.
@@ -310,37 +315,53 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     }
 
     /// Executes commands and renders until the session ends or the render fails. After a complete render, waits for
-    /// commands.
+    /// commands. If all GPUs fail, the CPU continues unless the user has chosen the GPUs.
     fn serve_commands(&mut self) -> Result<(), Error> {
         // A film that was restored before the start is displayed at once.
-        if self.stats.spp > 0 {
-            self.publish()?;
+        if self.stats.spp > 0
+            && let Err(error) = self.publish()
+        {
+            self.continue_on_cpu(error)?;
         }
-        while let Some(commands) = self
+        while let Some(mut commands) = self
             .commands
             .collect(!self.is_working() && !self.can_begin_region())
         {
-            let changed = self.execute(commands)?;
-            if self.can_begin_region() {
-                self.begin_region()?;
+            if let Err(error) = self.step(&mut commands) {
+                self.continue_on_cpu(error)?;
+                self.step(&mut commands)?;
             }
-            if self.is_working() {
-                self.work()?;
-                let notes = self.renderer.take_notes();
-                if !notes.is_empty() {
-                    // Each tells of a failure, and only the last of several problems is displayed.
-                    (self.publisher.events.0)(RenderEvent::Problem(notes.join("\n")));
-                }
-            }
-            if changed || !self.is_working() || self.publisher.pacing().is_due(self.stats.spp) {
-                self.publish()?;
-                if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
-                    self.render_in(size)?;
-                }
-            }
-            self.answer_film_requests()?;
         }
         Ok(())
+    }
+
+    /// Executes the commands, renders for a while, and publishes a frame if one is due. After an error, `commands` are
+    /// those that have not been executed.
+    fn step(&mut self, commands: &mut PendingCommands) -> Result<(), Error> {
+        let changed = self.execute(commands)?;
+        if self.can_begin_region() {
+            self.begin_region()?;
+        }
+        if self.is_working() {
+            self.work()?;
+            self.report_notes();
+        }
+        if changed || !self.is_working() || self.publisher.pacing().is_due(self.stats.spp) {
+            self.publish()?;
+            if let Some(size) = self.preview_of.take_if(|_| self.stats.spp > 0) {
+                self.render_in(size)?;
+            }
+        }
+        self.answer_film_requests()
+    }
+
+    /// Displays the notes of the renderer, each of which tells of a failure, as one problem.
+    fn report_notes(&mut self) {
+        let notes = self.renderer.take_notes();
+        if !notes.is_empty() {
+            // Only the last of several problems is displayed.
+            (self.publisher.events.0)(RenderEvent::Problem(notes.join("\n")));
+        }
     }
 
     /// Renders until a frame is due, a command is pending or the render is complete. If paused, stops once every pixel

@@ -452,7 +452,8 @@ impl View {
         if let Some(wipe) = &mut self.wipe {
             let pool = &self.pool;
             let left = session.displayed_name(self.debug_image.is_some());
-            let labels = (&mut self.overlay, left);
+            let right = session.compared_labels();
+            let labels = (&mut self.overlay, [&[left.to_owned()], &right[..]]);
             wipe.draw(rgba, size, &fitted, look, labels, |image| {
                 pool.install(|| fit(image, size, &fitted))
             });

@@ -153,6 +153,9 @@ impl Viewer {
         if let Some(image) = session.compared() {
             view.switch_wipe(image);
         }
+        if let Some(message) = session.kept_edits() {
+            view.say(message, MessageKind::Problem);
+        }
         Ok(Self {
             settings,
             opened_size: screen.logical_size(),
@@ -412,7 +415,7 @@ impl Viewer {
         self.screen.refresh();
     }
 
-    /// Does what is due at `now`: moves the flying camera, removes old messages and redraws.
+    /// Does what is due at `now`: moves the flying camera, removes old messages, redraws, and keeps unsaved edits.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
         self.fly(now);
@@ -427,6 +430,7 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
+            self.session.keep_edits(self.saved_state.as_ref(), now),
             flies_on,
             self.view.messages_until(),
             visibility_due,
@@ -453,15 +457,17 @@ impl Viewer {
     /// # Errors
     /// [`Error::Window`] if the render thread panicked or the window is lost. If the render has not failed, the error of the first picture
     /// that could not be saved. The errors of other pictures are reported to standard error.
-    pub(super) fn close(self) -> Result<Ended, Error> {
+    pub(super) fn close(mut self) -> Result<Ended, Error> {
         if !self.is_lost {
             self.save_settings();
         }
         drop(self.screen);
         let changes = self.session.changes_to_keep(self.saved_state.as_ref());
+        let mut file = self.session.take_edits_file();
         let ended = self.session.finish();
-        if let Some(changes) = changes.filter(|_| self.is_lost || session::has_failed(&ended)) {
-            changes.keep();
+        match changes.filter(|_| self.is_lost || session::has_failed(&ended)) {
+            Some(changes) => changes.keep(file),
+            None => file.remove(),
         }
         let failed_saves: Vec<Error> = self
             .saves

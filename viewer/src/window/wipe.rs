@@ -64,15 +64,16 @@ impl Wipe {
         (x >= self.column(fitted)).then_some(&self.image)
     }
 
-    /// Draws the other image right of the line into a window of this size, over the picture, and then the line. `left` is
-    /// the name of what is displayed left of it. `fit` scales an image to the window.
+    /// Draws the other image right of the line into a window of this size, over the picture, and then the line. `labels`
+    /// are those of what is displayed left and right of it: the first that fits is used. `fit` scales an image to the
+    /// window.
     pub(super) fn draw(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         fitted: &Fitted,
         look: Look,
-        (overlay, left): (&mut Overlay, &str),
+        (overlay, labels): (&mut Overlay, [&[String]; 2]),
         fit: impl FnOnce(DisplayImage) -> Vec<u8>,
     ) {
         let fresh = self.backdrop.take().filter(|backdrop| {
@@ -105,9 +106,7 @@ impl Wipe {
                 to.copy_from_slice(from);
             }
         }
-        let right = self.image.path().file_name().unwrap_or_default();
-        let names = [left, &right.to_string_lossy()];
-        overlay.draw_wipe(rgba, size, fitted, line, names);
+        overlay.draw_wipe(rgba, size, fitted, line, labels);
         self.backdrop = Some(backdrop);
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     browser::has_browser,
     chromium::{PHONE, browse},
     gltf::Gltf,
-    program::add_tests,
+    program::{add_tests, assert_done, folder, run},
     server::{Program, SCENE},
     viewer::Viewer,
 };
@@ -25,6 +25,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         alternatives_begin_with_the_first_and_others_play_at_once,
         an_animation_without_viewers_stands_still,
         a_saved_scene_file_tells_the_time_that_it_lacks,
+        a_comparison_at_another_time_is_named_so,
     );
     let possible = has_browser();
     add_tests!(
@@ -91,6 +92,38 @@ fn an_animation_is_shown_at_a_time_and_plays() {
     viewer.wait_for_status(|status| status["state"] == "done");
     viewer.send(r#"{"seek":"soon"}"#);
     viewer.wait_for_close().expect("an invalid request");
+}
+
+fn a_comparison_at_another_time_is_named_so() {
+    let folder = folder();
+    fs::write(folder.path().join("model.gltf"), Gltf::shrinking().text()).unwrap();
+    let start = [
+        &["model.gltf", "--time", "0.5", "-o", "other.png"],
+        &SMALL[..],
+    ]
+    .concat();
+    assert_done(&run(folder.path(), start));
+    let other = folder.path().join("other.png");
+    let compare = ["--time", "0.5", "--compare", other.to_str().unwrap()];
+    let arguments = [&compare[..], &SMALL].concat();
+    let program = Program::start_model(&Gltf::shrinking().text(), &arguments);
+    let mut viewer = Viewer::join(&program);
+    let mut expect = |name: &str| {
+        viewer.wait_for_status(|status| status["compared"] == name);
+    };
+    expect("other.png");
+    let mut second = Viewer::join(&program);
+    second.send(r#"{"seek":1}"#);
+    expect("other.png, of another time");
+    second.send(r#"{"act":"error-map"}"#);
+    second.wait_for_status(|status| {
+        status["legend"]["title"] == "FLIP, difference from other.png, of another time"
+    });
+    second.send(r#"{"seek":0.5}"#);
+    expect("other.png");
+    // The time that a drag chooses has a short text.
+    second.send(r#"{"seek":1.2345678901}"#);
+    second.wait_for_status(|status| status["animation"]["time"] == 1.235);
 }
 
 fn edits_survive_a_change_of_the_time() {

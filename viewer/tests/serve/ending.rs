@@ -1,13 +1,16 @@
 //! Tests of how serving ends.
 
-use std::fs;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use libtest_mimic::Trial;
 use tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::{
     program::add_tests,
-    server::{ENDLESS, Program, SCENE},
+    server::{ENDLESS, Program, SCENE, TIMEOUT, scene_folder},
     viewer::Viewer,
 };
 
@@ -19,6 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
         a_finished_render_is_served_until_the_interrupt,
         a_stalled_viewer_does_not_delay_the_end,
         an_interrupt_keeps_edits_of_the_viewers,
+        edits_of_the_viewers_survive_a_crash,
     );
 }
 
@@ -87,6 +91,11 @@ fn an_interrupt_keeps_edits_of_the_viewers() {
             r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#,
             Some(("materials", "Diffuse(albedo: (0, 0.25, 0.75))")),
         ),
+        // The largest channel is exactly the strength.
+        (
+            r#"{"edit":["sky","strength",3.1,false]}"#,
+            Some(("sky", ", 3.1),")),
+        ),
     ];
     for (edit, kept) in edits {
         let mut program = Program::start(&["--spp", "4"]);
@@ -110,6 +119,31 @@ fn an_interrupt_keeps_edits_of_the_viewers() {
         assert!(text.contains(value), "{text}");
         assert_eq!(fs::read_to_string(folder.join("scene.ron")).unwrap(), SCENE);
     }
+}
+
+fn edits_of_the_viewers_survive_a_crash() {
+    let program = Program::start(&["--spp", "4"]);
+    let mut viewer = Viewer::join(&program);
+    viewer.still();
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.25,0.75],false]}"#);
+    let kept = program.folder.path().join("scene.unsaved.ron");
+    let start = Instant::now();
+    while !kept.exists() {
+        assert!(start.elapsed() < TIMEOUT, "the edit is not kept");
+        thread::sleep(Duration::from_millis(50));
+    }
+    program.kill();
+    let text = fs::read_to_string(kept).unwrap();
+    assert!(text.contains("Diffuse(albedo: (0, 0.25, 0.75))"), "{text}");
+
+    // The next start tells.
+    let folder = scene_folder();
+    fs::write(folder.path().join("scene.unsaved.ron"), text).unwrap();
+    let machine = ["--backend", "cpu"];
+    let program = Program::start_in(folder, "scene.ron", &machine, "127.0.0.1:0", &[], &[]);
+    let line =
+        "scene.unsaved.ron contains edits that were not saved; open it to go on, or delete it";
+    assert_eq!(Viewer::join(&program).wait_for_problem("not saved"), line);
 }
 
 fn a_stalled_viewer_does_not_delay_the_end() {

@@ -9,7 +9,7 @@ use raysieve::render::part::Part;
 use crate::{
     program::add_tests,
     server::{Program, SCENE},
-    viewer::Viewer,
+    viewer::{Viewer, difference},
 };
 
 pub(crate) fn add(trials: &mut Vec<Trial>) {
@@ -22,6 +22,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
     add_tests!(
         trials, if possible.clone() =>
         a_page_saves_its_picture_when_all_gpus_fail,
+        a_page_continues_on_the_cpu_when_the_gpu_fails,
         an_adaptive_page_shows_each_gpu,
     );
 }
@@ -88,6 +89,33 @@ fn a_page_saves_its_picture_when_all_gpus_fail() {
         let saved = program.folder.path().join("scene.unfinished.exr");
         assert!(!Part::read(&saved).unwrap().header.samples.is_empty());
     }
+}
+
+/// The picture is that of a render without a failure, and the scene can be edited further.
+fn a_page_continues_on_the_cpu_when_the_gpu_fails() {
+    let small = ["--spp", "400", "--size", "48x32"];
+    let waves = ["--keep-every", "20ms", "--wave-size", "256"];
+    let program = Program::start_on(
+        &["--backend", "auto"],
+        "127.0.0.1:0",
+        &[&small[..], &waves].concat(),
+        &[
+            ("EMULATED_ALL_FALL", "1"),
+            ("EMULATED_FAILURES", "0:600"),
+            ("EMULATED_DELAYS", "0:1000"),
+            ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+        ],
+    );
+    let mut viewer = Viewer::join(&program);
+    let problem = viewer.wait_for_problem("; the CPU continues ");
+    assert!(problem.contains("LAUNCH_FAILED"), "{problem}");
+    let status = viewer.wait_for_status(|status| status["state"] == "done");
+    let stats = &status["stats"];
+    assert_eq!(stats["backend"], "cpu");
+    assert_eq!(stats["paths"], 48 * 32 * 400);
+    let complete = viewer.still();
+    viewer.send(r#"{"edit":[{"material":0},"albedo",[0,0.2,0.75],false]}"#);
+    viewer.wait_for_still(|edited| difference(edited, &complete) > 1.0);
 }
 
 /// While one GPU fails during the render, statistics and sample counts are those of an uninterrupted render on the CPU.

@@ -144,6 +144,11 @@ impl Program {
         Self::start_at("127.0.0.1:0", arguments)
     }
 
+    /// Kills the program, which cannot handle that.
+    pub(crate) fn kill(&self) {
+        signal(&self.child, "KILL");
+    }
+
     pub(crate) fn port(&self) -> u16 {
         let place = self.url.strip_prefix("http://").unwrap();
         let place = place.split('/').next().unwrap();

@@ -18,6 +18,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         a_key_chooses_the_next_animation,
         the_first_hints_tell_how_to_play_an_animation,
         a_picture_at_a_time_is_that_of_the_command_line,
+        a_comparison_at_another_time_is_labelled_so,
     );
 }
 
@@ -69,10 +70,14 @@ fn an_animation_plays_and_is_stepped_and_scrubbed() {
         (time(&desktop) < 1.0).then_some(())
     });
     desktop.press(&["P"]);
-    thread::sleep(Duration::from_secs(1));
-    let paused = desktop.title();
-    thread::sleep(Duration::from_millis(500));
-    assert_eq!(desktop.title(), paused, "the animation is paused");
+    let later = || {
+        thread::sleep(Duration::from_millis(500));
+        desktop.title()
+    };
+    let paused = eventually("the animation is paused", || {
+        Some(desktop.title()).filter(|title| later() == *title)
+    });
+    assert_eq!(later(), paused);
 
     desktop.drag_from((300, 428), (479, 428));
     desktop.until_title("time 2.00 of 2 s");
@@ -133,6 +138,31 @@ fn the_first_hints_tell_how_to_play_an_animation() {
         rows.count()
     };
     assert!(height(&animated) > height(&still), "a further line");
+}
+
+fn a_comparison_at_another_time_is_labelled_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.png");
+    RgbImage::new(480, 360).save(&other).unwrap();
+    let compare = ["--time", "0", "--compare", other.to_str().unwrap()];
+    let arguments = [&["--size", "480x360", "--spp", "4"], &compare[..]].concat();
+    let model = Gltf::shrinking().text();
+    let desktop = Desktop::open_file("scene.gltf", &model, &arguments, &[], SETTINGS);
+    desktop.press(&["Escape"]);
+    desktop.until_title("time 0.00 of 2 s – 4 samples");
+    // The label is right of the line in the middle, over the black image.
+    let label = |shot: &RgbImage| {
+        let right = image::imageops::crop_imm(shot, 245, 0, 230, 250).to_image();
+        right.pixels().filter(|pixel| pixel.0[0] > 150).count()
+    };
+    let plain = label(&desktop.still());
+    assert!(plain > 20, "the name of the image");
+    desktop.press(&["period"]);
+    desktop.until_title("time 0.04 of 2 s – 4 samples");
+    desktop.until_shown("a longer label", |shot| 2 * label(shot) > 3 * plain);
+    desktop.press(&["comma"]);
+    desktop.until_title("time 0.00 of 2 s – 4 samples");
+    desktop.until_shown("the name alone", |shot| label(shot) == plain);
 }
 
 fn a_picture_at_a_time_is_that_of_the_command_line() {

@@ -123,7 +123,7 @@ fn a_transparent_background_is_shown_and_saved_as_such() {
     assert!(saved("scene-001.png").as_rgba8() == Some(other));
 
     // Without a line, labels and a legend.
-    desktop.press(&["Escape", "x"]);
+    desktop.press(&["x"]);
     desktop.until_shown("the same image right of a line", |shot| {
         differing_pixels(shot, &bare) > 300
             && columns(shot, 0, 230) == columns(&bare, 0, 230)
@@ -147,7 +147,7 @@ fn a_transparent_background_is_shown_and_saved_as_such() {
             upper.all(|(saved, alpha)| saved.0[3] == alpha.0[0]),
             "{what}"
         );
-        desktop.press(&["Escape", key]);
+        desktop.press(&[key]);
     }
 }
 

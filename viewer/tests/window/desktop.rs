@@ -1,5 +1,7 @@
 //! A virtual desktop (Xvfb, openbox), controlled by xdotool, wmctrl and ImageMagick's import.
 
+mod restart;
+
 use std::{
     cell::Cell,
     fs,

@@ -73,7 +73,6 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
         let below = below(shot);
         picture_at(shot, middle) == bare && below.pixels().any(|pixel| *pixel != below[(0, 0)])
     });
-    desktop.press(&["Escape"]);
     desktop.until_shown("the picture alone", |shot| {
         let border = image::imageops::crop_imm(shot, 0, 0, middle, shot.height()).to_image();
         let is_border = |area: &RgbImage| area.pixels().all(|pixel| *pixel == border[(0, 0)]);
@@ -227,14 +226,12 @@ fn text_has_the_size_that_keys_select() {
     let picture = picture_at(&normal, 0);
     let line =
         |shot: &RgbImage, x: u32, y: u32| image::imageops::crop_imm(shot, x, y, 480, 1).to_image();
-    desktop.press(&["ctrl+minus", "ctrl+minus"]);
-    desktop.press(&["Escape"]);
+    desktop.press(&["ctrl+minus", "ctrl+minus", "Escape"]);
     // The picture has moved towards the panel, which is narrower.
     desktop.until_shown("smaller text", |shot| {
         (50..300).any(|x| line(shot, x, 256) == line(&picture, 0, 256 - 76))
     });
-    desktop.press(&["ctrl+0"]);
-    desktop.press(&["Escape"]);
+    desktop.press(&["ctrl+0", "Escape"]);
     desktop.until_same(&normal, "text of the default size");
     desktop.press(&["F11"]);
     desktop.until_shown("a window that fills the screen", |shot| {

@@ -34,6 +34,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         trials, if emulated.clone() =>
         a_window_saves_its_picture_when_all_gpus_fail,
         a_window_saves_the_complete_film_when_all_gpus_fail_during_a_comparison,
+        a_window_continues_on_the_cpu_when_the_gpu_fails,
+        a_window_keeps_the_complete_film_on_the_cpu_when_the_gpu_fails_during_a_comparison,
     );
     add_tests!(trials, without_a_display_the_picture_is_written);
 }
@@ -151,6 +153,68 @@ fn a_window_saves_the_complete_film_when_all_gpus_fail_during_a_comparison() {
     assert!(saved.film == rendered.film);
 }
 
+/// Waits until the program reports that the CPU does this after a failure of the GPU, and checks that it does so once.
+fn until_on_cpu(desktop: &Desktop, what: &str) {
+    eventually("the CPU takes over", || {
+        let messages = desktop.errors();
+        messages.contains("; the CPU ").then_some(())
+    });
+    let messages = desktop.errors();
+    let lines: Vec<&str> = (messages.lines())
+        .filter(|line| line.contains("; the CPU "))
+        .collect();
+    assert!(
+        matches!(lines[..], [line] if line.starts_with("raysieve: Emulated GPU") && line.contains(what)),
+        "{messages}"
+    );
+}
+
+/// The picture is that of a render without a failure, and the scene can be edited further.
+fn a_window_continues_on_the_cpu_when_the_gpu_fails() {
+    let small = SCENE.replace("(480, 360)", "(48, 36)");
+    let failure = [
+        ("EMULATED_ALL_FALL", "1"),
+        ("EMULATED_FAILURES", "0:600"),
+        ("EMULATED_DELAYS", "0:2000"),
+        ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+    ];
+    let samples = ["--spp", "300"];
+    let arguments = ["--keep-every", "20ms", "--wave-size", "256"];
+    let mut desktop = Desktop::open_with(&small, &[&samples[..], &arguments].concat(), &failure);
+    until_on_cpu(&desktop, "; the CPU continues ");
+    desktop.until_title("scene.ron – 300 samples");
+    let mut command = raysieve(desktop.folder());
+    let rendered = command
+        .args(["scene.ron", "--backend", "cpu", "-o", "rendered.png"])
+        .args(samples)
+        .output();
+    assert!(rendered.unwrap().status.success());
+    let rendered = image::open(desktop.folder().join("rendered.png")).unwrap();
+    let saved = desktop.save();
+    assert_eq!(saved, rendered.to_rgb8());
+    desktop.press(&["bracketright", "bracketright"]);
+    desktop.until_saved("the edited scene", |picture| *picture != saved);
+    until_on_cpu(&desktop, "; the CPU continues ");
+    desktop.press(&["q", "q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+}
+
+fn a_window_keeps_the_complete_film_on_the_cpu_when_the_gpu_fails_during_a_comparison() {
+    let small = SCENE.replace("(480, 360)", "(48, 36)");
+    let failure = [
+        ("EMULATED_ALL_FALL", "1"),
+        ("EMULATED_FAILURES", "0:600"),
+        ("CUDA_VISIBLE_DEVICES", "0,1,2"),
+    ];
+    let desktop = Desktop::open_with(&small, &[], &failure);
+    desktop.until_title("scene.ron – 4 samples");
+    let complete = desktop.save();
+    desktop.press(&["c", "c"]);
+    until_on_cpu(&desktop, "the CPU continues from 4 samples per pixel");
+    desktop.until_title("scene.ron – 4 samples");
+    assert_eq!(desktop.save(), complete);
+}
+
 fn keys_held_for_another_window_are_ignored() {
     let mut desktop = Desktop::rendered();
     desktop.iconify();
@@ -182,9 +246,8 @@ fn pause_stops_and_restart_restarts_the_render() {
     desktop.press(&["space"]);
     desktop.until_title("paused");
     // The window is drawn shortly after its title changes.
-    thread::sleep(Duration::from_millis(500));
+    let picture = desktop.still();
     let held = samples();
-    let picture = desktop.shot();
     thread::sleep(Duration::from_millis(700));
     assert_eq!(samples(), held);
     desktop.until_same(&picture, "the same while it is paused");
@@ -376,7 +439,6 @@ fn window_settings_are_saved() {
         (480, 360),
         "the window's size does not change the picture's"
     );
-    desktop.press(&["Escape"]);
     desktop.until_shown("the picture without statistics", |shot| {
         let border = image::imageops::crop_imm(shot, 550, 0, 150, 300).to_image();
         border.pixels().all(|pixel| *pixel == border[(0, 0)])

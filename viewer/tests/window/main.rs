@@ -19,6 +19,7 @@ mod program;
 mod saving;
 #[path = "../common/scene.rs"]
 mod scene;
+mod unsaved;
 
 use libtest_mimic::Arguments;
 
@@ -33,6 +34,7 @@ fn main() {
     editing::add(&mut trials, &possible);
     compare::add(&mut trials, &possible);
     saving::add(&mut trials, &possible);
+    unsaved::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
     arguments.test_threads.get_or_insert(4);

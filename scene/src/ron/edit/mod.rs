@@ -252,7 +252,9 @@ fn with_lens<'a>(
         (None, Some(raw), Some(length)) => {
             let is_same = has_radius && current.projection == wanted.projection;
             edits.replace(raw, !is_same, || {
-                (length / (2.0 * f64::from(lens.radius))).to_string()
+                shortest(length / (2.0 * f64::from(lens.radius)), |stop| {
+                    (length / stop / 2.0) as f32 == lens.radius
+                })
             });
         }
         _ => {}
@@ -380,6 +382,17 @@ impl Edits<'_, '_> {
         edited
     }
 }
+
+/// Formats a number with the fewest significant digits that still satisfy `is_equal`, which `number` should.
+fn shortest(number: f64, is_equal: impl Fn(f64) -> bool) -> String {
+    let rounded = |decimals: usize| format!("{number:.decimals$e}").parse().unwrap_or(number);
+    let mut candidates = (0..MAX_DECIMALS).map(rounded);
+    let found = candidates.find(|&candidate: &f64| is_equal(candidate));
+    found.unwrap_or(number).to_string()
+}
+
+/// Number of decimals of a number in scientific notation at which every `f64` reads back as itself.
+const MAX_DECIMALS: usize = 17;
 
 /// Formats a vector as `(x, y, z)`, with the fewest digits that read back as the same `f32`.
 pub(super) fn triple(vector: Vec3) -> String {

@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 
-use super::{Field, FieldKind, FieldValue, logarithmic, number, whole};
+use super::{Field, FieldKind, FieldValue, as_written, logarithmic, number, whole};
 use crate::{
     limits::{MAX_LENGTH, MIN_LENGTH},
     scene::{Camera, Focus, Lens, Projection},
@@ -97,7 +97,7 @@ impl Camera {
             "radius" => camera.set_radius(value),
             "f_stop" => {
                 if let Some(length) = self.focal_length() {
-                    camera.set_radius((length / f64::from(value) / 2.0) as f32);
+                    camera.set_radius((length / as_written(value) / 2.0) as f32);
                 }
             }
             "focus_distance" => camera.set_focus_distance(value),

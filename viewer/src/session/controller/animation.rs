@@ -240,8 +240,10 @@ impl Session {
             Ok(animation) => animation,
             Err(message) => return message,
         };
-        // A number that is not one becomes 0.
-        let time = seconds.max(0.0).min(animation.seconds);
+        // A number that is not one becomes 0. Whole milliseconds have a short text in printed and saved scenes.
+        let time = ((seconds * 1e3).round() / 1e3)
+            .max(0.0)
+            .min(animation.seconds);
         if animation.playing {
             self.playback.playing = Some((Instant::now(), time));
         }

@@ -22,12 +22,36 @@ use raysieve::{
     inspect::debug_view::{DebugImage, DebugView},
     render::oidn::Oidn,
 };
-use raysieve_scene::Background;
+use raysieve_scene::{Background, Scene};
 
 impl Session {
     /// Returns the image with which the picture can be compared; `None` if there is none.
     pub(crate) fn compared(&self) -> Option<&Arc<ComparisonImage>> {
         self.compared.as_ref()
+    }
+
+    /// Returns labels of the image with which the picture can be compared, the longest first: its name, with a remark if
+    /// the scene is shown at another time than when the image was loaded, or with another animation. A shorter label is
+    /// the remark alone. There are none without an image.
+    pub(crate) fn compared_labels(&self) -> Vec<String> {
+        let Some(image) = self.compared() else {
+            return Vec::new();
+        };
+        let name = image.path().file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        match self.is_at_compared_time() {
+            true => vec![name.into_owned()],
+            false => vec![
+                format!("{name}, of another time"),
+                "another time".to_owned(),
+            ],
+        }
+    }
+
+    /// Returns whether the scene is shown at the time of the image with which the picture is compared. Assumes that the
+    /// image shows the scene as it was loaded first.
+    fn is_at_compared_time(&self) -> bool {
+        shown_time(&self.scene) == self.compared_time
     }
 
     /// Displays, once, that the camera no longer shows the view of the image with which the picture is compared, and how
@@ -154,6 +178,7 @@ impl Session {
                 look: self.look,
                 samples: frame.stats.spp,
                 progress: (frame.stats.paths, frame.stats.seconds),
+                is_at_compared_time: self.is_at_compared_time(),
             });
         }
     }
@@ -223,6 +248,12 @@ impl Session {
             self.debug_view = DebugView::Light;
         }
     }
+}
+
+/// Returns the time in seconds at which a scene is shown, `None` for the rest pose, and the index of its animation.
+pub(super) fn shown_time(scene: &Scene) -> (Option<f64>, Option<usize>) {
+    let timeline = scene.timeline.as_ref();
+    timeline.map_or((None, None), |shown| (shown.time, shown.chosen))
 }
 
 /// Message if no image to compare with was given.

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use super::Session;
+use super::{EditsFile, Session};
 use crate::{
     Error,
     error::report,
@@ -101,15 +101,35 @@ impl Session {
 }
 
 impl UnsavedChanges {
-    /// Writes the changed scene to a new file in the folder of the scene, and reports it to standard error. Prints the
-    /// changes to standard output if the file cannot be written, or cannot contain all of them.
-    pub(crate) fn keep(self) {
-        let UnsavedChanges { scene, words, text } = self;
-        let path = scene.path();
-        let changed = format!("{}: {words} changed and not saved", path.display());
-        let written = free_path(path).and_then(|target| {
-            let (text, without) = scene.text(&target)?;
-            write_whole(&target, |file| file.write_all(text.as_bytes()))?;
+    /// Returns the path of the scene's file.
+    pub(super) fn scene_path(&self) -> &Path {
+        self.scene.path()
+    }
+
+    /// Writes the changed scene to a file at `target`. If a scene file cannot contain all changes, comments at its end
+    /// have the others. Returns the end of a message about what is missing; empty if nothing is.
+    ///
+    /// # Errors
+    /// See [`SceneToSave::text`], or if the file cannot be written.
+    pub(super) fn write(&self, target: &Path) -> Result<String, Error> {
+        let (mut text, without) = self.scene.text(target)?;
+        if !without.is_empty() {
+            // The text has as comments what a scene file cannot define.
+            let comments = self.text.lines().filter(|line| line.starts_with("//"));
+            text.extend(comments.map(|line| format!("{line}\n")));
+        }
+        write_whole(target, |file| file.write_all(text.as_bytes()))?;
+        Ok(without)
+    }
+
+    /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
+    /// Reports it to standard error. Prints the changes to standard output if the file cannot be written, or cannot
+    /// contain all of them.
+    pub(crate) fn keep(self, mut file: EditsFile) {
+        let path = self.scene_path();
+        let changed = format!("{}: {} changed and not saved", path.display(), self.words);
+        let written = file.path(path).and_then(|target| {
+            let without = self.write(&target)?;
             Ok((target, without))
         });
         let printed = "they are printed as scene text";
@@ -125,20 +145,23 @@ impl UnsavedChanges {
         };
         if !written.is_ok_and(|(_, without)| without.is_empty()) {
             // Standard output may be closed.
-            let _ = writeln!(io::stdout(), "{text}");
+            let _ = writeln!(io::stdout(), "{}", self.text);
         }
         report(&escaped(&line));
     }
 }
 
-/// Returns the path of a file that does not exist, for the changed scene whose file is at `path`.
-fn free_path(path: &Path) -> Result<PathBuf, Error> {
-    let name = |number: u32| match number {
+/// Returns the names of files for unsaved changes of the scene whose file is at `path`, in the order of their use.
+pub(super) fn unsaved_names(path: &Path) -> impl Iterator<Item = PathBuf> {
+    (1..=MAX_UNSAVED).map(|number| match number {
         1 => path.with_extension("unsaved.ron"),
         _ => path.with_extension(format!("unsaved-{number}.ron")),
-    };
-    let mut names = (1..=MAX_UNSAVED).map(name);
-    names
+    })
+}
+
+/// Returns the path of a file that does not exist, for the changed scene whose file is at `path`.
+pub(super) fn free_path(path: &Path) -> Result<PathBuf, Error> {
+    unsaved_names(path)
         .find(|name| matches!(name.try_exists(), Ok(false)))
         .ok_or_else(|| Error::Write {
             path: path.to_owned(),

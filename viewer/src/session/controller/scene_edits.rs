@@ -166,6 +166,7 @@ impl Session {
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
     /// displayed once a renderer for it is ready, and never without a loader thread.
     pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
+        self.note_change();
         self.scene = scene;
         if let Some(loader) = &self.loader {
             loader.edit(self.scene.clone(), self.editing.read.clone());
@@ -311,6 +312,7 @@ impl Session {
         let missing = save_edits(&self.scene, &read, &camera)?;
         // Reloading the saved file moves no camera that the user has moved since.
         self.orbit.replace_home(camera);
+        self.note_change();
         let mut message = format!(
             "{} saved to {}",
             words(true, &self.edits()),

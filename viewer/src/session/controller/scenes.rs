@@ -44,6 +44,12 @@ impl Session {
                 self.render_view();
                 focused.map(|metres| format!("focus at {metres:.3} m"))
             }
+            SessionEvent::GpusFailed => {
+                if let Some(loader) = &self.loader {
+                    loader.use_cpu();
+                }
+                None
+            }
             SessionEvent::Query(query) => self.start_query(query),
         }
     }

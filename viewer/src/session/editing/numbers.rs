@@ -16,11 +16,16 @@ pub(super) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
     let changed = match kind.is_logarithmic {
         // A source of light that is off starts in the middle.
         true if number <= 0.0 => libm::sqrtf(low * high),
-        true => number * libm::powf(FACTOR, steps),
+        true => rounded(number * libm::powf(FACTOR, steps)),
         false if kind.is_whole => number + steps,
-        false => number + STEP * (high - low) * steps,
+        false => rounded(number + STEP * (high - low) * steps),
     };
     kind.clamped(changed)
+}
+
+/// Rounds a number to six significant digits, so that sums and products of short numbers are short in a scene file.
+pub(super) fn rounded(number: f32) -> f32 {
+    format!("{number:.5e}").parse().unwrap_or(number)
 }
 
 /// Returns a message such as "roughness 5 not set; must be 0 to 1" for a number that is outside its range, or not whole

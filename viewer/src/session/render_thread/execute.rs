@@ -16,8 +16,8 @@ use raysieve::render::part::Samples;
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Executes the commands. Returns whether a frame must be published even if the film does not change, because a
-    /// setting of the frames has changed.
-    pub(super) fn execute(&mut self, commands: PendingCommands) -> Result<bool, Error> {
+    /// setting of the frames has changed. After an error, `commands` are those that can be executed again.
+    pub(super) fn execute(&mut self, commands: &mut PendingCommands) -> Result<bool, Error> {
         let mut changed = false;
         if commands.view.is_some() || commands.restart || commands.samples.is_some() {
             self.end_trial()?;
@@ -26,7 +26,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             self.leave_region()?;
             self.noise = NoiseHistory::default();
         }
-        if let Some(new) = commands.renderer {
+        if let Some(new) = commands.renderer.take() {
             self.renderer = new.renderer;
             self.inspection_scene = new.inspection_scene;
             self.samples = new.samples;
@@ -49,6 +49,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             self.done = false;
             self.publisher.record_view_change();
         }
+        (commands.view, commands.restart) = (None, false);
         if let Some(counts) = commands.counts {
             changed = self.counts != counts;
             self.counts = counts;
@@ -73,22 +74,30 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             {
                 self.begin_trial(previous, strategy)?;
             }
+            commands.strategy = None;
             changed = true;
         }
         if let Some(samples) = commands.samples {
             self.add_samples(samples)?;
+            commands.samples = None;
             changed = true;
         }
         if let Some(region) = commands.region {
             self.set_region(region)?;
+            commands.region = None;
             changed = true;
         }
         self.stats = self.renderer.stats();
-        self.films.extend(commands.films);
-        for query in [commands.last_sample, commands.pixel].into_iter().flatten() {
-            let sample = self.last_sample(&query)?;
-            let event = SessionEvent::Query(PathQuery { sample, ..query });
-            (self.publisher.events.0)(RenderEvent::Session(event));
+        self.films.append(&mut commands.films);
+        for wanted in [&mut commands.last_sample, &mut commands.pixel] {
+            let sample = match &wanted {
+                Some(query) => self.last_sample(query)?,
+                None => continue,
+            };
+            let query = wanted.take().map(|query| PathQuery { sample, ..query });
+            if let Some(query) = query {
+                (self.publisher.events.0)(RenderEvent::Session(SessionEvent::Query(query)));
+            }
         }
         Ok(changed)
     }
@@ -96,7 +105,9 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
     /// one stays in use.
     pub(super) fn select_strategy(&mut self, strategy: Strategy) {
-        if let Err(error) = self.renderer.set_strategy(strategy) {
+        if let Err(error) = self.renderer.set_strategy(strategy)
+            && !(self.may_use_cpu && self.renderer.all_gpus_failed())
+        {
             (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
         }
         self.recorder.set_strategy();

@@ -1,5 +1,7 @@
 //! Answers requests for a copy of the film.
 
+use std::{iter, mem};
+
 use super::{RenderEvent, RenderThreadState};
 use crate::{Error, session::film::FilmCopy};
 
@@ -14,12 +16,17 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if !is_ready || self.films.is_empty() {
             return Ok(());
         }
-        for request in std::mem::take(&mut self.films) {
+        let mut requests = mem::take(&mut self.films).into_iter();
+        while let Some(request) = requests.next() {
             let part = match &self.trial {
                 Some(trial) => trial.film().clone(),
                 None => match self.renderer.part() {
                     Ok(part) => part,
-                    Err(error) if self.renderer.all_gpus_failed() => return Err(error.into()),
+                    Err(error) if self.renderer.all_gpus_failed() => {
+                        // The CPU may continue the render, and answer them.
+                        self.films = iter::once(request).chain(requests).collect();
+                        return Err(error.into());
+                    }
                     Err(error) => {
                         // Memory for a copy of the film may be lacking.
                         let problem = format!("cannot save the film: {error}");

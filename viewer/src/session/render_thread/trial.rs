@@ -34,6 +34,11 @@ impl Trial {
     pub(super) fn film(&self) -> &Part {
         &self.film
     }
+
+    /// Returns the strategy that stays selected after the measurement.
+    pub(super) fn chosen(&self) -> Strategy {
+        self.chosen
+    }
 }
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {

@@ -1,0 +1,40 @@
+//! Continues on the CPU after all GPUs have failed.
+
+use super::{RenderEvent, RenderThreadState};
+use crate::{Error, session::controller::SessionEvent};
+
+impl<T: Fn(RenderEvent)> RenderThreadState<T> {
+    /// Continues the render on the CPU after all GPUs have failed with `error`, and displays that. The film of the whole
+    /// picture continues if a region was rendered, and the complete one if strategies were measured.
+    ///
+    /// # Errors
+    /// `error` if it is another failure, if the user has chosen the GPUs, or if the CPU lacks memory.
+    pub(super) fn continue_on_cpu(&mut self, error: Error) -> Result<(), Error> {
+        let Error::Render(failure) = error else {
+            return Err(error);
+        };
+        if !self.may_use_cpu || !self.renderer.all_gpus_failed() {
+            return Err(failure.into());
+        }
+        let strategy = self.trial.as_ref().map(|trial| trial.chosen());
+        // Both fail, because no GPU works, but choose the film that continues.
+        let _ = self.end_trial().and(self.end_region());
+        let scene = &self.inspection_scene.scene;
+        match self.renderer.continue_on_cpu(&failure, scene) {
+            Ok(on_cpu) => *self.renderer = on_cpu,
+            Err(_) => return Err(failure.into()),
+        }
+        if let Some(strategy) = strategy {
+            self.select_strategy(strategy);
+        }
+        self.stats = self.renderer.stats();
+        self.recorder.begin_film(true);
+        self.recorder.skip(&self.stats);
+        self.publisher.record_view_change();
+        self.speed = 0.0;
+        self.done = false;
+        self.report_notes();
+        (self.publisher.events.0)(RenderEvent::Session(SessionEvent::GpusFailed));
+        Ok(())
+    }
+}

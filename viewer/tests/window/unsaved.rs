@@ -1,0 +1,82 @@
+//! Tests of the file with unsaved edits, from which they can be restored after a crash.
+
+use std::{fs, path::PathBuf, thread, time::Duration};
+
+use libtest_mimic::Trial;
+
+use crate::{
+    desktop::{Desktop, SCENE, eventually},
+    program::add_tests,
+};
+
+pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
+    add_tests!(
+        trials, if possible.clone() =>
+        edits_survive_a_crash_of_the_display,
+        kept_edits_go_when_they_are_undone_saved_or_discarded,
+    );
+}
+
+/// Edits the first material, and returns the path of the file that keeps the edit.
+fn edit(desktop: &Desktop) -> PathBuf {
+    let kept = desktop.folder().join("scene.unsaved.ron");
+    desktop.press(&["bracketright", "bracketright"]);
+    eventually("the edit is kept", || kept.exists().then_some(()));
+    kept
+}
+
+fn edits_survive_a_crash_of_the_display() {
+    let mut desktop = Desktop::rendered();
+    let kept = edit(&desktop);
+    let text = fs::read_to_string(&kept).unwrap();
+    assert_ne!(text, SCENE);
+    desktop.kill_display();
+    desktop.until_ended();
+    assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+
+    desktop.restart();
+    let line = "raysieve: scene.unsaved.ron contains edits that were not saved; \
+                open it to go on, or delete it";
+    let errors = desktop.errors();
+    assert!(errors.lines().any(|found| found == line), "{errors}");
+    // A session without edits leaves it.
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+
+    // The file is opened as any other. Further edits get a file of their own.
+    desktop.restart();
+    desktop.drop_file("scene.unsaved.ron", &text);
+    desktop.until_title("scene.unsaved.ron – 4 samples");
+    desktop.press(&["bracketright", "bracketright"]);
+    let other = desktop.folder().join("scene.unsaved.unsaved.ron");
+    eventually("the edit is kept", || other.exists().then_some(()));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+}
+
+fn kept_edits_go_when_they_are_undone_saved_or_discarded() {
+    let mut desktop = Desktop::rendered();
+    // A camera that was only moved is not worth a file.
+    desktop.press(&["Right"]);
+    thread::sleep(Duration::from_secs(5));
+    assert!(!desktop.folder().join("scene.unsaved.ron").exists());
+    let kept = edit(&desktop);
+    let gone = |how: &str| {
+        eventually(&format!("the kept edit goes when it is {how}"), || {
+            (!kept.exists()).then_some(())
+        });
+    };
+    desktop.press(&["u", "u", "u", "u"]);
+    gone("undone");
+    edit(&desktop);
+    desktop.press(&["K"]);
+    gone("saved");
+    edit(&desktop);
+    desktop.press(&["q"]);
+    thread::sleep(Duration::from_secs(1));
+    assert!(desktop.ended().is_none());
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+    assert!(!kept.exists(), "the user has discarded it");
+}
