@@ -153,6 +153,33 @@ fn the_front_of_a_mesh_of_mitsuba_without_normals_follows_its_winding() {
     }
 }
 
+/// Mitsuba's computed normals are the averages of the adjacent triangles, which outvote a reversed one.
+#[test]
+fn a_reversed_triangle_of_a_mesh_without_normals_has_the_front_of_its_neighbours() {
+    let vertex = |at: u32| format!("v {} {} 0\n", at % 4, at / 4);
+    let mut file: String = (0..16).map(vertex).collect();
+    for row in 0..3 {
+        for column in 0..3 {
+            let first = 4 * row + column + 1;
+            let [right, above, opposite] = [first + 1, first + 4, first + 5];
+            let (second, third) = match (row, column) {
+                (1, 1) => (opposite, right),
+                _ => (right, opposite),
+            };
+            file += &format!("f {first} {second} {third}\nf {first} {opposite} {above}\n");
+        }
+    }
+    let shape = |inner: &str| {
+        format!("<shape type=\"obj\"><string name=\"filename\" value=\"a.obj\"/>{inner}</shape>")
+    };
+    for (inner, reversed) in [("", 0), (FACES, 1)] {
+        let scene = mitsuba(&shape(inner), "a.obj", &file);
+        let fronts = fronts(&scene);
+        let behind = fronts.iter().filter(|front| front.z < 0.0);
+        assert_eq!((fronts.len(), behind.count()), (18, reversed), "{inner}");
+    }
+}
+
 /// pbrt-v4 turns the geometric normal to the side of the interpolated vertex normals.
 #[test]
 fn the_front_of_a_mesh_of_pbrt_is_the_side_of_its_vertex_normals() {
