@@ -97,8 +97,8 @@ const MIRROR: &str = "<transform name=\"to_world\"><scale x=\"-1\"/></transform>
 const FLIP: &str = "<boolean name=\"flip_normals\" value=\"true\"/>";
 const FACES: &str = "<boolean name=\"face_normals\" value=\"true\"/>";
 
-/// Diffuse, dielectric and `twosided` materials and area lights of Mitsuba 3.9.1 were measured from both sides in each of
-/// these cases, and have the same front.
+/// Diffuse, dielectric and `twosided` materials and area lights were measured in Mitsuba 3.9.1, from both sides in
+/// each of these cases. They have the same front.
 #[test]
 fn the_front_of_a_mesh_of_mitsuba_is_the_side_of_its_vertex_normals() {
     for winding in WINDINGS {
