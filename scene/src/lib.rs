@@ -350,6 +350,8 @@
 //!   beyond those of their control meshes.
 //! - Beckmann's distribution becomes GGX. The roughness of metals, dielectrics and `principled` may have a texture, and
 //!   that of metals and dielectrics another value along v. Under a coat, both are replaced by their mean.
+//! - The front of each triangle of a mesh is the side of its vertex normals, whatever its winding. That of a mesh without
+//!   normals, or with Mitsuba's `face_normals`, follows the winding.
 //! - Of a `twosided` with two BSDFs, the second one is seen on the side from which the shading normals point away. Both
 //!   sides have the same opacity.
 //! - Each material of a blend has its own bump map. A texture of an opacity is replaced by its mean in a blend. Nested

@@ -267,6 +267,21 @@ impl ModelMesh {
         }
     }
 
+    /// Reverses each triangle whose front is not the side of the normals at its vertices, as the sum of the three tells.
+    /// Does nothing without normals.
+    pub(crate) fn turn_to_normals(&mut self) {
+        let Some(normals) = &self.normals else {
+            return;
+        };
+        for corners in &mut self.triangles {
+            let [a, b, c] = corners.map(|vertex| self.positions[vertex as usize]);
+            let around: Vec3 = corners.iter().map(|&vertex| normals[vertex as usize]).sum();
+            if (b - a).cross(c - a).dot(around) < 0.0 {
+                corners.swap(1, 2);
+            }
+        }
+    }
+
     /// Sets the normal of each vertex to the average of those of its triangles, weighted by their angles there
     /// (Thürmer & Wüthrich 1998). Vertices at equal positions count as different.
     pub(crate) fn smooth(&mut self) {

@@ -481,6 +481,8 @@ fn prepare(meshes: &mut [ModelMesh], is_serialized: bool, reading: Reading) -> R
         } else if without_normals {
             mesh.smooth();
         }
+        // The front of a triangle is the side of its vertex normals, whatever its winding.
+        mesh.turn_to_normals();
         if reading.bent && mesh.normals.is_none() {
             mesh.facet()?;
         }

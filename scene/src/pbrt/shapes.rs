@@ -332,7 +332,7 @@ impl Converter {
             let mut meshes = mesh_files::read(path)?;
             for mesh in &mut meshes {
                 mesh.normalize_attributes();
-                turn_to_normals(mesh);
+                mesh.turn_to_normals();
                 if reading.flip {
                     mesh.flip();
                 }
@@ -431,20 +431,6 @@ fn area(mesh: &ModelMesh, transform: &DAffine3) -> f64 {
     mesh.triangles.iter().map(of).sum()
 }
 
-/// Turns each triangle so that its front is the side of the normals at its vertices, if there are any.
-fn turn_to_normals(mesh: &mut ModelMesh) {
-    let Some(normals) = &mesh.normals else {
-        return;
-    };
-    for corners in &mut mesh.triangles {
-        let [a, b, c] = corners.map(|vertex| mesh.positions[vertex as usize]);
-        let around: Vec3 = corners.iter().map(|&vertex| normals[vertex as usize]).sum();
-        if (b - a).cross(c - a).dot(around) < 0.0 {
-            corners.swap(1, 2);
-        }
-    }
-}
-
 /// Reads the mesh of a `trianglemesh`, whose texture coordinates keep pbrt's v upwards. The front of each triangle is
 /// the side of its vertex normals, if there are any. Fails if a list is invalid or does not fit the others.
 fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
@@ -460,7 +446,7 @@ fn triangle_mesh(parameters: &Parameters) -> Result<ModelMesh, String> {
         mesh.tangents = Some(tangents.iter().map(tangent).collect());
     }
     mesh.normalize_attributes();
-    turn_to_normals(&mut mesh);
+    mesh.turn_to_normals();
     Ok(mesh)
 }
 
@@ -536,6 +522,6 @@ fn bilinear_mesh(parameters: &Parameters) -> Result<(ModelMesh, bool), String> {
         is_curved |= shapes::push_bilinear_patch(&mut mesh, corners, normals, uvs)?;
     }
     mesh.normalize_attributes();
-    turn_to_normals(&mut mesh);
+    mesh.turn_to_normals();
     Ok((mesh, is_curved))
 }

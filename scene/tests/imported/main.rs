@@ -5,6 +5,7 @@ mod coats;
 mod curves;
 mod defaults;
 mod folders;
+mod fronts;
 mod hidden_lights;
 mod mitsuba;
 mod mitsuba_xml;
