@@ -99,7 +99,10 @@ pub(crate) fn render(
             {
                 match renderer.continue_on_cpu(&error, scene) {
                     Ok(on_cpu) => renderer = on_cpu,
-                    Err(_) => break Err(Error::Render(error)),
+                    Err(why) => {
+                        progress.print(&format!("the CPU cannot continue: {why}"));
+                        break Err(Error::Render(error));
+                    }
                 }
                 print_notes(&mut renderer, |line| progress.print(line));
                 progress.finish();

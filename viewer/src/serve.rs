@@ -155,9 +155,9 @@ impl Server {
             notifier::event_sender(&notifier),
         )
         .map_err(|(_, error)| serve_error(&error))?;
-        let kept_edits = session.kept_edits();
+        let earlier_autosaves = session.earlier_autosaves_message();
         let broadcaster = Arc::new(Broadcaster::new(session, notifier, stopper.0));
-        if let Some(message) = kept_edits {
+        if let Some(message) = earlier_autosaves {
             report(&escaped(&message));
             broadcaster.say_problem(message);
         }
@@ -176,12 +176,12 @@ impl Server {
         let mut session = broadcaster.into_session();
         let scene = session.scene().clone();
         let (changes, has_edits) = (session.changes_to_keep(None), session.has_edits());
-        let mut file = session.take_edits_file();
+        let mut file = session.take_autosave_file();
         let ended = session.finish();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
         match changes.filter(|_| has_edits || has_failed(&ended)) {
             Some(changes) => changes.keep(file),
-            None => file.remove(),
+            None => file.remove(&scene.path),
         }
         let ended = ended?;
         served?;

@@ -35,7 +35,8 @@ impl Imported {
         (mut second, second_bump): (ModelMaterial, Option<Bump>),
         weight: Scalar,
     ) -> Result<(ModelMaterial, Option<Bump>), String> {
-        let same_relief = first_bump == second_bump;
+        let same_relief = first_bump == second_bump
+            && (first_bump.is_none() || first.maps.mirrored_relief == second.maps.mirrored_relief);
         let heavier = |weight: f32| match weight < 0.5 {
             true => first_bump,
             false => second_bump,
@@ -67,6 +68,10 @@ impl Imported {
             return Ok((blend(&first, &second, mean), heavier(mean)));
         }
         let mut maps = MaterialTextures::default();
+        if same_relief && first_bump.is_some() {
+            maps.mirrored_relief = first.maps.mirrored_relief;
+            (first.maps.mirrored_relief, second.maps.mirrored_relief) = (false, false);
+        }
         let opacities = [&mut first, &mut second].map(|part| self.take_opacity(part));
         if opacities != [1.0; 2] {
             if weight.texture.is_some() && opacities[0] != opacities[1] {

@@ -322,4 +322,24 @@ fn the_relief_inside_twosided_is_mirrored_behind() {
         "<bsdf type=\"twosided\"><bsdf type=\"bumpmap\">",
         plain
     ));
+    // Two equal reliefs in a blend become that of the blend, unless only one is mirrored.
+    let shape = bumped("", "");
+    let sheet = &shape[shape.find("<bsdf").unwrap()..shape.find("</shape>").unwrap()];
+    let diffuse = format!("<bsdf type=\"twosided\">{sheet}</bsdf>");
+    let metal = diffuse.replace("\"diffuse\"", "\"roughconductor\"");
+    for first in [diffuse.as_str(), sheet] {
+        let blend = "<bsdf type=\"blendbsdf\"><float name=\"weight\" value=\"0.5\"/>";
+        let scene = scene(&format!(
+            "<shape type=\"rectangle\">{blend}{first}{metal}</bsdf></shape>"
+        ));
+        let maps = scene.maps.values();
+        let mut mirrored = maps.filter(|maps| maps.mirrored_relief);
+        assert!(mirrored.next().is_some(), "{first}");
+        let whole = scene.meshes[0].materials[0];
+        let is_whole = scene
+            .maps
+            .get(&whole)
+            .is_some_and(|maps| maps.mirrored_relief);
+        assert_eq!(is_whole, first != sheet, "{first}");
+    }
 }

@@ -288,8 +288,8 @@ impl Broadcaster {
     pub(super) fn run(&self, pool: &ThreadPool) {
         let mut sent = SentState::default();
         loop {
-            let edits_due = lock(&self.session).keep_edits(None, Instant::now());
-            let due = sent.next_due().into_iter().chain(edits_due).min();
+            let autosave_due = lock(&self.session).autosave_if_due(None, Instant::now());
+            let due = sent.next_due().into_iter().chain(autosave_due).min();
             let pending = self.notifier.wait(due);
             if pending.ended {
                 self.stop.send_replace(true);

@@ -22,7 +22,7 @@ use glam::Vec3;
 
 pub(crate) use self::{
     animation::Animation,
-    autosave::EditsFile,
+    autosave::AutosaveFile,
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
@@ -284,7 +284,13 @@ impl Session {
             Change::NextAnimationFrame => self.step_animation(1.0),
             Change::Undo => self.undo(),
             Change::Redo => self.redo(),
-            Change::PrintCamera => Some(self.scene_text()),
+            Change::PrintCamera => {
+                let (text, problem) = self.scene_text();
+                if let Some(problem) = problem {
+                    self.report_problem(problem.to_string());
+                }
+                Some(text)
+            }
             Change::SaveCamera => self.save_to_scene(),
             Change::NextPart => Some(self.choose_part(true)),
             Change::PreviousPart => Some(self.choose_part(false)),
@@ -497,7 +503,7 @@ impl Session {
     /// Restarts the render and the debug view with the current camera and size, and with another renderer if there is
     /// one.
     fn render_view_with(&mut self, renderer: Option<NewRenderer>) {
-        self.note_change();
+        self.schedule_autosave();
         self.render.send(Command::View {
             camera: self.orbit.camera(self.size),
             size: self.size,

@@ -153,7 +153,7 @@ impl Viewer {
         if let Some(image) = session.compared() {
             view.switch_wipe(image);
         }
-        if let Some(message) = session.kept_edits() {
+        if let Some(message) = session.earlier_autosaves_message() {
             view.say(message, MessageKind::Problem);
         }
         Ok(Self {
@@ -430,7 +430,7 @@ impl Viewer {
         }
         [
             self.screen.redraw_if_due(now),
-            self.session.keep_edits(self.saved_state.as_ref(), now),
+            self.session.autosave_if_due(self.saved_state.as_ref(), now),
             flies_on,
             self.view.messages_until(),
             visibility_due,
@@ -463,11 +463,12 @@ impl Viewer {
         }
         drop(self.screen);
         let changes = self.session.changes_to_keep(self.saved_state.as_ref());
-        let mut file = self.session.take_edits_file();
+        let mut file = self.session.take_autosave_file();
+        let open = self.session.scene().path.clone();
         let ended = self.session.finish();
         match changes.filter(|_| self.is_lost || session::has_failed(&ended)) {
             Some(changes) => changes.keep(file),
-            None => file.remove(),
+            None => file.remove(&open),
         }
         let failed_saves: Vec<Error> = self
             .saves

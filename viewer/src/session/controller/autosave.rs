@@ -3,90 +3,188 @@
 
 use std::{
     fs,
+    io::{self, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use super::{
     Session,
-    saving::{EditState, UnsavedChanges, free_path, unsaved_names, write_refusal},
+    saving::{EditState, UnsavedChanges, unsaved_names, write_refusal},
 };
-use crate::{error::report, session::lock};
-use raysieve_scene::escaped;
+use crate::{Error, error::report, session::lock};
+use raysieve_scene::{atomic_file::replace, can_save_view, escaped};
 
-/// Maximum time from an edit until it is in the file, apart from the time for writing. Further edits do not delay it.
+/// Time from an edit until its writing begins, unless another write is running. Further edits do not delay it.
 const DELAY: Duration = Duration::from_secs(3);
 
-/// Number of names for unsaved changes that are looked for when a scene is opened.
-const SEARCHED_NAMES: u32 = 9;
+/// Pause after a write, as a multiple of its duration: the edits of a large model take long to write.
+const PAUSE: u32 = 10;
+
+/// Number of names for unsaved edits that are looked for when the program starts.
+const SEARCHED_NAMES: usize = 9;
 
 /// The schedule for writing unsaved edits, and the thread that writes them.
 #[derive(Default)]
 pub(super) struct Autosave {
-    /// Time at which the file must be brought up to date; `None` if nothing has changed since.
+    /// Whether there was a change since the last write began.
+    has_changed: bool,
+    /// Time of the next look at the changes and at the last write; `None` if there is nothing to do.
     due: Option<Instant>,
-    /// Thread that writes or removes the file; `None` before the first.
-    writing: Option<JoinHandle<()>>,
-    file: Arc<Mutex<EditsFile>>,
+    /// Earliest time of the next write.
+    rests_until: Option<Instant>,
+    /// Thread that writes or removes the file. It returns whether it has succeeded, and its duration.
+    writing: Option<JoinHandle<(bool, Duration)>>,
+    file: Arc<Mutex<AutosaveFile>>,
 }
 
 /// The file with the unsaved edits of a session.
 #[derive(Default)]
-pub(crate) struct EditsFile {
-    /// Path of the file, and that of the scene's file; `None` if there is no such file.
-    written: Option<(PathBuf, PathBuf)>,
-    /// Whether a failure has been reported.
+pub(crate) struct AutosaveFile {
+    /// `None` if no file was written.
+    written: Option<WrittenFile>,
+    /// Whether a failure has been reported since the last success.
     has_reported: bool,
 }
 
-impl EditsFile {
-    /// Removes the file, because its edits are saved or discarded.
-    pub(crate) fn remove(&mut self) {
-        if let Some((path, _)) = self.written.take() {
+/// A file that this session has written.
+struct WrittenFile {
+    path: PathBuf,
+    /// Path of the scene with the edits.
+    scene: PathBuf,
+    mark: FileMark,
+}
+
+/// What tells a file from one that has replaced it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FileMark {
+    bytes: u64,
+    modified: Option<SystemTime>,
+    /// Number of the file in its file system; 0 on systems without such numbers.
+    number: u64,
+}
+
+impl FileMark {
+    fn of(metadata: &fs::Metadata) -> FileMark {
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(metadata);
+        #[cfg(not(unix))]
+        let number = 0;
+        FileMark {
+            bytes: metadata.len(),
+            modified: metadata.modified().ok(),
+            number,
+        }
+    }
+
+    /// Returns the mark of the file at `path`; `None` if there is none.
+    fn at(path: &Path) -> Option<FileMark> {
+        fs::metadata(path).ok().as_ref().map(FileMark::of)
+    }
+}
+
+impl AutosaveFile {
+    /// Removes the file, because its edits are saved or discarded. `open` is the path of the scene that is open.
+    pub(crate) fn remove(&mut self, open: &Path) {
+        self.forget_unless_own(open);
+        if let Some(WrittenFile { path, .. }) = self.written.take() {
             // The user may have removed it.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Returns the path of the file for the edits of the scene at `scene`: of the present one, or a free one. A file with
-    /// the edits of another scene is removed, because they have been discarded.
-    pub(super) fn path(&mut self, scene: &Path) -> Result<PathBuf, crate::Error> {
-        if let Some((path, _)) = self.written.as_ref().filter(|(_, of)| of == scene) {
-            return Ok(path.clone());
-        }
-        self.remove();
-        free_path(scene)
+    /// Forgets the file if it is no longer as this session has written it, or if it is the scene that is open now. It
+    /// then belongs to the user, and is neither overwritten nor removed.
+    fn forget_unless_own(&mut self, open: &Path) {
+        self.written.take_if(|written| {
+            let mark = Some(written.mark);
+            FileMark::at(&written.path) != mark || FileMark::at(open) == mark
+        });
     }
 
-    /// Writes the changes in place of earlier ones, or removes the file if there are none. Reports the first failure to
-    /// standard error.
-    fn update(&mut self, changes: Option<UnsavedChanges>) {
-        let Some(changes) = changes else {
-            return self.remove();
-        };
-        let scene = changes.scene_path().to_owned();
-        let written = self.path(&scene).and_then(|path| {
-            changes.write(&path)?;
-            Ok(path)
-        });
-        match written {
-            Ok(path) => self.written = Some((path, scene)),
-            Err(error) if !self.has_reported => {
-                self.has_reported = true;
-                let scene = scene.display();
-                let line = format!("{scene}: unsaved edits are not kept for a crash: {error}");
-                report(&escaped(&line));
-            }
-            Err(_) => {}
+    /// Writes the changes in place of earlier ones or, without any, to a file with a free name in the folder of the
+    /// scene. Earlier changes of another scene are removed, because they have been discarded.
+    ///
+    /// Returns the path of the file, and the end of a message about the changes that it lacks; empty if it has all.
+    ///
+    /// # Errors
+    /// See [`UnsavedChanges::text`], or if the file cannot be written.
+    pub(super) fn write(&mut self, changes: &UnsavedChanges) -> Result<(PathBuf, String), Error> {
+        let scene = changes.scene_path();
+        self.forget_unless_own(scene);
+        if self
+            .written
+            .as_ref()
+            .is_some_and(|file| file.scene != scene)
+        {
+            self.remove(scene);
         }
+        let own = self
+            .written
+            .as_ref()
+            .map(|file| (file.path.clone(), Some(file.mark)));
+        let free = unsaved_names(scene).map(|name| (name, None));
+        let mut places = own.into_iter().chain(free);
+        loop {
+            let place = places.find(|(path, mark)| FileMark::at(path) == *mark);
+            let Some((path, mark)) = place else {
+                return Err(Error::Write {
+                    path: scene.to_owned(),
+                    problem: "not saved: no name is free in its folder".to_owned(),
+                });
+            };
+            let (text, without) = changes.text(&path)?;
+            let written = replace(
+                &path,
+                |file| file.write_all(text.as_bytes()),
+                || match FileMark::at(&path) == mark {
+                    true => Ok(()),
+                    false => Err(io::ErrorKind::AlreadyExists.into()),
+                },
+            );
+            match written {
+                Ok(metadata) => {
+                    self.written = Some(WrittenFile {
+                        path: path.clone(),
+                        scene: scene.to_owned(),
+                        mark: FileMark::of(&metadata),
+                    });
+                    return Ok((path, without));
+                }
+                // Another program has written there meanwhile.
+                Err(_) if FileMark::at(&path) != mark => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Writes the changes, or removes the file if there are none. `open` is the path of the scene that is open. Reports
+    /// the first failure after a success to standard error. Returns whether it has succeeded.
+    fn update(&mut self, changes: Option<UnsavedChanges>, open: &Path) -> bool {
+        let Some(changes) = changes else {
+            self.remove(open);
+            return true;
+        };
+        let written = self.write(&changes);
+        if let Err(error) = &written
+            && !self.has_reported
+        {
+            let scene = open.display();
+            report(&escaped(&format!(
+                "{scene}: cannot back up unsaved edits: {error}"
+            )));
+        }
+        self.has_reported = written.is_err();
+        written.is_ok()
     }
 }
 
 impl Session {
-    /// Notes that the scene or the camera has changed, or has been saved.
-    pub(crate) fn note_change(&mut self) {
+    /// Schedules the writing of unsaved edits, after a change of the scene or the camera, or after a save.
+    pub(crate) fn schedule_autosave(&mut self) {
+        self.autosave.has_changed = true;
         let due = Instant::now() + DELAY;
         self.autosave.due.get_or_insert(due);
     }
@@ -94,7 +192,7 @@ impl Session {
     /// Writes the unsaved edits to a file next to the scene if that is due at `now`, on a thread of its own. Removes the
     /// file if there are none, or if they are those of the state `saved`. A camera that was only moved is not worth a
     /// file. Returns the time of the next call; `None` if there is none before the next change.
-    pub(crate) fn keep_edits(
+    pub(crate) fn autosave_if_due(
         &mut self,
         saved: Option<&EditState>,
         now: Instant,
@@ -103,27 +201,48 @@ impl Session {
         if now < due {
             return Some(due);
         }
-        let is_writing = |writing: &JoinHandle<()>| !writing.is_finished();
-        if self.autosave.writing.as_ref().is_some_and(is_writing) {
-            self.autosave.due = Some(now + DELAY);
-            return self.autosave.due;
+        self.autosave.due = self.autosave(saved, now);
+        self.autosave.due
+    }
+
+    /// Does what is due, and returns the time of the next call; `None` if there is nothing to do before the next change.
+    fn autosave(&mut self, saved: Option<&EditState>, now: Instant) -> Option<Instant> {
+        let is_writing = |writing: &mut JoinHandle<(bool, Duration)>| !writing.is_finished();
+        if self.autosave.writing.as_mut().is_some_and(is_writing) {
+            return Some(now + DELAY);
         }
-        self.autosave.due = None;
+        if let Some(writing) = self.autosave.writing.take() {
+            // After a panic, the file is as it was before.
+            let (is_written, duration) = writing.join().unwrap_or_default();
+            self.autosave.has_changed |= !is_written;
+            self.autosave.rests_until = Some(now + duration * PAUSE);
+        }
+        if !self.autosave.has_changed {
+            return None;
+        }
+        let rests_until = self.autosave.rests_until;
+        if let Some(end) = rests_until.filter(|&end| now < end) {
+            return Some(end);
+        }
         let is_possible = self.has_edits() && write_refusal(&self.scene.path).is_none();
         let changes = match is_possible {
             true => self.changes_to_keep(saved),
             false => None,
         };
-        let file = self.autosave.file.clone();
+        let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let writing = thread::Builder::new()
             .name("autosave".to_owned())
-            .spawn(move || lock(&file).update(changes));
+            .spawn(move || {
+                let start = Instant::now();
+                (lock(&file).update(changes, &open), start.elapsed())
+            });
+        self.autosave.has_changed = writing.is_err();
         self.autosave.writing = writing.ok();
-        None
+        Some(now + DELAY)
     }
 
     /// Ends the writing of unsaved edits, and returns their file.
-    pub(crate) fn take_edits_file(&mut self) -> EditsFile {
+    pub(crate) fn take_autosave_file(&mut self) -> AutosaveFile {
         if let Some(writing) = self.autosave.writing.take() {
             // After a panic, the file is as it was before.
             let _ = writing.join();
@@ -131,10 +250,12 @@ impl Session {
         std::mem::take(&mut lock(&self.autosave.file))
     }
 
-    /// Returns a message about the edits of the scene that an earlier session has kept; `None` if there are none.
-    pub(crate) fn kept_edits(&self) -> Option<String> {
-        let names = unsaved_names(&self.scene.path).take(SEARCHED_NAMES as usize);
-        let found: Vec<_> = names
+    /// Returns a message about the edits of the scene that an earlier session has left in files; `None` if there are
+    /// none.
+    pub(crate) fn earlier_autosaves_message(&self) -> Option<String> {
+        let path = &self.scene.path;
+        let found: Vec<_> = unsaved_names(path)
+            .take(SEARCHED_NAMES)
             .filter(|name| name.is_file())
             .map(|name| name.display().to_string())
             .collect();
@@ -143,8 +264,12 @@ impl Session {
             1 => ("contains", "it"),
             _ => ("contain", "them"),
         };
+        let without = match can_save_view(path) {
+            true => "",
+            false => " (comments at its end list edits that it cannot apply)",
+        };
         Some(format!(
-            "{} {verb} edits that were not saved; open {them} to go on, or delete {them}",
+            "{} {verb} edits that were not saved; open {them} to go on, or delete {them}{without}",
             found.join(", ")
         ))
     }

@@ -51,7 +51,13 @@ impl Session {
     /// Returns whether the scene is shown at the time of the image with which the picture is compared. Assumes that the
     /// image shows the scene as it was loaded first.
     fn is_at_compared_time(&self) -> bool {
-        shown_time(&self.scene) == self.compared_time
+        let (time, animation) = shown_time(&self.scene);
+        let (compared_time, compared_animation) = self.compared_time;
+        let is_same_time = match (time, compared_time) {
+            (Some(time), Some(compared)) => (time - compared).abs() <= TIME_TOLERANCE,
+            (time, compared) => time == compared,
+        };
+        is_same_time && animation == compared_animation
     }
 
     /// Displays, once, that the camera no longer shows the view of the image with which the picture is compared, and how
@@ -249,6 +255,9 @@ impl Session {
         }
     }
 }
+
+/// Difference in seconds up to which two times count as the same: half the millisecond to which users set a time.
+const TIME_TOLERANCE: f64 = 0.0005;
 
 /// Returns the time in seconds at which a scene is shown, `None` for the rest pose, and the index of its animation.
 pub(super) fn shown_time(scene: &Scene) -> (Option<f64>, Option<usize>) {

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use super::{EditsFile, Session};
+use super::{AutosaveFile, Session};
 use crate::{
     Error,
     error::report,
@@ -19,8 +19,7 @@ use crate::{
     },
 };
 use raysieve_scene::{
-    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, atomic_file::write_whole,
-    can_save_view, edits_text, escaped,
+    Camera, FieldEdit, LoadOptions, Part, Scene, SceneLoader, can_save_view, edits_text, escaped,
 };
 
 /// The displayed scene with the user's camera, exposure and tone curve, to write it as scene text.
@@ -61,7 +60,7 @@ impl Session {
         (!is_saved).then(|| UnsavedChanges {
             scene: self.scene_to_save(),
             words,
-            text: self.scene_text(),
+            text: self.scene_text().0,
         })
     }
 
@@ -106,32 +105,28 @@ impl UnsavedChanges {
         self.scene.path()
     }
 
-    /// Writes the changed scene to a file at `target`. If a scene file cannot contain all changes, comments at its end
-    /// have the others. Returns the end of a message about what is missing; empty if nothing is.
+    /// Returns the text of a file at `target` with the changed scene. If a scene file cannot contain all changes,
+    /// comments at its end have the others. Also returns the end of a message about what is missing; empty if nothing is.
     ///
     /// # Errors
-    /// See [`SceneToSave::text`], or if the file cannot be written.
-    pub(super) fn write(&self, target: &Path) -> Result<String, Error> {
+    /// See [`SceneToSave::text`].
+    pub(super) fn text(&self, target: &Path) -> Result<(String, String), Error> {
         let (mut text, without) = self.scene.text(target)?;
         if !without.is_empty() {
             // The text has as comments what a scene file cannot define.
             let comments = self.text.lines().filter(|line| line.starts_with("//"));
             text.extend(comments.map(|line| format!("{line}\n")));
         }
-        write_whole(target, |file| file.write_all(text.as_bytes()))?;
-        Ok(without)
+        Ok((text, without))
     }
 
     /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
     /// Reports it to standard error. Prints the changes to standard output if the file cannot be written, or cannot
     /// contain all of them.
-    pub(crate) fn keep(self, mut file: EditsFile) {
+    pub(crate) fn keep(self, mut file: AutosaveFile) {
         let path = self.scene_path();
         let changed = format!("{}: {} changed and not saved", path.display(), self.words);
-        let written = file.path(path).and_then(|target| {
-            let without = self.write(&target)?;
-            Ok((target, without))
-        });
+        let written = file.write(&self);
         let printed = "they are printed as scene text";
         let line = match &written {
             Ok((target, without)) if without.is_empty() => {
@@ -157,16 +152,6 @@ pub(super) fn unsaved_names(path: &Path) -> impl Iterator<Item = PathBuf> {
         1 => path.with_extension("unsaved.ron"),
         _ => path.with_extension(format!("unsaved-{number}.ron")),
     })
-}
-
-/// Returns the path of a file that does not exist, for the changed scene whose file is at `path`.
-pub(super) fn free_path(path: &Path) -> Result<PathBuf, Error> {
-    unsaved_names(path)
-        .find(|name| matches!(name.try_exists(), Ok(false)))
-        .ok_or_else(|| Error::Write {
-            path: path.to_owned(),
-            problem: "not saved: no name is free in its folder".to_owned(),
-        })
 }
 
 /// Maximum number of files with unsaved changes of one scene.

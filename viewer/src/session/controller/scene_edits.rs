@@ -166,7 +166,7 @@ impl Session {
     /// Replaces the session's scene at once by one that differs from the loaded one only in edits. The new scene is
     /// displayed once a renderer for it is ready, and never without a loader thread.
     pub(super) fn put_scene(&mut self, scene: Arc<Scene>) {
-        self.note_change();
+        self.schedule_autosave();
         self.scene = scene;
         if let Some(loader) = &self.loader {
             loader.edit(self.scene.clone(), self.editing.read.clone());
@@ -198,9 +198,9 @@ impl Session {
         self.scene.edits_since(&self.editing.read)
     }
 
-    /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. Parts
-    /// that cannot be written as scene text are left out, and reported as a problem.
-    pub(super) fn scene_text(&self) -> String {
+    /// Returns the camera and the edited parts as scene text (RON), after a comment with animation and time. If the parts
+    /// cannot be written as scene text, they are left out, and the error is returned too.
+    pub(super) fn scene_text(&self) -> (String, Option<raysieve_scene::Error>) {
         let camera = self.orbit.current().to_ron();
         let shown = shown_options(&self.first, &self.scene);
         let animation = shown
@@ -212,12 +212,9 @@ impl Session {
             None => camera,
         };
         match edits_to_ron(&self.scene, &self.editing.read) {
-            Ok(parts) if parts.is_empty() => camera,
-            Ok(parts) => format!("{camera}\n{parts}"),
-            Err(error) => {
-                self.report_problem(error.to_string());
-                camera
-            }
+            Ok(parts) if parts.is_empty() => (camera, None),
+            Ok(parts) => (format!("{camera}\n{parts}"), None),
+            Err(error) => (camera, Some(error)),
         }
     }
 
@@ -312,7 +309,7 @@ impl Session {
         let missing = save_edits(&self.scene, &read, &camera)?;
         // Reloading the saved file moves no camera that the user has moved since.
         self.orbit.replace_home(camera);
-        self.note_change();
+        self.schedule_autosave();
         let mut message = format!(
             "{} saved to {}",
             words(true, &self.edits()),

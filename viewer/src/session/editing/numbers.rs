@@ -15,7 +15,7 @@ pub(super) fn stepped(number: f32, kind: &NumberKind, steps: f32) -> f32 {
     let (low, high) = kind.slider;
     let changed = match kind.is_logarithmic {
         // A source of light that is off starts in the middle.
-        true if number <= 0.0 => libm::sqrtf(low * high),
+        true if number <= 0.0 => rounded(libm::sqrtf(low * high)),
         true => rounded(number * libm::powf(FACTOR, steps)),
         false if kind.is_whole => number + steps,
         false => rounded(number + STEP * (high - low) * steps),

@@ -65,7 +65,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         if let Some(strategy) = commands.strategy {
             let previous = self.stats.compaction.parse();
             if self.trial.is_none() {
-                self.select_strategy(strategy);
+                self.select_strategy(strategy)?;
             }
             if let Ok(previous) = previous
                 && self.done
@@ -104,14 +104,19 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Continues with this compaction strategy. If it is not available on this machine, reports that, and the previous
     /// one stays in use.
-    pub(super) fn select_strategy(&mut self, strategy: Strategy) {
-        if let Err(error) = self.renderer.set_strategy(strategy)
-            && !(self.may_use_cpu && self.renderer.all_gpus_failed())
-        {
+    ///
+    /// # Errors
+    /// If all GPUs have failed.
+    pub(super) fn select_strategy(&mut self, strategy: Strategy) -> Result<(), Error> {
+        if let Err(error) = self.renderer.set_strategy(strategy) {
+            if self.renderer.all_gpus_failed() {
+                return Err(error.into());
+            }
             (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
         }
         self.recorder.set_strategy();
         self.stats = self.renderer.stats();
+        Ok(())
     }
 
     /// Continues the render up to this number of samples per pixel, which is larger than before.

@@ -22,10 +22,14 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let scene = &self.inspection_scene.scene;
         match self.renderer.continue_on_cpu(&failure, scene) {
             Ok(on_cpu) => *self.renderer = on_cpu,
-            Err(_) => return Err(failure.into()),
+            Err(why) => {
+                let problem = format!("the CPU cannot continue: {why}");
+                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                return Err(failure.into());
+            }
         }
         if let Some(strategy) = strategy {
-            self.select_strategy(strategy);
+            self.select_strategy(strategy)?;
         }
         self.stats = self.renderer.stats();
         self.recorder.begin_film(true);

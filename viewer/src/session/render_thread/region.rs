@@ -95,16 +95,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     pub(super) fn begin_region(&mut self) -> Result<(), Error> {
         let (picture, samples) = (self.picture()?, self.stats.spp);
         let begun = self.renderer.part().and_then(|film| {
-            self.renderer.set_region(self.region.wanted)?;
-            Ok(film)
+            // Before the region begins: if all GPUs fail then, this film is the one to save.
+            self.region.whole = Some(Whole {
+                film,
+                picture,
+                samples,
+            });
+            self.renderer.set_region(self.region.wanted)
         });
         match begun {
-            Ok(film) => {
-                self.region.whole = Some(Whole {
-                    film,
-                    picture,
-                    samples,
-                });
+            Ok(()) => {
                 self.region.is_new = false;
                 self.stats = self.renderer.stats();
                 self.recorder.begin_film(true);
@@ -115,6 +115,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             Err(error) => {
                 // Memory for a copy of the film may be lacking, or the region is outside a smaller picture.
                 self.region.wanted = None;
+                self.region.whole = None;
                 let problem = format!("cannot render a region: {error}");
                 (self.publisher.events.0)(RenderEvent::Problem(problem));
                 Ok(())

@@ -90,7 +90,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Renders the film from the beginning with this strategy.
     fn measure(&mut self, strategy: Strategy) -> Result<(), Error> {
-        self.select_strategy(strategy);
+        self.select_strategy(strategy)?;
         self.renderer.restart()?;
         self.recorder.continue_film();
         Ok(())
@@ -143,10 +143,12 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let Some(trial) = self.trial.take() else {
             return Ok(());
         };
-        self.select_strategy(trial.chosen);
-        // Also after an error: if all GPUs have failed, the complete film is the one to save.
+        // All three also after an error: if all GPUs have failed, the complete film is the one to save.
+        let selected = self.select_strategy(trial.chosen);
         let restarted = self.renderer.restart();
-        restarted.and(self.renderer.resume(&trial.film))?;
+        let resumed = self.renderer.resume(&trial.film);
+        selected?;
+        restarted.and(resumed)?;
         self.stats = self.renderer.stats();
         self.recorder.continue_film();
         self.recorder.skip(&self.stats);

@@ -130,7 +130,7 @@ impl Viewer {
         match saved {
             Ok(Saved { message, state }) => {
                 self.saved_state = state.or(self.saved_state.take());
-                self.session.note_change();
+                self.session.schedule_autosave();
                 self.say(message);
             }
             Err(error) => self.say_problem(error.to_string()),
