@@ -14,6 +14,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         trials, if possible.clone() =>
         edits_survive_a_crash_of_the_display,
         kept_edits_go_when_they_are_undone_saved_or_discarded,
+        kept_edits_that_are_opened_stay,
     );
 }
 
@@ -79,4 +80,21 @@ fn kept_edits_go_when_they_are_undone_saved_or_discarded() {
     desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));
     assert!(!kept.exists(), "the user has discarded it");
+}
+
+fn kept_edits_that_are_opened_stay() {
+    let mut desktop = Desktop::rendered();
+    let kept = edit(&desktop);
+    let text = fs::read_to_string(&kept).unwrap();
+    // The first time, the window asks whether the edits may be discarded.
+    desktop.drop_file("scene.unsaved.ron", &text);
+    thread::sleep(Duration::from_secs(1));
+    desktop.drop_file("scene.unsaved.ron", &text);
+    desktop.until_title("scene.unsaved.ron – 4 samples");
+    // The opened scene has no edits, so that the session would remove a file of its own.
+    thread::sleep(Duration::from_secs(5));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+    desktop.press(&["q"]);
+    assert_eq!(desktop.until_ended().code(), Some(0));
+    assert_eq!(fs::read_to_string(&kept).unwrap(), text);
 }
