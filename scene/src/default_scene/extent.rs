@@ -2,7 +2,7 @@
 //!
 //! Imports `load_options`, `model` and `scene`.
 
-use std::{mem, ops::Range};
+use std::ops::Range;
 
 use glam::{DAffine3, DQuat, DVec3};
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ use super::upright;
 use crate::{
     LoadOptions,
     load_options::CameraFrom,
-    model::{Model, ModelInstance, ModelMesh, ModelSphere},
+    model::{Model, ModelMesh, ModelSphere},
     scene::{Outline, ViewAxes, WholeLens, WholeView, turn_about_y},
 };
 
@@ -58,7 +58,7 @@ pub(crate) struct Extent {
 impl Extent {
     /// Returns the extent of the triangles and spheres of a model in the view that `options` choose.
     pub(crate) fn of(model: &Model, options: &LoadOptions) -> Extent {
-        let points = Points::of(model, &upright(options.up));
+        let points = FramedPoints::of(model, &upright(options.up));
         let from = options.camera_from.unwrap_or(DEFAULT_DIRECTION);
         let axes = ViewAxes::new(from.azimuth_degrees, from.elevation_degrees);
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -70,6 +70,7 @@ impl Extent {
                 (low, high) = (low.min(point), high.max(point));
                 outline.push(point);
             });
+            outline.reduce();
             (low, high, outline)
         });
         for (group_low, group_high, group_outline) in &of_group {
@@ -97,6 +98,7 @@ impl Extent {
                         .iter()
                         .for_each(|turn| outline.push(center + *turn * arm));
                 });
+                outline.reduce();
                 outline
             });
             of_group.iter().for_each(|group| outline.extend(group));
@@ -152,118 +154,135 @@ fn corners_around(spheres: &[ModelSphere], transform: &DAffine3) -> [DVec3; 8] {
 }
 
 /// The points of a model that its extent is computed from, in groups that threads share.
-struct Points<'m> {
+struct FramedPoints<'m> {
     model: &'m Model,
     /// The rotation after which the model is upright.
     upright: DAffine3,
     /// For each mesh and vertex, whether it is part of a triangle.
     used: Vec<Vec<bool>>,
-    groups: Vec<Vec<Part>>,
+    groups: Vec<PointGroup>,
 }
 
 /// Some points of a model.
-enum Part {
+enum PointGroup {
+    /// All points of these instances.
+    Instances(Range<usize>),
     /// Vertices of the mesh of an instance.
     Vertices {
         instance: usize,
         range: Range<usize>,
     },
-    /// The corners of the bounding box of the mesh of an instance.
-    Corners { instance: usize },
-    /// The corners of the bounding boxes of spheres.
+    /// The corners of the bounding boxes of these spheres.
     Spheres(Range<usize>),
     /// The corners of the bounding box of all spheres.
     AllSpheres,
 }
 
-impl Points<'_> {
+impl FramedPoints<'_> {
     /// Approximate number of points of a group.
     const GROUP: usize = 1 << 16;
 
     /// Returns the points of a model. `upright` is a rotation that is applied to them.
-    fn of<'m>(model: &'m Model, upright: &DAffine3) -> Points<'m> {
-        let mut parts: Vec<(usize, Part)> = Vec::new();
-        for (instance, ModelInstance { mesh, .. }) in model.instances.iter().enumerate() {
-            let count = model.meshes[*mesh].positions.len();
-            if model.instances.len().saturating_mul(count) > MAX_FRAMED_POINTS {
-                parts.push((CUBE_CORNERS.len(), Part::Corners { instance }));
-                continue;
-            }
-            for range in ranges(count, Self::GROUP) {
-                parts.push((range.len(), Part::Vertices { instance, range }));
-            }
-        }
-        if model.spheres.len().saturating_mul(CUBE_CORNERS.len()) > MAX_FRAMED_POINTS {
-            parts.push((CUBE_CORNERS.len(), Part::AllSpheres));
-        } else {
-            for range in ranges(model.spheres.len(), Self::GROUP / CUBE_CORNERS.len()) {
-                parts.push((range.len() * CUBE_CORNERS.len(), Part::Spheres(range)));
-            }
-        }
-        let (mut groups, mut group, mut size) = (Vec::new(), Vec::new(), 0);
-        for (count, part) in parts {
-            if size >= Self::GROUP {
-                groups.push(mem::take(&mut group));
-                size = 0;
-            }
-            size += count;
-            group.push(part);
-        }
-        groups.push(group);
-        Points {
+    fn of<'m>(model: &'m Model, upright: &DAffine3) -> FramedPoints<'m> {
+        let mut points = FramedPoints {
             model,
             upright: *upright,
             used: model.meshes.par_iter().map(used_vertices).collect(),
-            groups,
+            groups: Vec::new(),
+        };
+        let groups = &mut points.groups;
+        // The first instance of the next group, and the number of points since.
+        let (mut first, mut size) = (0, 0);
+        for (number, instance) in model.instances.iter().enumerate() {
+            let mesh = &model.meshes[instance.mesh];
+            let count = match has_many_points(model, mesh) {
+                true => CUBE_CORNERS.len(),
+                false => mesh.positions.len(),
+            };
+            size += count;
+            if count > Self::GROUP {
+                groups.push(PointGroup::Instances(first..number));
+                let ranges = ranges(count, Self::GROUP);
+                groups.extend(ranges.map(|range| PointGroup::Vertices {
+                    instance: number,
+                    range,
+                }));
+            } else if size >= Self::GROUP {
+                groups.push(PointGroup::Instances(first..number + 1));
+            } else {
+                continue;
+            }
+            (first, size) = (number + 1, 0);
         }
+        groups.push(PointGroup::Instances(first..model.instances.len()));
+        let spheres = model.spheres.len();
+        if spheres.saturating_mul(CUBE_CORNERS.len()) > MAX_FRAMED_POINTS {
+            groups.push(PointGroup::AllSpheres);
+        } else {
+            let ranges = ranges(spheres, Self::GROUP / CUBE_CORNERS.len());
+            groups.extend(ranges.map(PointGroup::Spheres));
+        }
+        points
     }
 
     /// Calls a function for each group, in parallel, and returns the results in the order of the groups.
-    fn map_groups<T: Send>(&self, function: impl Fn(&[Part]) -> T + Sync) -> Vec<T> {
-        let groups = self.groups.par_iter();
-        groups.map(|group| function(group)).collect()
+    fn map_groups<T: Send>(&self, function: impl Fn(&PointGroup) -> T + Send + Sync) -> Vec<T> {
+        self.groups.par_iter().map(function).collect()
     }
 
     /// Calls a function for each point of a group.
-    fn each(&self, group: &[Part], mut take: impl FnMut(DVec3)) {
-        let placed = |instance: usize| {
-            let instance = &self.model.instances[instance];
-            let mesh = &self.model.meshes[instance.mesh];
-            (mesh, self.upright * instance.transform)
-        };
-        for part in group {
-            match part {
-                Part::Vertices { instance, range } => {
-                    let (mesh, transform) = placed(*instance);
-                    let used = &self.used[self.model.instances[*instance].mesh];
-                    for vertex in range.clone() {
-                        if used[vertex] {
-                            let position = mesh.positions[vertex].as_dvec3();
-                            take(transform.transform_point3(position));
+    fn each(&self, group: &PointGroup, mut take: impl FnMut(DVec3)) {
+        match group {
+            PointGroup::Instances(range) => {
+                for instance in range.clone() {
+                    let mesh = self.model.instances[instance].mesh;
+                    let mesh = &self.model.meshes[mesh];
+                    if has_many_points(self.model, mesh) {
+                        let transform = self.upright * self.model.instances[instance].transform;
+                        for corner in mesh.corners() {
+                            take(transform.transform_point3(corner.as_dvec3()));
                         }
+                    } else {
+                        self.each_vertex(instance, 0..mesh.positions.len(), &mut take);
                     }
                 }
-                Part::Corners { instance } => {
-                    let (mesh, transform) = placed(*instance);
-                    for corner in mesh.corners() {
-                        take(transform.transform_point3(corner.as_dvec3()));
+            }
+            PointGroup::Vertices { instance, range } => {
+                self.each_vertex(*instance, range.clone(), &mut take);
+            }
+            PointGroup::Spheres(range) => {
+                for sphere in &self.model.spheres[range.clone()] {
+                    let center = self.upright.transform_point3(sphere.center.as_dvec3());
+                    for signs in CUBE_CORNERS {
+                        take(center + signs * f64::from(sphere.radius));
                     }
                 }
-                Part::Spheres(range) => {
-                    for sphere in &self.model.spheres[range.clone()] {
-                        let center = self.upright.transform_point3(sphere.center.as_dvec3());
-                        for signs in CUBE_CORNERS {
-                            take(center + signs * f64::from(sphere.radius));
-                        }
-                    }
-                }
-                Part::AllSpheres => {
-                    let corners = corners_around(&self.model.spheres, &self.upright);
-                    corners.into_iter().for_each(&mut take);
-                }
+            }
+            PointGroup::AllSpheres => {
+                let corners = corners_around(&self.model.spheres, &self.upright);
+                corners.into_iter().for_each(take);
             }
         }
     }
+
+    /// Calls a function for each of these vertices of an instance's mesh that is part of a triangle.
+    #[inline(always)]
+    fn each_vertex(&self, instance: usize, range: Range<usize>, take: &mut impl FnMut(DVec3)) {
+        let instance = &self.model.instances[instance];
+        let (mesh, used) = (&self.model.meshes[instance.mesh], &self.used[instance.mesh]);
+        let transform = self.upright * instance.transform;
+        for vertex in range {
+            if used[vertex] {
+                let position = mesh.positions[vertex].as_dvec3();
+                take(transform.transform_point3(position));
+            }
+        }
+    }
+}
+
+/// Returns whether only the corners of the bounding boxes of a mesh's instances are framed, see [`MAX_FRAMED_POINTS`].
+fn has_many_points(model: &Model, mesh: &ModelMesh) -> bool {
+    model.instances.len().saturating_mul(mesh.positions.len()) > MAX_FRAMED_POINTS
 }
 
 /// Divides `0..count` into ranges of at most `len`.

@@ -130,6 +130,12 @@ impl Outline {
         self.upwards.push(DVec2::new(point.dot(self.axes.up), back));
     }
 
+    /// Removes points that are no corners of the outline.
+    pub(crate) fn reduce(&mut self) {
+        self.across.reduce();
+        self.upwards.reduce();
+    }
+
     /// Adds all points of another outline in the same view.
     pub(crate) fn extend(&mut self, other: &Outline) {
         let pairs = [
@@ -160,21 +166,21 @@ struct Hull {
     points: Vec<DVec2>,
     /// Number of corners at the last call of [`Hull::reduce`].
     corners: usize,
-    /// The sides of a polygon within the hull. A point on the inner side of all of them is not a corner. Until there are
-    /// three corners, no point is.
-    sides: [Side; Hull::SIDES],
+    /// Half-planes whose intersection is a polygon within the hull. A point in all of them is not a corner. Until there
+    /// are three corners, they are empty.
+    inside: [HalfPlane; Hull::SIDES],
 }
 
-/// One side of a line: the points whose product with `normal` is larger than `offset`. By default it contains no point.
+/// The points whose dot product with `normal` is larger than `offset`: one side of a line. It is empty by default.
 #[derive(Clone, Copy, Debug, Default)]
-struct Side {
+struct HalfPlane {
     normal: DVec2,
     offset: f64,
 }
 
-impl Side {
-    /// A side that contains all points.
-    const EVERYTHING: Side = Side {
+impl HalfPlane {
+    /// All points.
+    const PLANE: HalfPlane = HalfPlane {
         normal: DVec2::ZERO,
         offset: -1.0,
     };
@@ -199,14 +205,14 @@ impl Hull {
 
     #[inline(always)]
     fn push(&mut self, point: DVec2) {
-        let is_inside = |side: &Side| side.normal.dot(point) > side.offset;
-        if !self.sides.iter().all(is_inside) {
-            self.push_outside(point);
+        let is_inside = |side: &HalfPlane| side.normal.dot(point) > side.offset;
+        if !self.inside.iter().all(is_inside) {
+            self.push_candidate(point);
         }
     }
 
     /// Adds a point that may be a corner.
-    fn push_outside(&mut self, point: DVec2) {
+    fn push_candidate(&mut self, point: DVec2) {
         self.points.push(point);
         if self.points.len() >= 2 * self.corners + Self::STEP {
             self.reduce();
@@ -246,13 +252,13 @@ impl Hull {
         self.points = corners;
         self.corners = self.points.len();
         if self.corners >= 3 {
-            self.sides = self.sides_between_extremes();
+            self.inside = self.polygon_of_extremes();
         }
     }
 
-    /// Returns the sides of the polygon between the corners that are farthest in eight directions. There must be three
-    /// corners or more.
-    fn sides_between_extremes(&self) -> [Side; Hull::SIDES] {
+    /// Returns the half-planes of the polygon between the corners that are farthest in eight directions. There must be
+    /// three corners or more.
+    fn polygon_of_extremes(&self) -> [HalfPlane; Hull::SIDES] {
         let extremes = Self::DIRECTIONS.map(|(x, y)| {
             let along = |corner: &&DVec2| corner.dot(DVec2::new(x, y));
             let corners = self.points.iter();
@@ -261,13 +267,13 @@ impl Hull {
         array::from_fn(|number| {
             let next = extremes[(number + 1) % Self::SIDES];
             let (Some(&from), Some(&to)) = (extremes[number], next) else {
-                return Side::default();
+                return HalfPlane::default();
             };
             if from == to {
-                return Side::EVERYTHING;
+                return HalfPlane::PLANE;
             }
             let normal = (to - from).perp();
-            Side {
+            HalfPlane {
                 normal,
                 offset: normal.dot(from),
             }
