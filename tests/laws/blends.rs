@@ -92,7 +92,7 @@ fn inside(materials: &str) -> Scene {
     ))
 }
 
-/// In another blend the sides remain those of the surface, and a blend by side has its own emission.
+/// A blend by side that is part of another blend shows the sides of the surface. It also emits its own light.
 #[test]
 fn a_blend_by_side_is_part_of_other_blends() {
     let seen = |m: &str| {

@@ -158,7 +158,7 @@ struct FramedPoints<'m> {
     model: &'m Model,
     /// The rotation after which the model is upright.
     upright: DAffine3,
-    /// For each mesh and vertex, whether it is part of a triangle.
+    /// Tells for each mesh and vertex whether the vertex is part of a triangle.
     used: Vec<Vec<bool>>,
     groups: Vec<PointGroup>,
 }

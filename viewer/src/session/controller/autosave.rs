@@ -49,7 +49,7 @@ pub(crate) struct AutosaveFile {
     has_reported: bool,
 }
 
-/// A file that this session has written.
+/// A file that the viewer has written.
 struct WrittenFile {
     path: PathBuf,
     /// Path of the scene with the edits.
@@ -57,7 +57,7 @@ struct WrittenFile {
     mark: FileMark,
 }
 
-/// What tells a file from one that has replaced it.
+/// The size, time and number of a file, which differ once another file has replaced it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileMark {
     bytes: u64,
@@ -95,7 +95,7 @@ impl AutosaveFile {
         }
     }
 
-    /// Forgets the file if it is no longer as this session has written it, or if it is the scene that is open now. It
+    /// Forgets the file if it is no longer as the viewer has written it, or if it is the scene that is open now. It
     /// then belongs to the user, and is neither overwritten nor removed.
     fn forget_unless_own(&mut self, open: &Path) {
         self.written.take_if(|written| {
