@@ -94,7 +94,7 @@ pub(crate) fn render(
             // With a checkpoint, the same command continues on GPUs, and a farm repeats it.
             Err(Error::Render(error))
                 if checkpoint.is_none()
-                    && renderer.is_automatic()
+                    && renderer.has_automatic_backend()
                     && renderer.all_gpus_failed() =>
             {
                 match renderer.continue_on_cpu(&error, scene) {

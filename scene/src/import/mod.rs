@@ -91,7 +91,7 @@ pub(crate) struct Imported {
     pub(crate) mirrored_meshes: HashMap<usize, usize>,
     /// Result of [`Imported::coat_base`] for each key of a coat.
     pub(crate) coat_bases: HashMap<[u32; 6], CoatBase>,
-    /// Index in the model of each copy of a material whose back reflects like its front, by the index of the material.
+    /// Index in the model of each copy of a material whose back mirrors its front, by the index of the material.
     pub(crate) two_sided: HashMap<u32, u32>,
     /// Last part of the warning about mesh files that do not exist, with the name of the first; `None` if there is none.
     pub(crate) missing: Option<String>,

@@ -71,9 +71,9 @@ pub enum Surface {
     },
     /// The metallic-roughness material of glTF.
     Principled(Principled),
-    /// A mixture of two materials, finer than a pixel, or another material on the back than on the front. Each path that
-    /// hits it scatters as by one of them. Their own emission and opacity have no effect. [`Scene::check_blends`](crate::Scene::check_blends) states what
-    /// is valid.
+    /// Two materials on one surface: mixed finer than a pixel, or one on each side (`by_side`). Each path that hits it
+    /// scatters as by one of them. Their own emission and opacity have no effect.
+    /// [`Scene::check_blends`](crate::Scene::check_blends) states what is valid.
     Blend {
         /// Index of the first material in [`Scene::materials`](crate::Scene::materials). While a model is read, index
         /// into the materials of the model.

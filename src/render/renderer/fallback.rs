@@ -11,9 +11,9 @@ use crate::{
 };
 
 impl Renderer {
-    /// Returns whether [`BackendChoice::Auto`] has chosen the backend. The user then expects a picture and not a GPU,
-    /// and the CPU may continue a render whose GPU has failed.
-    pub fn is_automatic(&self) -> bool {
+    /// Returns whether the settings left the choice of the backend to [`BackendChoice::Auto`]. The CPU may then continue
+    /// a render whose GPUs have failed.
+    pub fn has_automatic_backend(&self) -> bool {
         self.settings.backend == BackendChoice::Auto
     }
 
@@ -25,7 +25,7 @@ impl Renderer {
     /// caller holds them. [`Renderer::take_notes`] then says what has happened.
     ///
     /// # Errors
-    /// The host has too little memory.
+    /// `scene` is not that of this render, or the host has too little memory.
     pub fn continue_on_cpu(&mut self, error: &Error, scene: &Scene) -> Result<Renderer, Error> {
         let scene = Scene {
             camera: self.view,

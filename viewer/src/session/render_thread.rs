@@ -140,7 +140,7 @@ impl RenderThread {
                     return Err(thread_error("nothing to render"));
                 };
                 renderer.keep_for_previews();
-                let may_use_cpu = renderer.is_automatic();
+                let may_use_cpu = renderer.has_automatic_backend();
                 let stats = renderer.stats();
                 let work = RenderThreadState {
                     renderer,
