@@ -110,12 +110,14 @@ function row({ id, label, number }) {
   let shown;
   // Last number that was sent, with four digits.
   let told;
+  // Last number that was sent or displayed: a refused entry is replaced with it, also before the program's answer.
+  let latest;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
   slider.addEventListener("input", () => {
     const value = number.is_whole ? Math.round(chosen()) : rounded(chosen());
     // A finger on the slider leaves the focus in the field, whose entry would replace this value later.
     text.value = value;
-    told = value;
+    told = latest = value;
     edit(value);
   });
   slider.addEventListener("change", end);
@@ -125,11 +127,11 @@ function row({ id, label, number }) {
     // The program would refuse it, too.
     const isValid = value >= min && value <= max && (!number.is_whole || Number.isInteger(value));
     if (isValid) {
-      told = rounded(value);
+      told = latest = rounded(value);
       tell(id, value, false);
       return refuse("");
     }
-    text.value = rounded(shown);
+    text.value = rounded(latest);
     if (!Number.isFinite(value)) return refuse("not set; it is no number");
     return refuse(`${value} not set; must be ${number.is_whole ? "a whole number, " : ""}${min} to ${max}`);
   });
@@ -140,7 +142,7 @@ function row({ id, label, number }) {
     show: (value) => {
       // After another viewer's edit, the refusal is not about this value. The last edit may be answered after the refusal.
       if (shown !== value && rounded(value) !== told) refuse("");
-      shown = value;
+      shown = latest = value;
       if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
       if (document.activeElement !== text) text.value = rounded(value);
     },
