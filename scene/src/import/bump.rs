@@ -22,7 +22,7 @@ const STEPS_PER_OCTAVE: f32 = 64.0;
 
 impl Imported {
     /// Returns the sizes in metres that one repetition of a bump map covers along u and v, on a surface on which these
-    /// grow by 1 over `size` metres. They are rounded to [`STEPS_PER_OCTAVE`].
+    /// grow by 1 over `size` metres, as [`uv_extent`] returns them. They are rounded to [`STEPS_PER_OCTAVE`].
     pub(crate) fn bump_size(&self, bump: Bump, size: [f32; 2]) -> [f32; 2] {
         let texture = &self.model.library.textures[bump.texture as usize];
         let axes = texture.transform.matrix2;
@@ -151,8 +151,13 @@ impl Imported {
         instance: ModelInstance,
     ) -> Result<ModelInstance, String> {
         let determinant = transform.matrix3.determinant();
+        let mirrors = determinant < 0.0;
+        let has_tangents = self.model.meshes[instance.mesh].tangents.is_some();
+        if mirrors && has_tangents && self.bumped.contains(&instance.material) {
+            self.note("approximated: bump maps that are blended with normal maps, upside down in instances that mirror");
+        }
         Ok(ModelInstance {
-            mesh: match determinant < 0.0 {
+            mesh: match mirrors {
                 true => self.with_flipped_bitangents(instance.mesh)?,
                 false => instance.mesh,
             },
@@ -220,20 +225,31 @@ impl Imported {
     }
 }
 
-/// Returns a size in metres, clamped to 1e-6..=1e9 and rounded to [`STEPS_PER_OCTAVE`].
+/// Returns a size in metres with its absolute value clamped to 1e-6..=1e9 and rounded to [`STEPS_PER_OCTAVE`].
 fn rounded(size: f32) -> f32 {
-    let size = size.clamp(1e-6, 1e9);
-    ((size.log2() * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2()
+    let octaves = size.abs().clamp(1e-6, 1e9).log2();
+    let magnitude = ((octaves * STEPS_PER_OCTAVE).round() / STEPS_PER_OCTAVE).exp2();
+    magnitude.copysign(size)
 }
 
 /// Returns the mean distances in metres over which u and v grow by 1 on a mesh with this transform, weighted by area.
 /// Returns 1 if no triangle has usable texture coordinates. For a large mesh, only some thousand evenly spaced triangles
 /// count.
-pub(crate) fn uv_extent(mesh: &ModelMesh, transform: &DAffine3) -> [f32; 2] {
+///
+/// `right_handed` is the `mirrored` of the mesh's [`ModelMesh::add_right_handed_tangents`]; it is `None` if the tangents
+/// follow the texture coordinates. The distance along v is negative if those bitangents point to the other side on most
+/// of the mesh, so that the relief of bump maps stays as it is.
+pub(crate) fn uv_extent(
+    mesh: &ModelMesh,
+    transform: &DAffine3,
+    right_handed: Option<bool>,
+) -> [f32; 2] {
     let Some(uvs) = &mesh.uvs else {
         return [1.0; 2];
     };
     let (mut sums, mut weights) = ([0.0; 2], 0.0);
+    // Area on which the bitangent of the texture coordinates is the cross product of normal and tangent, minus the rest.
+    let mut right_handed_area = 0.0;
     // A sample of the triangles suffices for a mean.
     let step = (mesh.triangles.len() / 4096).max(1);
     for triangle in mesh.triangles.iter().step_by(step) {
@@ -255,10 +271,15 @@ pub(crate) fn uv_extent(mesh: &ModelMesh, transform: &DAffine3) -> [f32; 2] {
                 *sum += along.length() * area;
             }
             weights += area;
+            // In an image v grows downwards, which reverses the orientation.
+            right_handed_area -= area.copysign(determinant);
         }
     }
     if weights > 0.0 {
-        sums.map(|sum| (sum / weights) as f32)
+        let [along_u, along_v] = sums.map(|sum| (sum / weights) as f32);
+        let is_reversed =
+            right_handed.is_some_and(|mirrored| (right_handed_area < 0.0) != mirrored);
+        [along_u, if is_reversed { -along_v } else { along_v }]
     } else {
         [1.0; 2]
     }

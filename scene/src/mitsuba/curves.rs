@@ -66,7 +66,8 @@ impl Converter<'_> {
             true => splines(&points).map_err(name)?,
             false => lines(&points).map_err(name)?,
         };
-        let size = uv_extent(&mesh, &DAffine3::IDENTITY);
+        let right_handed = self.has_normal_map(object)?.then_some(false);
+        let size = uv_extent(&mesh, &DAffine3::IDENTITY, right_handed);
         let Some(material) = self.material(object, size)? else {
             return Ok(());
         };

@@ -221,19 +221,20 @@ impl Converter<'_> {
         flip: bool,
         group: Option<&mut Vec<ModelInstance>>,
     ) -> Result<(), String> {
-        let size = uv_extent(&mesh, &to_world);
-        let Some(material) = self.material(object, size)? else {
-            return Ok(());
-        };
         if flip {
             mesh.flip();
         }
         let mirrored = to_world.matrix3.determinant() < 0.0;
+        let right_handed = self.has_normal_map(object)?.then_some(mirrored);
+        let size = uv_extent(&mesh, &to_world, right_handed);
+        let Some(material) = self.material(object, size)? else {
+            return Ok(());
+        };
         let shape = Tessellated {
             kind,
             parameters: [0; 3],
             flipped: flip,
-            right_handed: self.has_normal_map(object)?.then_some(mirrored),
+            right_handed,
         };
         self.orient_normal_map(object, &mut mesh, mirrored)?;
         let mesh = self.scene.push_tessellated(shape, mesh, material)?;
@@ -287,7 +288,8 @@ impl Converter<'_> {
         let model = &mut self.scene.model;
         let meshes = self.meshes.indices(model, &path, reading, read)?;
         for &mesh in meshes.iter() {
-            let size = uv_extent(&self.scene.model.meshes[mesh], &to_world);
+            let right_handed = has_normal_map.then_some(mirrored);
+            let size = uv_extent(&self.scene.model.meshes[mesh], &to_world, right_handed);
             let Some(material) = self.material(object, size)? else {
                 return Ok(());
             };
@@ -333,7 +335,7 @@ impl Converter<'_> {
     }
 
     /// Returns whether the BSDF of a shape has a normal map.
-    fn has_normal_map(&mut self, object: &Rc<Object>) -> Result<bool, String> {
+    pub(super) fn has_normal_map(&mut self, object: &Rc<Object>) -> Result<bool, String> {
         let Some(of) = self.document.child_of_kind(object, "bsdf") else {
             return Ok(false);
         };

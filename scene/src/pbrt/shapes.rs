@@ -191,11 +191,12 @@ impl Converter {
         if key.is_some() {
             self.note_tessellated();
         }
-        let (size, area) = (uv_extent(&mesh, &transform), area(&mesh, &transform));
+        let right_handed = self.right_handed(&transform)?;
+        let size = uv_extent(&mesh, &transform, right_handed);
+        let area = area(&mesh, &transform);
         let Some(material) = self.shape_material(size, area, parameters)? else {
             return Ok(());
         };
-        let right_handed = self.right_handed(&transform)?;
         if mesh.tangents.is_some() {
             self.keep_tangents(&mut mesh, material)?;
         }
@@ -361,7 +362,7 @@ impl Converter {
             .map(|&mesh| area(&self.scene.model.meshes[mesh], &transform))
             .sum();
         for &mesh in meshes.iter() {
-            let size = uv_extent(&self.scene.model.meshes[mesh], &transform);
+            let size = uv_extent(&self.scene.model.meshes[mesh], &transform, right_handed);
             let Some(material) = self.shape_material(size, total, parameters)? else {
                 return Ok(());
             };

@@ -190,8 +190,8 @@ fn a_bump_map_around_a_normal_map_is_reported() {
     assert_noted(&scene, "several bump maps and normal maps");
 }
 
-/// Returns the slopes of both parts of the blend that a scene's `index`-th instance shows.
-fn slopes_of_parts(scene: &Scene, index: usize) -> [Vec2; 2] {
+/// Returns the indices of both parts of the blend that a scene's `index`-th instance shows.
+fn parts(scene: &Scene, index: usize) -> [u32; 2] {
     let mesh = &scene.meshes[scene.instances[index].mesh as usize];
     let own = scene.instances[index].material;
     let blend = own.unwrap_or(mesh.materials[0]);
@@ -199,7 +199,12 @@ fn slopes_of_parts(scene: &Scene, index: usize) -> [Vec2; 2] {
         panic!("{:?}", scene.materials[blend as usize]);
     };
     assert!(!scene.maps.contains_key(&blend) || scene.maps[&blend].textures.is_empty());
-    [first, second].map(|part| slopes_of_material(scene, part))
+    [first, second]
+}
+
+/// Returns the slopes of both parts of the blend that a scene's `index`-th instance shows.
+fn slopes_of_parts(scene: &Scene, index: usize) -> [Vec2; 2] {
+    parts(scene, index).map(|part| slopes_of_material(scene, part))
 }
 
 #[test]
@@ -259,6 +264,37 @@ fn each_material_of_a_blend_has_its_own_bump_map() {
         of(1, 0.25)
     );
     check(&load_with_picture("scene.pbrt", &mix, ramp()), 0, 1.0);
+}
+
+#[test]
+fn a_bump_map_beside_a_normal_map_keeps_its_relief() {
+    let sheet = bumped(
+        "",
+        "<transform name=\"to_world\"><scale value=\"0.5\"/></transform>",
+    );
+    let normal_map = "<bsdf type=\"normalmap\"><texture type=\"bitmap\" name=\"normalmap\">\
+        <string name=\"filename\" value=\"picture.png\"/></texture><bsdf type=\"diffuse\"/></bsdf>";
+    let half = "<bsdf type=\"blendbsdf\"><float name=\"weight\" value=\"0.5\"/>";
+    let blended = sheet
+        .replace(
+            "<bsdf type=\"bumpmap\">",
+            &format!("{half}{normal_map}<bsdf type=\"bumpmap\">"),
+        )
+        .replace("</shape>", "</bsdf></shape>");
+    let scene = scene(&blended);
+    // The mesh has the bitangents of normal maps, +y on a rectangle. The ramp rises downwards in the image, where the v
+    // of a rectangle and its y grow.
+    assert!(bitangents(&scene)[0].distance(Vec3::Y) < 1e-5);
+    assert_near(
+        slopes_of_material(&scene, parts(&scene, 0)[1]),
+        unit_slopes() * Vec2::new(1.0, -1.0),
+    );
+    // A mirroring instance reverses the bitangents for normal maps.
+    let group = format!("<shape type=\"shapegroup\" id=\"group\">{blended}</shape>");
+    let mirror = "<shape type=\"instance\"><ref id=\"group\"/><transform name=\"to_world\"><scale x=\"-1\"/></transform></shape>";
+    let note = "bump maps that are blended with normal maps";
+    assert_noted(&self::scene(&format!("{group}{mirror}")), note);
+    assert_not_noted(&scene, note);
 }
 
 #[test]
