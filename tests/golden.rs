@@ -5,11 +5,13 @@
 //! `UPDATE_GOLDEN=1 cargo test --test golden` replaces the expected files; that run fails all the same.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, File},
+    io::BufWriter,
     path::{Path, PathBuf},
 };
 
-use image::RgbImage;
+use image::{RgbImage, codecs::png::PngEncoder};
 use libtest_mimic::{Arguments, Trial};
 use nv_flip::{DEFAULT_PIXELS_PER_DEGREE, FlipImageRgb8, FlipPool, flip, magma_lut};
 use raysieve::{
@@ -19,7 +21,7 @@ use raysieve::{
         renderer::{BackendChoice, Renderer, Settings},
         stats::Stats,
     },
-    scene::Scene,
+    scene::{Image, Scene, Texels},
 };
 
 /// Width and height of the renders in pixels.
@@ -95,12 +97,8 @@ fn matches_golden(scene: &str) -> Result<(), String> {
     }
     let missing = |path: &Path| format!("{} is missing: {UPDATE}", path.display());
     let expected_hash = fs::read_to_string(&golden_hash).map_err(|_| missing(&golden_hash))?;
-    let expected = image::open(&golden_picture)
-        .map_err(|_| missing(&golden_picture))?
-        .into_rgb8();
-    let actual = image::open(&actual)
-        .map_err(|error| error.to_string())?
-        .into_rgb8();
+    let expected = read(&golden_picture).ok_or_else(|| missing(&golden_picture))?;
+    let actual = read(&actual).ok_or_else(|| format!("{} is damaged", actual.display()))?;
     let bytes = fs::metadata(&golden_picture)
         .map_err(|error| error.to_string())?
         .len();
@@ -165,6 +163,17 @@ fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
     render().map_err(|error: raysieve::Error| error.to_string())
 }
 
+/// Reads a PNG, or returns `None` if it is missing or damaged. The readers of the crate `image` would be compiled again for
+/// this test program.
+fn read(path: &Path) -> Option<RgbImage> {
+    let image = Image::open(path).ok()?;
+    let Texels::Bytes(texels) = image.texels else {
+        return None;
+    };
+    let colors = texels.into_iter().flat_map(|[r, g, b, _]| [r, g, b]);
+    RgbImage::from_raw(image.width, image.height, colors.collect())
+}
+
 /// Writes the expected image, the difference and the actual image side by side; returns a description of the
 /// difference.
 fn difference(scene: &str, expected: &RgbImage, actual: &RgbImage) -> Result<String, String> {
@@ -188,7 +197,10 @@ fn difference(scene: &str, expected: &RgbImage, actual: &RgbImage) -> Result<Str
         image::imageops::replace(&mut panels, panel, i64::from(width) * place as i64, 0);
     }
     let path = artefacts().join(format!("{scene}.png"));
-    panels.save(&path).map_err(|error| error.to_string())?;
+    let file = File::create(&path).map_err(|error| error.to_string())?;
+    panels
+        .write_with_encoder(PngEncoder::new(BufWriter::new(file)))
+        .map_err(|error| error.to_string())?;
     let differing = expected
         .pixels()
         .zip(actual.pixels())

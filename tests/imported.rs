@@ -75,9 +75,8 @@ fn agree(folder: &str, extension: &str) {
 /// Reads the reference of a scene of this size in pixels.
 fn reference(name: &str, (width, height): (u32, u32)) -> Blocks {
     let path = file(&format!("tests/imported/mitsuba/{name}.exr"));
-    let image = image::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let values = image.into_rgb32f();
-    let values: Vec<f64> = values.iter().map(|&value| f64::from(value)).collect();
+    let values = common::colors(&path).into_iter().flatten().map(f64::from);
+    let values: Vec<f64> = values.collect();
     let (mean, error) = values.split_at(values.len() / 2);
     let blocks = width as usize / BLOCK * (height as usize / BLOCK);
     assert_eq!(mean.len(), 3 * blocks, "{name}");

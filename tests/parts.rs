@@ -85,8 +85,7 @@ fn a_written_part_reads_back_identically() {
             );
             assert_eq!(PartHeader::read(&path).unwrap(), read.header);
             // A general EXR reader sees the same image.
-            let picture = image::open(&path).unwrap().into_rgb32f();
-            let shown: Vec<[f32; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+            let shown = common::colors(&path);
             let expected: Vec<[f32; 3]> = part
                 .picture()
                 .pixels

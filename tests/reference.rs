@@ -155,13 +155,8 @@ fn disagrees(reference: &str, scene: &Scene) {
 /// Reads the block means and their variances from the files of a reference.
 fn read(name: &str) -> Blocks {
     let values = |path: &Path| -> Vec<f64> {
-        let picture =
-            image::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        picture
-            .into_rgb32f()
-            .iter()
-            .map(|&value| f64::from(value))
-            .collect()
+        let colors = common::colors(path).into_iter();
+        colors.flatten().map(f64::from).collect()
     };
     let mean = values(&file(&format!("tests/reference/{name}.exr")));
     let error = values(&file(&format!("tests/reference/{name}_se.exr")));

@@ -8,7 +8,7 @@ mod paths;
 use std::{
     fs,
     mem::discriminant,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
 
@@ -29,6 +29,16 @@ use raysieve::{
 /// other than the one that built them.
 pub(crate) fn file(path: &str) -> PathBuf {
     paths::root().join(path)
+}
+
+/// Reads the colours of an image of floats, row by row from the top, with the renderer's own reader. The readers of the
+/// crate `image` would be compiled again for each test program that calls them.
+pub(crate) fn colors(path: &Path) -> Vec<[f32; 3]> {
+    let image = Image::open(path).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+    let Texels::Floats(texels) = image.texels else {
+        panic!("{} has no floats", path.display());
+    };
+    texels.into_iter().map(|[r, g, b, _]| [r, g, b]).collect()
 }
 
 /// Returns every scene that ships or has a golden image, sorted by path. Each is loaded once per test program.

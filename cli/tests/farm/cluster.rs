@@ -1,12 +1,12 @@
 //! A Slurm cluster of three nodes on this machine: munged, slurmctld and three slurmd, all in one temporary folder.
 
 use std::{
-    env, fs,
+    env, fs, iter,
     net::{Ipv4Addr, TcpListener},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    process::{self, Child, Command, Output, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -19,15 +19,11 @@ use crate::raysieve;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(150);
 pub(crate) const NODES: [&str; 3] = ["node1", "node2", "node3"];
 
-/// A lock that each test with a cluster holds, because clusters would compete for the cores.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 /// A running cluster. Dropping it kills all its processes.
 pub(crate) struct Cluster {
     folder: TempDir,
     /// The processes munged, slurmctld, and the nodes' slurmd.
     daemons: Vec<(&'static str, Child)>,
-    _alone: MutexGuard<'static, ()>,
 }
 
 /// Returns `Err` with the missing program if the machine cannot run a cluster.
@@ -58,7 +54,6 @@ fn find(name: &str) -> Option<PathBuf> {
 impl Cluster {
     /// Starts a cluster, with additional lines of `slurm.conf`, and waits until its nodes are idle.
     pub(crate) fn start(more: &str) -> Cluster {
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         // The path of a socket is limited to about 100 bytes.
         let folder = tempfile::Builder::new().prefix("slurm-").tempdir().unwrap();
         let here = folder.path().to_owned();
@@ -81,7 +76,6 @@ impl Cluster {
         let mut cluster = Cluster {
             folder,
             daemons: Vec::new(),
-            _alone: alone,
         };
         let munge = |name: &str, file: &str| format!("--{name}={}", here.join(file).display());
         let munged = [
@@ -321,15 +315,21 @@ impl Drop for Cluster {
     }
 }
 
+/// Returns ports that nothing listens on, other ones for each cluster.
+///
+/// They are below those that the system gives to connections (32,768 and up), so that no connection takes one before
+/// its daemon does.
+fn free_ports() -> [u16; 4] {
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let first = 10_000 + (process::id() % 200) as u16 * 100;
+    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+    let next = || first + TAKEN.fetch_add(1, Ordering::Relaxed) % 100;
+    [(); 4].map(|()| iter::repeat_with(next).find(|&port| is_free(port)).unwrap())
+}
+
 /// Returns the text of `slurm.conf`.
 fn config(folder: &Path) -> String {
-    let listeners: Vec<TcpListener> = (0..4)
-        .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap())
-        .collect();
-    let ports = listeners
-        .iter()
-        .map(|listener| listener.local_addr().unwrap().port());
-    let ports: Vec<u16> = ports.collect();
+    let ports = free_ports();
     let user = Command::new("id").arg("-un").output().unwrap().stdout;
     let user = String::from_utf8(user).unwrap();
     let (here, user, port) = (folder.display(), user.trim(), ports[0]);

@@ -49,7 +49,7 @@ impl Imported {
         let is_constant = weight.texture.is_none();
         let is_one = factor == 1.0 || factor == 0.0;
         if is_constant && (is_one || same_relief && blends_exactly(&first, &second)) {
-            return Ok((blend(&first, &second, factor), heavier(factor)));
+            return Ok((interpolated(&first, &second, factor), heavier(factor)));
         }
         let is_clear = |material: &ModelMaterial| material.maps.opacity == 0.0;
         if !is_constant && is_clear(&first) != is_clear(&second) {
@@ -65,7 +65,7 @@ impl Imported {
         if levels.into_iter().max() >= Some(MAX_BLENDS) {
             self.note("approximated: blends that contain many others by a single material");
             let mean = weight.mean(&self.model.library).clamp(0.0, 1.0);
-            return Ok((blend(&first, &second, mean), heavier(mean)));
+            return Ok((interpolated(&first, &second, mean), heavier(mean)));
         }
         let mut maps = MaterialTextures::default();
         if same_relief && first_bump.is_some() {
@@ -114,7 +114,7 @@ impl Imported {
     ///
     /// The result is a [`Surface::Blend`], which has the opacity of `front`. Two approximations give a warning: a
     /// different opacity of `back`, and a `front` with so many blends that the result can only be `front`.
-    pub(crate) fn sides(
+    pub(crate) fn front_and_back(
         &mut self,
         (mut front, front_bump): (ModelMaterial, Option<Bump>),
         (mut back, back_bump): (ModelMaterial, Option<Bump>),
@@ -132,7 +132,7 @@ impl Imported {
         let (opacity, texture) = own(&front);
         if own(&back) != (opacity, texture) {
             self.note(
-                "approximated: the opacity of the second BSDF of `twosided` by that of the first",
+                "approximated: the opacity of the second BSDF of `twosided` by that of the first; put one `mask` around `twosided`",
             );
         }
         let mut maps = MaterialTextures {
@@ -229,7 +229,7 @@ impl Imported {
     pub(crate) fn show_both_sides(&mut self, material: &mut ModelMaterial, bump: Option<Bump>) {
         material.surface.show_both_sides();
         let maps = &mut material.maps;
-        maps.mirrored_relief = bump.is_some() || maps.textures.contains_key(&Parameter::Normal);
+        maps.mirrored_relief = bump.is_some() || maps.has_normal_map();
         match &mut material.surface {
             Surface::Blend {
                 first,
@@ -265,7 +265,7 @@ impl Imported {
 /// Returns a material between two others: `first` at a `weight` of 0, `second` at 1. Two diffuse materials without
 /// textures are blended exactly, apart from their backs. Others become principled materials, whose parameters are
 /// interpolated. The textures are those of the material with the larger weight.
-fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
+fn interpolated(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMaterial {
     let weight = weight.clamp(0.0, 1.0);
     let heavier = if weight < 0.5 { first } else { second };
     if weight == 0.0 || weight == 1.0 {
@@ -325,7 +325,7 @@ fn blend(first: &ModelMaterial, second: &ModelMaterial, weight: f32) -> ModelMat
     }
 }
 
-/// Returns whether [`blend`] is exact for these materials, apart from their backs.
+/// Returns whether [`interpolated`] is exact for these materials, apart from their backs.
 fn blends_exactly(first: &ModelMaterial, second: &ModelMaterial) -> bool {
     let plain = |material: &ModelMaterial| {
         matches!(material.surface, Surface::Diffuse { .. })

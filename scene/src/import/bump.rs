@@ -73,7 +73,7 @@ impl Imported {
     fn sized_part(&mut self, part: u32, size: [f32; 2]) -> Result<u32, String> {
         let bump = self.part_bumps.get(&part).copied();
         let original = &self.model.materials[part as usize];
-        if bump.is_none() && !self.blends_bumps(&original.surface) {
+        if !self.has_bump_map(original, bump) {
             return Ok(part);
         }
         let key = (part, size.map(f32::to_bits));
@@ -89,8 +89,13 @@ impl Imported {
         Ok(index as u32)
     }
 
+    /// Returns whether a material with this bump map, if any, or a material that it blends has a bump map.
+    pub(crate) fn has_bump_map(&self, material: &ModelMaterial, bump: Option<Bump>) -> bool {
+        bump.is_some() || self.blends_bumps(&material.surface)
+    }
+
     /// Returns whether a surface blends a material with a bump map, directly or in another blend.
-    pub(crate) fn blends_bumps(&self, surface: &Surface) -> bool {
+    fn blends_bumps(&self, surface: &Surface) -> bool {
         let mut parts = surface.blended().into_iter().flatten();
         parts.any(|part| {
             let own = self.part_bumps.contains_key(&part);

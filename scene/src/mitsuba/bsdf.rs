@@ -94,7 +94,7 @@ impl Converter<'_> {
                             self.scene
                                 .note("not used: the third and further BSDFs of `twosided`");
                         }
-                        self.sides(front, back)
+                        self.front_and_back(front, back)
                     }
                 }
             }
@@ -206,13 +206,7 @@ impl Converter<'_> {
                 "not used: a `flip_invalid_normals` of false; normals that face away are flipped",
             );
         }
-        if inner.bump.is_some()
-            || inner
-                .material
-                .maps
-                .textures
-                .contains_key(&Parameter::Normal)
-        {
+        if inner.bump.is_some() || inner.material.maps.has_normal_map() {
             self.scene
                 .note("approximated: several bump maps and normal maps of a BSDF by the outermost");
         }
@@ -411,7 +405,7 @@ impl Converter<'_> {
     }
 
     /// Converts a `twosided` of two BSDFs.
-    fn sides(&mut self, front: &Rc<Object>, back: &Rc<Object>) -> Result<Bsdf, String> {
+    fn front_and_back(&mut self, front: &Rc<Object>, back: &Rc<Object>) -> Result<Bsdf, String> {
         let [front, back] = [self.bsdf(front)?, self.bsdf(back)?];
         let (one, other) = (&front.material, &back.material);
         let same = one.surface == other.surface
@@ -423,7 +417,7 @@ impl Converter<'_> {
         }
         let invisible = front.invisible && back.invisible;
         let [front, back] = [front, back].map(Bsdf::part);
-        let (material, bump) = self.scene.sides(front, back);
+        let (material, bump) = self.scene.front_and_back(front, back);
         Ok(Bsdf {
             material,
             bump,

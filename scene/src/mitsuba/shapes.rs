@@ -17,7 +17,7 @@ use crate::{
         shapes::{self, DiskCoordinates},
     },
     limits::check_brightness,
-    model::{ModelInstance, ModelMaterial, ModelMesh},
+    model::{ModelInstance, ModelMesh},
     scene::{MaterialTextures, Parameter},
 };
 
@@ -330,7 +330,7 @@ impl Converter<'_> {
             return Ok(emits);
         };
         let bsdf = self.bsdf(of)?;
-        let is_bumpy = bsdf.bump.is_some() || self.scene.blends_bumps(&bsdf.material.surface);
+        let is_bumpy = self.scene.has_bump_map(&bsdf.material, bsdf.bump);
         Ok(emits || is_bumpy || self.scene.model.needs_uvs(&bsdf.material))
     }
 
@@ -340,9 +340,7 @@ impl Converter<'_> {
             return Ok(false);
         };
         let bsdf = self.bsdf(of)?;
-        let has_normal_map =
-            |material: &ModelMaterial| material.maps.textures.contains_key(&Parameter::Normal);
-        Ok(self.scene.model.uses(&bsdf.material, has_normal_map))
+        Ok(self.scene.model.has_normal_map(&bsdf.material))
     }
 
     /// Returns whether the BSDF of a shape needs tangents: it has a normal map or is anisotropic.

@@ -189,8 +189,13 @@ impl Model {
         })
     }
 
+    /// Returns whether a material has a normal map, or blends such a material.
+    pub(crate) fn has_normal_map(&self, material: &ModelMaterial) -> bool {
+        self.uses(material, |material| material.maps.has_normal_map())
+    }
+
     /// Returns whether `test` holds for a material, or for one that it blends.
-    pub(crate) fn uses(&self, material: &ModelMaterial, test: fn(&ModelMaterial) -> bool) -> bool {
+    fn uses(&self, material: &ModelMaterial, test: fn(&ModelMaterial) -> bool) -> bool {
         let parts = material.surface.blended().into_iter().flatten();
         let mut parts = parts.filter_map(|part| self.materials.get(part as usize));
         test(material) || parts.any(|part| self.uses(part, test))

@@ -8,7 +8,7 @@ use std::{
 
 use glam::{DAffine3, DVec2, DVec3, Vec3};
 
-use super::{Converter, materials::Converted, parameters::Parameters, state::Emission};
+use super::{Converter, parameters::Parameters, state::Emission};
 use crate::{
     error::excerpt,
     import::{
@@ -20,8 +20,7 @@ use crate::{
         subdivision,
     },
     memory::vec_with_capacity,
-    model::{ModelInstance, ModelMaterial, ModelMesh},
-    scene::Parameter,
+    model::{ModelInstance, ModelMesh},
 };
 
 /// The way in which the meshes of a file are read; files are shared between shapes that read them in the same way.
@@ -234,7 +233,7 @@ impl Converter {
     /// of the triangles to a mesh without normals, and keeps its tangents.
     fn keep_tangents(&mut self, mesh: &mut ModelMesh, material: usize) -> Result<(), String> {
         let converted = self.current_material()?;
-        if self.has_bump_map(&converted) {
+        if self.scene.has_bump_map(&converted.material, converted.bump) {
             self.note(
                 "not used: `S` of meshes with a bump map, which follows their texture coordinates",
             );
@@ -253,11 +252,6 @@ impl Converter {
             mesh.tangents = Some(copied);
         }
         Ok(())
-    }
-
-    /// Returns whether a material has a bump map, or blends such a material.
-    fn has_bump_map(&self, material: &Converted) -> bool {
-        material.bump.is_some() || self.scene.blends_bumps(&material.material.surface)
     }
 
     /// Adds a subdivision surface as a mesh, without the normals and texture coordinates of its control mesh.
@@ -326,7 +320,8 @@ impl Converter {
         let right_handed = self.right_handed(&transform)?;
         let reading = Reading {
             flip: self.state.reverses,
-            needs_normals: self.has_bump_map(&converted) || has_tangents,
+            needs_normals: has_tangents
+                || self.scene.has_bump_map(&converted.material, converted.bump),
             right_handed,
         };
         let read = |path: &Path| {
@@ -379,10 +374,8 @@ impl Converter {
     /// of normal and tangent in pbrt; otherwise `None`.
     fn right_handed(&mut self, transform: &DAffine3) -> Result<Option<bool>, String> {
         let converted = self.current_material()?;
-        let has_normal_map =
-            |material: &ModelMaterial| material.maps.textures.contains_key(&Parameter::Normal);
-        let is_relevant = self.scene.model.uses(&converted.material, has_normal_map);
-        Ok(is_relevant.then(|| transform.matrix3.determinant() < 0.0))
+        let has_normal_map = self.scene.model.has_normal_map(&converted.material);
+        Ok(has_normal_map.then(|| transform.matrix3.determinant() < 0.0))
     }
 
     /// Returns the index in the model of the material of a shape of `area` square metres, on which u and v cover `size`

@@ -176,6 +176,11 @@ impl Default for MaterialTextures {
 }
 
 impl MaterialTextures {
+    /// Returns whether a normal map bends the normals of the surface.
+    pub(crate) fn has_normal_map(&self) -> bool {
+        self.textures.contains_key(&Parameter::Normal)
+    }
+
     /// Returns whether a texture refers to the tangents of the surface.
     pub(crate) fn need_tangents(&self) -> bool {
         let mut parameters = self.textures.keys();

@@ -181,7 +181,7 @@ pub(super) fn convert_anisotropic_glass(
     let quarters = principled.anisotropy_rotation / 90.0;
     let is_straight = (quarters - quarters.round()).abs() < 1e-3;
     // A normal map needs the tangents where they are.
-    let can_turn = is_straight || !material.maps.textures.contains_key(&Parameter::Normal);
+    let can_turn = is_straight || !material.maps.has_normal_map();
     let is_brushed = principled == glass && principled.anisotropy > 0.0 && can_turn;
     if !is_brushed || !material.maps.textures.keys().all(is_plain) {
         return Ok(());
