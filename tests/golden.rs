@@ -163,8 +163,8 @@ fn render(scene: &str, picture: &Path) -> Result<Stats, String> {
     render().map_err(|error: raysieve::Error| error.to_string())
 }
 
-/// Reads a PNG, or returns `None` if it is missing or damaged. The readers of the crate `image` would be compiled again for
-/// this test program.
+/// Reads a PNG with the renderer's own reader, or returns `None` if it is missing or damaged. The readers of the crate
+/// `image` would be compiled again for this test program.
 fn read(path: &Path) -> Option<RgbImage> {
     let image = Image::open(path).ok()?;
     let Texels::Bytes(texels) = image.texels else {

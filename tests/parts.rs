@@ -84,7 +84,7 @@ fn a_written_part_reads_back_identically() {
                 part.header.stats.bounces.len()
             );
             assert_eq!(PartHeader::read(&path).unwrap(), read.header);
-            // A general EXR reader sees the same image.
+            // The reader of images, which knows nothing of parts, sees the same image.
             let shown = common::colors(&path);
             let expected: Vec<[f32; 3]> = part
                 .picture()

@@ -315,16 +315,20 @@ impl Drop for Cluster {
     }
 }
 
-/// Returns ports that nothing listens on, other ones for each cluster.
+/// Returns ports that nothing listens on, different ones for each cluster of this process.
 ///
-/// They are below those that the system gives to connections (32,768 and up), so that no connection takes one before
-/// its daemon does.
+/// They are below the ephemeral ports (32,768 and up on Linux), so that no connection takes one before its daemon does.
 fn free_ports() -> [u16; 4] {
-    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    static TRIED: AtomicU16 = AtomicU16::new(0);
     let first = 10_000 + (process::id() % 200) as u16 * 100;
     let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
-    let next = || first + TAKEN.fetch_add(1, Ordering::Relaxed) % 100;
-    [(); 4].map(|()| iter::repeat_with(next).find(|&port| is_free(port)).unwrap())
+    let next = || first + TRIED.fetch_add(1, Ordering::Relaxed) % 100;
+    [(); 4].map(|()| {
+        iter::repeat_with(next)
+            .take(100)
+            .find(|&port| is_free(port))
+            .expect("a free port")
+    })
 }
 
 /// Returns the text of `slurm.conf`.

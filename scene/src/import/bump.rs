@@ -89,7 +89,8 @@ impl Imported {
         Ok(index as u32)
     }
 
-    /// Returns whether a material with this bump map, if any, or a material that it blends has a bump map.
+    /// Returns whether a material has a bump map: `bump`, which is that of the whole material, or one of a material that it
+    /// blends.
     pub(crate) fn has_bump_map(&self, material: &ModelMaterial, bump: Option<Bump>) -> bool {
         bump.is_some() || self.blends_bumps(&material.surface)
     }
@@ -103,8 +104,8 @@ impl Imported {
         })
     }
 
-    /// Returns the normal map for a bump map of which one repetition covers `size` metres along u and v. Fails if memory
-    /// does not suffice.
+    /// Returns the normal map for a bump map of which one repetition covers `size` metres along u and v, which may be
+    /// negative along v as in [`uv_extent`]. Fails if memory does not suffice.
     pub(crate) fn normal_map(
         &mut self,
         bump: Bump,
@@ -159,7 +160,7 @@ impl Imported {
         let mirrors = determinant < 0.0;
         let has_tangents = self.model.meshes[instance.mesh].tangents.is_some();
         if mirrors && has_tangents && self.bumped.contains(&instance.material) {
-            self.note("approximated: bump maps that are blended with normal maps, upside down in instances that mirror");
+            self.note("approximated: bump maps on meshes that also have normal maps, which are upside down in mirroring instances");
         }
         Ok(ModelInstance {
             mesh: match mirrors {
@@ -241,9 +242,9 @@ fn rounded(size: f32) -> f32 {
 /// Returns 1 if no triangle has usable texture coordinates. For a large mesh, only some thousand evenly spaced triangles
 /// count.
 ///
-/// `right_handed` is the `mirrored` of the mesh's [`ModelMesh::add_right_handed_tangents`]; it is `None` if the tangents
-/// follow the texture coordinates. The distance along v is negative if those bitangents point to the other side on most
-/// of the mesh, so that the relief of bump maps stays as it is.
+/// `right_handed` is the argument of [`ModelMesh::add_right_handed_tangents`] if the mesh gets those tangents, otherwise
+/// `None`. The distance along v is negative if their bitangents oppose those of the texture coordinates on most of the
+/// mesh. This keeps the relief of bump maps.
 pub(crate) fn uv_extent(
     mesh: &ModelMesh,
     transform: &DAffine3,

@@ -292,7 +292,7 @@ fn a_bump_map_beside_a_normal_map_keeps_its_relief() {
     // A mirroring instance reverses the bitangents for normal maps.
     let group = format!("<shape type=\"shapegroup\" id=\"group\">{blended}</shape>");
     let mirror = "<shape type=\"instance\"><ref id=\"group\"/><transform name=\"to_world\"><scale x=\"-1\"/></transform></shape>";
-    let note = "bump maps that are blended with normal maps";
+    let note = "bump maps on meshes that also have normal maps";
     assert_noted(&self::scene(&format!("{group}{mirror}")), note);
     assert_not_noted(&scene, note);
 }

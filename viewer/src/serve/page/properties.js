@@ -110,7 +110,7 @@ function row({ id, label, number }) {
   let shown;
   // Last number that was sent, with four digits.
   let told;
-  // Last number that was sent or displayed: a refused entry is replaced with it, also before the program's answer.
+  // Last number that was sent or displayed: a refused entry is replaced with it, even before the program has answered.
   let latest;
   const chosen = () => fromPlace(slider.valueAsNumber, number);
   slider.addEventListener("input", () => {
@@ -141,10 +141,12 @@ function row({ id, label, number }) {
     forgetRefusal: () => refuse(""),
     show: (value) => {
       // After another viewer's edit, the refusal is not about this value. The last edit may be answered after the refusal.
+      // An earlier edit may be answered first, so that the value beside a refusal is displayed again.
+      const wasRefused = !refusal.hidden;
       if (shown !== value && rounded(value) !== told) refuse("");
       shown = latest = value;
       if (document.activeElement !== slider || !continues) slider.value = toPlace(value, number);
-      if (document.activeElement !== text) text.value = rounded(value);
+      if (document.activeElement !== text || wasRefused) text.value = rounded(value);
     },
   };
 }
