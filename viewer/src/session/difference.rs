@@ -15,6 +15,17 @@ use raysieve::{
 /// Number of colors of the legend's bar.
 const BAR_STEPS: u16 = 33;
 
+/// Returns the name of an image with which the picture is compared, with a remark unless the scene is shown at the time of
+/// the image.
+pub(super) fn image_label(image: &ComparisonImage, is_at_compared_time: bool) -> String {
+    let name = image.path().file_name().unwrap_or_default();
+    let remark = match is_at_compared_time {
+        true => "",
+        false => ", of another time",
+    };
+    format!("{}{remark}", name.to_string_lossy())
+}
+
 /// Computes the error map of a picture, with its legend. The picture has the size of `image`. `traced` has the alpha of
 /// its view if that is transparent.
 pub(super) fn error_map(
@@ -34,7 +45,6 @@ pub(super) fn error_map(
         look.exposure_stops,
         look.tone,
     );
-    let name = image.path().file_name().unwrap_or_default();
     let bar = (0..BAR_STEPS).map(|step| flip::color(f32::from(step) / f32::from(BAR_STEPS - 1)));
     let ticks = [(0.0, "0"), (0.5, "0.5"), (1.0, "1")];
     let summary = difference.summary;
@@ -44,12 +54,8 @@ pub(super) fn error_map(
         rgba: difference.map(),
         legend: Legend {
             title: format!(
-                "FLIP, difference from {}{}",
-                name.to_string_lossy(),
-                match is_at_compared_time {
-                    true => "",
-                    false => ", of another time",
-                }
+                "FLIP, difference from {}",
+                image_label(image, *is_at_compared_time)
             ),
             bar: bar.collect(),
             ticks: ticks.map(|(place, text)| (place, text.to_owned())).to_vec(),

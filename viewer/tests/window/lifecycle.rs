@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 use raysieve::render::part::Part;
 
 use crate::{
-    desktop::{Desktop, SCENE, eventually, raysieve},
+    desktop::{Desktop, SCENE, differing_pixels, eventually, raysieve},
     program::add_tests,
 };
 
@@ -385,9 +385,13 @@ fn more_samples_continue_the_film() {
     let eight = Desktop::open_bare(SCENE, &["--spp", "8"]);
     eight.until_title("scene.ron – 8 samples");
     assert_eq!(eight.save(), more);
-    // The samples stay after a change of the camera.
+    // The samples stay after changes of the camera.
     desktop.press(&["Right"]);
-    desktop.until_title(" of 8 samples");
+    desktop.until_shown("the scene turned", |shot| {
+        differing_pixels(shot, &more) > 40_000
+    });
+    desktop.press(&["0"]);
+    desktop.until_same(&more, "eight samples of the scene's own camera");
     desktop.until_title("scene.ron – 8 samples");
 }
 

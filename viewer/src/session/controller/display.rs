@@ -10,7 +10,7 @@ use crate::session::{
     control_names::control_name,
     debug_views::DebugViewRequest,
     derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
-    difference::error_map,
+    difference::{error_map, image_label},
     inspection_scene::SceneView,
     lock,
     oidn_image::OidnImages,
@@ -37,15 +37,12 @@ impl Session {
         let Some(image) = self.compared() else {
             return Vec::new();
         };
-        let name = image.path().file_name().unwrap_or_default();
-        let name = name.to_string_lossy();
-        match self.is_at_compared_time() {
-            true => vec![name.into_owned()],
-            false => vec![
-                format!("{name}, of another time"),
-                "another time".to_owned(),
-            ],
+        let is_at_compared_time = self.is_at_compared_time();
+        let mut labels = vec![image_label(image, is_at_compared_time)];
+        if !is_at_compared_time {
+            labels.push("another time".to_owned());
         }
+        labels
     }
 
     /// Returns whether the scene is shown at the time of the image with which the picture is compared. Assumes that the
