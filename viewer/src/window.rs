@@ -255,8 +255,7 @@ impl ApplicationHandler<Wake> for App<'_> {
                     return;
                 }
                 let action = chord.and_then(|chord| viewer.action(&chord));
-                // Whoever holds a key does not mean to quit.
-                match action.filter(|action| !(repeat && action.may_quit())) {
+                match action.filter(|action| viewer.may_quit_by(repeat) || !action.may_quit()) {
                     None => viewer.dismiss_hints(),
                     Some(action) if viewer.act(action) => {}
                     Some(_) => event_loop.exit(),

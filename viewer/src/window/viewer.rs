@@ -71,6 +71,8 @@ pub(super) struct Viewer {
     modifiers: ModifiersState,
     /// Keys that were already held when the window got the keyboard focus, until they are released.
     ignored_keys: Vec<PhysicalKey>,
+    /// Whether the window got the keyboard focus with the events that are being handled.
+    has_new_focus: bool,
     /// Directions of the fly keys that are held, each with the time up to which its movement has been applied.
     held_directions: Vec<(FlyDirection, Instant)>,
     /// Whether the pixel under the pointer is described.
@@ -169,6 +171,7 @@ impl Viewer {
             pressed: None,
             modifiers: ModifiersState::empty(),
             ignored_keys: Vec::new(),
+            has_new_focus: false,
             held_directions: Vec::new(),
             asks_pixel: false,
             asked: None,
@@ -296,6 +299,7 @@ impl Viewer {
 
     /// Handles the gain of the keyboard focus.
     pub(super) fn handle_focus(&mut self) {
+        self.has_new_focus = true;
         if self.opened_position.is_none() {
             self.opened_position = self.screen.position();
         }
@@ -304,6 +308,13 @@ impl Viewer {
     /// Ignores a key that is held, and its repetitions, until it is released.
     pub(super) fn ignore_until_released(&mut self, key: PhysicalKey) {
         self.ignored_keys.push(key);
+    }
+
+    /// Returns whether a pressed key may quit. One that a user holds may not, because the user can be too late to release
+    /// it. A key that was held before the window got the focus, and released before the window could handle that, is not
+    /// marked as repeated, so that no key may quit that comes together with the focus.
+    pub(super) fn may_quit_by(&self, is_repeated: bool) -> bool {
+        !is_repeated && !self.has_new_focus
     }
 
     /// Returns whether a key that was pressed or repeated is ignored. A key that was released no longer is.
@@ -418,6 +429,7 @@ impl Viewer {
     /// Does what is due at `now`: moves the flying camera, removes old messages, redraws, and keeps unsaved edits.
     /// Returns the time of the next call; `None` if nothing is due before the next event.
     pub(super) fn run_timers(&mut self, now: Instant) -> Option<Instant> {
+        self.has_new_focus = false;
         self.fly(now);
         let flies_on = (!self.held_directions.is_empty()).then(|| now + self.screen.interval());
         let mut visibility_due = None;

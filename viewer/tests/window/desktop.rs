@@ -1,5 +1,7 @@
 //! A virtual desktop (Xvfb, openbox), controlled by xdotool, wmctrl and ImageMagick's import.
 
+mod input;
+mod ping;
 mod restart;
 
 use std::{
@@ -122,6 +124,8 @@ pub(crate) struct Desktop {
     window: String,
     /// Number of pictures saved with `s`.
     saves: Cell<u32>,
+    /// Whether the program is suspended, and so handles no events.
+    is_suspended: Cell<bool>,
     folder: tempfile::TempDir,
 }
 
@@ -236,6 +240,7 @@ impl Desktop {
             display,
             window,
             saves,
+            is_suspended: Cell::new(false),
             folder,
         };
         desktop.find_window();
@@ -320,26 +325,6 @@ impl Desktop {
         });
     }
 
-    /// Presses keys, given by their X11 names.
-    pub(crate) fn press(&self, keys: &[&str]) {
-        self.xdotool(&[&["key", "--delay", "60"], keys].concat());
-    }
-
-    /// Holds keys for this time.
-    pub(crate) fn hold(&self, keys: &str, time: Duration) {
-        self.key_down(keys);
-        thread::sleep(time);
-        self.key_up(keys);
-    }
-
-    pub(crate) fn key_down(&self, keys: &str) {
-        self.xdotool(&["keydown", keys]);
-    }
-
-    pub(crate) fn key_up(&self, keys: &str) {
-        self.xdotool(&["keyup", keys]);
-    }
-
     pub(crate) fn resize(&self, width: u32, height: u32) {
         self.xdotool(&[
             "windowsize",
@@ -369,90 +354,13 @@ impl Desktop {
 
     /// Resizes the window without waiting for it, as while its corner is dragged.
     pub(crate) fn resize_on_the_way(&self, width: u32, height: u32) {
-        self.xdotool(&[
-            "windowsize",
-            &self.window,
-            &width.to_string(),
-            &height.to_string(),
-        ]);
+        let (width, height) = (width.to_string(), height.to_string());
+        self.ask("xdotool", &["windowsize", &self.window, &width, &height]);
     }
 
-    /// Drags with the button of this number, starting in the middle of the window.
-    pub(crate) fn drag(&self, button: &str, right: i32, down: i32) {
-        let shot = self.shot();
-        let (x, y) = (
-            (shot.width() / 2).to_string(),
-            (shot.height() / 2).to_string(),
-        );
-        self.xdotool(&[
-            "mousemove",
-            "--window",
-            &self.window,
-            &x,
-            &y,
-            "mousedown",
-            button,
-        ]);
-        for _ in 0..4 {
-            self.xdotool(&[
-                "mousemove_relative",
-                "--sync",
-                "--",
-                &(right / 4).to_string(),
-                &(down / 4).to_string(),
-            ]);
-        }
-        self.xdotool(&["mouseup", button]);
-    }
-
-    /// Drags with the left button between two positions in pixels from the window's upper left.
-    pub(crate) fn drag_from(&self, from: (u32, u32), to: (u32, u32)) {
-        self.point_at(from.0, from.1);
-        self.xdotool(&["mousedown", "1"]);
-        self.point_at((from.0 + to.0) / 2, (from.1 + to.1) / 2);
-        self.point_at(to.0, to.1);
-        self.xdotool(&["mouseup", "1"]);
-    }
-
-    /// Clicks with the left button, at a position in pixels from the window's upper left.
-    pub(crate) fn click(&self, x: u32, y: u32) {
-        self.click_with("1", x, y);
-    }
-
-    /// Clicks with a button: 1 is the left one, and 3 the right one. The position is in pixels from the window's upper
-    /// left.
-    pub(crate) fn click_with(&self, button: &str, x: u32, y: u32) {
-        let (x, y) = (x.to_string(), y.to_string());
-        self.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
-        self.xdotool(&["click", button]);
-    }
-
-    /// Moves the pointer to a position in pixels from the window's upper left.
-    pub(crate) fn point_at(&self, x: u32, y: u32) {
-        let (x, y) = (x.to_string(), y.to_string());
-        self.xdotool(&["mousemove", "--window", &self.window, &x, &y]);
-    }
-
-    /// Turns the mouse wheel away from the user.
-    pub(crate) fn wheel_forward(&self, notches: usize) {
-        let notches = notches.to_string();
-        self.xdotool(&["click", "--repeat", &notches, "--delay", "60", "4"]);
-    }
-
-    /// Turns the mouse wheel towards the user.
-    pub(crate) fn wheel_back(&self, notches: usize) {
-        self.xdotool(&[
-            "click",
-            "--repeat",
-            &notches.to_string(),
-            "--delay",
-            "60",
-            "5",
-        ]);
-    }
-
-    /// Returns a screenshot of the window.
+    /// Returns a screenshot of the window, after the events so far.
     pub(crate) fn shot(&self) -> RgbImage {
+        self.settle();
         let path = self.folder.path().join("shot.png");
         let shot = path.to_str().expect("a path in plain text");
         // Without a limit, `import` waits for ever if the window has closed.
@@ -549,7 +457,7 @@ impl Desktop {
         hundredths / 100.0
     }
 
-    /// Runs xdotool, which must succeed.
+    /// Runs xdotool, which must succeed, and waits until the program has handled what it sends.
     fn xdotool(&self, arguments: &[&str]) {
         let status = self
             .tool("xdotool")
@@ -557,6 +465,7 @@ impl Desktop {
             .status()
             .expect("xdotool runs");
         assert!(status.success(), "xdotool {arguments:?}: {status}");
+        self.settle();
     }
 
     /// Runs a tool and returns its standard output.
@@ -578,6 +487,18 @@ impl Desktop {
 
 impl Drop for Desktop {
     fn drop(&mut self) {
+        if thread::panicking() {
+            eprintln!(
+                "the program of the failed test: {}; title {:?}; standard output {:?}; standard error {:?}",
+                match self.program.try_wait() {
+                    Ok(None) => "running".to_owned(),
+                    ended => format!("{ended:?}"),
+                },
+                self.title(),
+                self.output(),
+                self.errors()
+            );
+        }
         for process in [&mut self.program, &mut self.manager, &mut self.xvfb] {
             let _ = process.kill();
             let _ = process.wait();

@@ -1,8 +1,28 @@
-//! Ends the display of a running program, and starts the program again.
+//! Suspends a running program, ends its display, and starts it again.
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Desktop, SCENE, fs, manager, raysieve, screen};
 
 impl Desktop {
+    /// Suspends the program, as when the machine is busy. Events wait for it until [`resume`](Self::resume).
+    pub(crate) fn suspend(&self) {
+        self.is_suspended.set(true);
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets the program continue, and waits until it has handled the events that have come meanwhile.
+    pub(crate) fn resume(&self) {
+        self.signal(Signal::CONT);
+        self.is_suspended.set(false);
+        self.settle();
+    }
+
+    fn signal(&self, signal: Signal) {
+        let program = Pid::from_child(&self.program);
+        kill_process(program, signal).expect("the program runs");
+    }
+
     /// Kills the display, as when the X server crashes.
     pub(crate) fn kill_display(&mut self) {
         self.xvfb.kill().expect("Xvfb can be killed");
