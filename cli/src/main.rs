@@ -49,7 +49,7 @@ use raysieve_viewer::serve::Server;
 #[cfg(feature = "window")]
 use raysieve_viewer::{
     session::ViewOptions,
-    window::{self, WindowOutcome},
+    window::{self, Stopper, WindowOutcome},
 };
 use signals::Signals;
 use tev::Tev;
@@ -199,10 +199,11 @@ fn write_scene(arguments: &Arguments, scene: &Path, path: &Path) -> Result<Endin
     Ok(Ending::Done)
 }
 
-/// Renders in a window. After the user has closed it, prints the table and writes the statistics, but no image. An open
-/// window handles no signals, so that Ctrl-C on the terminal ends the program at once.
+/// Renders in a window until the user closes it, or a signal such as that of Ctrl-C on the terminal, after which unsaved
+/// edits are kept. Then prints the table and writes the statistics, but no image. Returns [`Ending::Interrupted`] after
+/// a signal.
 ///
-/// If no window can be opened, calls [`headless::render`] instead, which writes the image and handles signals.
+/// If no window can be opened, calls [`headless::render`] instead, which writes the image.
 ///
 /// # Errors
 /// If the render fails, or a file cannot be written. When every GPU of the render has failed, [`failure::save_part`]
@@ -214,9 +215,15 @@ fn show_window(
     options: ViewOptions,
     outputs: &Outputs,
 ) -> Result<Ending, Error> {
-    match window::run(renderer, scene, options)? {
+    let signals = Signals::watch()?;
+    let begin = |stopper: Stopper| signals.on_first(move || stopper.stop());
+    match window::run(renderer, scene, options, begin)? {
         WindowOutcome::Closed { mut renderer } => {
-            headless::report(&mut renderer, outputs).map(|_| Ending::Done)
+            headless::report(&mut renderer, outputs)?;
+            Ok(match signals.were_received() {
+                true => Ending::Interrupted,
+                false => Ending::Done,
+            })
         }
         WindowOutcome::AllGpusFailed {
             mut renderer,
@@ -237,15 +244,7 @@ fn show_window(
             if outputs.compared.is_some() {
                 atomic_file::check_place(&compare::map_path(&outputs.picture))?;
             }
-            headless::render(
-                renderer,
-                scene,
-                &[],
-                outputs,
-                None,
-                None,
-                &Signals::watch()?,
-            )
+            headless::render(renderer, scene, &[], outputs, None, None, &signals)
         }
     }
 }

@@ -87,7 +87,7 @@ impl Signals {
     }
 
     /// Sets the function that the first signal calls. Calls the function at once if a signal has been received already.
-    #[cfg(feature = "serve")]
+    #[cfg(any(feature = "serve", feature = "window"))]
     pub(crate) fn on_first(&self, callback: impl Fn() + Send + 'static) {
         let mut on_first = self.on_first.lock().unwrap_or_else(PoisonError::into_inner);
         if self.received.load(Ordering::Relaxed) {

@@ -27,7 +27,7 @@ use winit::{
     window::WindowId,
 };
 
-use self::viewer::{QuitRequest, Viewer};
+use self::viewer::{QuitRequest, UnaskedEnd, Viewer};
 use crate::{
     Error,
     session::{Ended, RenderEvent, ViewOptions},
@@ -37,7 +37,7 @@ use raysieve_scene::{Scene, catch_panics::catch_panics};
 
 /// The reason why the window ended, with its renderer.
 pub enum WindowOutcome {
-    /// The user closed the window.
+    /// The user or a [`Stopper`] closed the window.
     Closed {
         /// The renderer with the film at the time of closing, which may be a smaller preview. The scene is the last one
         /// displayed, which the user may have opened or edited.
@@ -60,8 +60,23 @@ pub enum WindowOutcome {
     },
 }
 
-/// Renders the scene in a window until the user closes it or the render fails. A complete render does not close the
-/// window. Must be called from the main thread, at most once per process.
+/// Ends a window from another thread.
+#[derive(Clone)]
+pub struct Stopper(EventLoopProxy<Wake>);
+
+impl Stopper {
+    /// Closes the window without a question. Unsaved edits of the scene are kept in a file. Does nothing after the window
+    /// has closed.
+    pub fn stop(&self) {
+        // Fails only after the event loop has ended.
+        let _ = self.0.send_event(Wake::Stop);
+    }
+}
+
+/// Renders the scene in a window until the user closes it, the render fails, or the [`Stopper`] that `begin` gets is
+/// used. A complete render does not close the window. Must be called from the main thread, at most once per process.
+///
+/// `begin` is called before the window opens, unless the display cannot be reached.
 ///
 /// # Errors
 /// The error that ended the render, except for [`WindowOutcome::AllGpusFailed`]. If the render has not failed, the
@@ -72,6 +87,7 @@ pub fn run(
     renderer: Renderer,
     scene: &Arc<Scene>,
     options: ViewOptions,
+    begin: impl FnOnce(Stopper),
 ) -> Result<WindowOutcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
@@ -81,6 +97,7 @@ pub fn run(
         Err(reason) => return Ok(WindowOutcome::NoWindow { renderer, reason }),
     };
     let wake = event_loop.create_proxy();
+    begin(Stopper(wake.clone()));
     let mut app = App {
         scene,
         options,
@@ -130,6 +147,8 @@ enum Wake {
     Saved(ThreadId),
     /// A user has chosen the name of a file to save, or no dialog could be opened.
     Chosen(save_as::Choice),
+    /// A [`Stopper`] closes the window.
+    Stop,
 }
 
 /// The state of the event loop: the initial scene, the options, and the window once it is open.
@@ -189,6 +208,10 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Render(RenderEvent::Ended) => event_loop.exit(),
             Wake::Saved(thread) => viewer.report_save(thread),
             Wake::Chosen(choice) => viewer.save_as(choice),
+            Wake::Stop => {
+                viewer.end(UnaskedEnd::Stopped);
+                event_loop.exit();
+            }
         }
     }
 
@@ -201,7 +224,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::CloseRequested if !viewer.may_quit(QuitRequest::CloseButton) => {}
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Destroyed => {
-                viewer.lose_window();
+                viewer.end(UnaskedEnd::Destroyed);
                 event_loop.exit();
             }
             WindowEvent::RedrawRequested => viewer.draw(),

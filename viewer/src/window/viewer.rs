@@ -89,12 +89,21 @@ pub(super) struct Viewer {
     saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
-    /// Whether the display has destroyed the window, although nobody has closed it.
-    is_lost: bool,
+    /// How the window ended if the user did not close it; `None` while it is open, or if the user closed it.
+    unasked_end: Option<UnaskedEnd>,
     /// Whether no dialog could be opened, which a message has said.
     has_no_dialog: bool,
     /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
     name_prompt: Option<NamePrompt>,
+}
+
+/// The end of a window that the user has not closed, so that nobody can be asked about unsaved changes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnaskedEnd {
+    /// The display has destroyed the window.
+    Destroyed,
+    /// A [`Stopper`](super::Stopper) closed the window.
+    Stopped,
 }
 
 /// Minimum interval between updates of the title while samples are added.
@@ -180,7 +189,7 @@ impl Viewer {
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
-            is_lost: false,
+            unasked_end: None,
             has_no_dialog: false,
             name_prompt: None,
         })
@@ -458,27 +467,34 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
-    /// Records that the display has destroyed the window. The caller must then end the event loop.
-    pub(super) fn lose_window(&mut self) {
-        self.is_lost = true;
+    /// Records that the window ends although the user has not closed it. The caller must then end the event loop.
+    pub(super) fn end(&mut self, end: UnaskedEnd) {
+        self.unasked_end.get_or_insert(end);
     }
 
-    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer. If
-    /// the render has failed or the window is lost, unsaved changes of the scene are kept.
+    /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
+    /// Unsaved changes of the scene are kept if the render has failed or the user has not closed the window. A camera
+    /// that was only moved is not kept if a [`Stopper`](super::Stopper) closed it.
     ///
     /// # Errors
-    /// [`Error::Window`] if the render thread panicked or the window is lost. If the render has not failed, the error of the first picture
-    /// that could not be saved. The errors of other pictures are reported to standard error.
+    /// [`Error::Window`] if the render thread panicked or the window was destroyed. If the render has not failed, the
+    /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(mut self) -> Result<Ended, Error> {
-        if !self.is_lost {
+        let was_destroyed = self.unasked_end == Some(UnaskedEnd::Destroyed);
+        if !was_destroyed {
             self.save_settings();
         }
+        let keeps = match self.unasked_end {
+            Some(UnaskedEnd::Destroyed) => true,
+            Some(UnaskedEnd::Stopped) => self.session.has_edits(),
+            None => false,
+        };
         drop(self.screen);
         let changes = self.session.changes_to_keep(self.saved_state.as_ref());
         let mut file = self.session.take_autosave_file();
         let open = self.session.scene().path.clone();
         let ended = self.session.finish();
-        match changes.filter(|_| self.is_lost || session::has_failed(&ended)) {
+        match changes.filter(|_| keeps || session::has_failed(&ended)) {
             Some(changes) => changes.keep(file),
             None => file.remove(&open),
         }
@@ -490,7 +506,7 @@ impl Viewer {
         let mut failed_saves = failed_saves.into_iter();
         // The error of the render tells how to continue it, so that of a picture does not replace it.
         let ended = match ended {
-            Ok(Ended { error: None, .. }) if self.is_lost => Err(Error::Window {
+            Ok(Ended { error: None, .. }) if was_destroyed => Err(Error::Window {
                 problem: "the display has destroyed it".to_owned(),
             }),
             Ok(Ended { error: None, .. }) => failed_saves.next().map_or(ended, Err),

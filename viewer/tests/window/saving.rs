@@ -273,6 +273,11 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     let text = fs::read_to_string(until_written("scene-edited.ron")).unwrap();
     assert_ne!(text, SCENE);
     assert_eq!(desktop.scene(), SCENE);
+    // The edits are saved, and a camera that was only moved is not worth a file.
+    desktop.press(&["Right"]);
+    thread::sleep(Duration::from_secs(5));
+    assert!(!in_folder("scene.unsaved.ron").exists());
+    desktop.press(&["0"]);
     let mut desktop = desktop;
     desktop.press(&["q"]);
     assert!(desktop.until_ended().success());

@@ -15,6 +15,7 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         edits_survive_a_crash_of_the_display,
         kept_edits_go_when_they_are_undone_saved_or_discarded,
         kept_edits_that_are_opened_stay,
+        ctrl_c_keeps_unsaved_edits,
     );
 }
 
@@ -46,8 +47,22 @@ fn edits_survive_a_crash_of_the_display() {
     assert_eq!(desktop.until_ended().code(), Some(0));
     assert_eq!(fs::read_to_string(&kept).unwrap(), text);
 
-    // The file is opened as any other. Further edits get a file of their own.
+    // Another scene is opened, then this one again, and then the file as any other. Its edits get a file of their own.
     desktop.restart();
+    desktop.drop_file("other.ron", SCENE);
+    desktop.until_title("other.ron – 4 samples");
+    let lines = |desktop: &Desktop| {
+        desktop
+            .errors()
+            .matches("edits that were not saved")
+            .count()
+    };
+    assert_eq!(lines(&desktop), 1, "{}", desktop.errors());
+    desktop.drop_file("scene.ron", SCENE);
+    desktop.until_title("scene.ron – 4 samples");
+    eventually("the edits are mentioned again", || {
+        (lines(&desktop) == 2).then_some(())
+    });
     desktop.drop_file("scene.unsaved.ron", &text);
     desktop.until_title("scene.unsaved.ron – 4 samples");
     desktop.press(&["bracketright", "bracketright"]);
@@ -97,4 +112,26 @@ fn kept_edits_that_are_opened_stay() {
     desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));
     assert_eq!(fs::read_to_string(&kept).unwrap(), text);
+}
+
+fn ctrl_c_keeps_unsaved_edits() {
+    let mut desktop = Desktop::rendered();
+    desktop.press(&["Right"]);
+    desktop.interrupt();
+    assert_eq!(desktop.until_ended().code(), Some(130));
+    let kept = desktop.folder().join("scene.unsaved.ron");
+    assert!(!kept.exists(), "a camera that was only moved is not kept");
+
+    // They are kept at once, not only after the time from an edit until its file is written.
+    desktop.restart();
+    desktop.until_title("scene.ron – 4 samples");
+    desktop.press(&["bracketright", "bracketright", "Right"]);
+    desktop.interrupt();
+    assert_eq!(desktop.until_ended().code(), Some(130));
+    let errors = desktop.errors();
+    let line = "raysieve: scene.ron: camera and materials changed and not saved; \
+                scene.unsaved.ron contains them";
+    assert!(errors.lines().any(|found| found == line), "{errors}");
+    assert_ne!(fs::read_to_string(kept).unwrap(), SCENE);
+    assert_eq!(desktop.scene(), SCENE);
 }

@@ -190,8 +190,8 @@ impl Session {
     }
 
     /// Writes the unsaved edits to a file next to the scene if that is due at `now`, on a thread of its own. Removes the
-    /// file if there are none, or if they are those of the state `saved`. A camera that was only moved is not worth a
-    /// file. Returns the time of the next call; `None` if there is none before the next change.
+    /// file if there are none, or if they are those of the state `saved`. A camera that was only moved, since the scene
+    /// was loaded or since `saved`, is not worth a file. Returns the time of the next call; `None` if there is none before the next change.
     pub(crate) fn autosave_if_due(
         &mut self,
         saved: Option<&EditState>,
@@ -224,8 +224,9 @@ impl Session {
         if let Some(end) = rests_until.filter(|&end| now < end) {
             return Some(end);
         }
-        let is_possible = self.has_edits() && write_refusal(&self.scene.path).is_none();
-        let changes = match is_possible {
+        let are_saved = saved.is_some_and(|saved| saved.has_edits_of(&self.edit_state()));
+        let is_possible = write_refusal(&self.scene.path).is_none();
+        let changes = match self.has_edits() && !are_saved && is_possible {
             true => self.changes_to_keep(saved),
             false => None,
         };
@@ -254,9 +255,13 @@ impl Session {
     /// none.
     pub(crate) fn earlier_autosaves_message(&self) -> Option<String> {
         let path = &self.scene.path;
+        let own = lock(&self.autosave.file)
+            .written
+            .as_ref()
+            .map(|written| written.path.clone());
         let found: Vec<_> = unsaved_names(path)
             .take(SEARCHED_NAMES)
-            .filter(|name| name.is_file())
+            .filter(|name| name.is_file() && own.as_ref() != Some(name))
             .map(|name| name.display().to_string())
             .collect();
         let (verb, them) = match found.len() {

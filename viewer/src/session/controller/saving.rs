@@ -43,6 +43,13 @@ pub(crate) struct EditState {
     edits: Vec<FieldEdit>,
 }
 
+impl EditState {
+    /// Returns whether another state has the same edits of the same scene, perhaps with another camera.
+    pub(super) fn has_edits_of(&self, other: &EditState) -> bool {
+        self.path == other.path && self.edits == other.edits
+    }
+}
+
 /// Changes of a scene that are not saved, to keep them if the render fails and nobody can be asked.
 pub(crate) struct UnsavedChanges {
     scene: SceneToSave,

@@ -18,6 +18,11 @@ impl Desktop {
         self.settle();
     }
 
+    /// Sends the program the signal by which Ctrl-C in its terminal would interrupt it.
+    pub(crate) fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
     fn signal(&self, signal: Signal) {
         let program = Pid::from_child(&self.program);
         kill_process(program, signal).expect("the program runs");
