@@ -99,11 +99,22 @@ fn screen(size: &str) -> (Child, String) {
     (xvfb, format!(":{}", number.trim()))
 }
 
+/// Settings of openbox without keys and mouse. With its own ones, a press of a button waits in the display until openbox
+/// has seen it, so that later keys can arrive before it.
+const OPENBOX: &str =
+    r#"<openbox_config xmlns="http://openbox.org/3.4/rc"><keyboard/><mouse/></openbox_config>"#;
+
 /// Starts openbox, and waits until it reports in `folder` that it is ready. It registers as window manager earlier than
 /// that, and windows opened in between may stay hidden.
 fn manager(display: &str, folder: &Path) -> Child {
-    let ready = folder.join("openbox-is-ready");
+    let (ready, settings) = (
+        folder.join("openbox-is-ready"),
+        folder.join("openbox-settings"),
+    );
+    fs::write(&settings, OPENBOX).expect("the settings are written");
     let manager = Command::new("openbox")
+        .arg("--config-file")
+        .arg(settings)
         .arg("--startup")
         .arg(format!("touch {}", ready.display()))
         .env("DISPLAY", display)

@@ -37,6 +37,6 @@ fn main() {
     unsaved::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
-    arguments.test_threads.get_or_insert(4);
+    arguments.test_threads.get_or_insert(8);
     libtest_mimic::run(&arguments, trials).exit()
 }
