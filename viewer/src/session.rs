@@ -72,7 +72,7 @@ use raysieve::{
     },
     stages::Preview,
 };
-use raysieve_scene::{Background, Camera, LoadOptions, SettingOverrides};
+use raysieve_scene::{Background, Camera, LoadOptions, Scene, SettingOverrides};
 
 /// The options of an interactive render in the window or on the web page. They set how its picture is displayed at
 /// first, and what applies to scenes that are reloaded or opened later.
@@ -168,6 +168,11 @@ impl DisplayFrame {
         }
     }
 
+    /// Returns the scene with which the picture was rendered, except for its camera and size.
+    pub(crate) fn scene(&self) -> &Scene {
+        &self.inspection_scene.scene
+    }
+
     /// Returns the view that the picture shows.
     fn view(&self) -> SceneView {
         SceneView {
@@ -179,7 +184,7 @@ impl DisplayFrame {
 
     /// Returns the view that the picture shows, to trace its alpha; `None` if its background is not transparent.
     pub(crate) fn transparent_view(&self) -> Option<SceneView> {
-        let background = &self.inspection_scene.scene.background;
+        let background = &self.scene().background;
         (*background == Background::Transparent).then(|| self.view())
     }
 

@@ -485,7 +485,7 @@ impl Broadcaster {
             debug_view: session.debug_view().name(),
             legend,
             flying: session.is_flying(),
-            animation: AnimationStatus::of(&session),
+            animation: AnimationStatus::of(&session, frame),
             denoise: look.denoise,
             can_save_scene: Scene::foreign_format(&session.scene().path).is_none(),
             viewers,

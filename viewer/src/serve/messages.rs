@@ -5,8 +5,8 @@ use compaction::select::Strategy;
 use serde::{Deserialize, Serialize};
 
 use crate::session::{
-    Animation, CONTROLS, Change, Control, FAST, GESTURES, InspectedPath, PartInfo, Property,
-    Recent, Session, State, WORDS, end_text,
+    Animation, CONTROLS, Change, Control, DisplayFrame, FAST, GESTURES, InspectedPath, PartInfo,
+    Property, Recent, Session, State, WORDS, end_text,
 };
 use raysieve::{
     film::picture::tone::Tone,
@@ -160,7 +160,7 @@ pub(super) struct Status<'a> {
 /// Number and text of a message, and the text on a touch screen; `None` if it is the same.
 pub(super) type UserMessage = (u64, String, Option<String>);
 
-/// The animations of the scene, with the requested time, and the time of the pose that the scene has as text.
+/// The animations of the scene, with the requested time, and the time of the displayed frame as text.
 #[derive(Serialize)]
 pub(super) struct AnimationStatus {
     #[serde(flatten)]
@@ -173,11 +173,11 @@ pub(super) struct AnimationStatus {
 }
 
 impl AnimationStatus {
-    /// Returns the animations of the session's scene; `None` if it has none.
-    pub(super) fn of(session: &Session) -> Option<Self> {
+    /// Returns the animations of the session's scene, with the time of a frame; `None` if it has none.
+    pub(super) fn of(session: &Session, frame: &DisplayFrame) -> Option<Self> {
         let (names, chosen) = session.animations();
         Some(Self {
-            text: session.posed_animation()?.text(),
+            text: session.animation_of(frame)?.text(),
             animation: session.animation()?,
             names: names.to_vec(),
             chosen,

@@ -565,8 +565,8 @@ impl Viewer {
         {
             return;
         }
-        let name = name(&self.session.scene().path);
-        let title = title(&name, self.session.posed_animation(), frame);
+        let name = name(&frame.scene().path);
+        let title = title(&name, self.session.animation_of(frame), frame);
         self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();

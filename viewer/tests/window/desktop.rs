@@ -83,10 +83,11 @@ pub(crate) fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T
 /// Starts Xvfb on a free display number, with a screen of this size, as in `1280x1024`.
 fn screen(size: &str) -> (Child, String) {
     // Without `-noreset`, the server resets when its last client leaves, and drops a client that is just connecting.
+    // With `-r`, held keys are not repeated: on a busy machine, a short press can last long.
     let mut xvfb = Command::new("Xvfb")
         .args(["-displayfd", "1", "-screen", "0"])
         .arg(format!("{size}x24"))
-        .args(["-nolisten", "tcp", "-noreset"])
+        .args(["-nolisten", "tcp", "-noreset", "-r"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -60,7 +60,7 @@ fn figures_are_beside_the_picture_until_h_moves_them() {
     });
 
     desktop.press(&["h"]);
-    assert_eq!(desktop.save(), bare);
+    assert!(desktop.save() == bare);
     desktop.until_shown("the picture above the short form", |shot| {
         let mut rows = 0..shot.height() - 360;
         rows.any(|y| *image::imageops::crop_imm(shot, middle, y, 480, 360).to_image() == *bare)
@@ -126,14 +126,14 @@ fn strategies_are_compared_after_the_last_sample() {
     desktop.press(&["c"]);
     desktop.until_title("4 samples, comparing strategies");
     desktop.until_title("scene.ron – 4 samples – ");
-    assert_eq!(desktop.save(), before, "the film is restored");
+    assert!(desktop.save() == before, "the film is restored");
     let compared = panel(&desktop.still());
     assert!(differing_pixels(&compared, &alone) > 2_000);
     // A second strategy has been measured as well as the first: the table has no row without a difference.
     desktop.press(&["c"]);
     desktop.until_title("4 samples, comparing strategies");
     desktop.until_title("scene.ron – 4 samples – ");
-    assert_eq!(desktop.save(), before);
+    assert!(desktop.save() == before);
 }
 
 fn the_table_has_one_unit() {
@@ -163,7 +163,7 @@ fn pixels_can_be_magnified_and_described() {
         even && differing_pixels(shot, &bare) > 50_000
     });
     let magnified = desktop.still();
-    assert_eq!(desktop.save(), bare, "the saved picture is not magnified");
+    assert!(desktop.save() == bare, "the saved picture is not magnified");
     desktop.key_down("ctrl");
     desktop.wheel_forward(10);
     desktop.key_up("ctrl");
@@ -329,12 +329,12 @@ fn messages_do_not_cover_other_panels() {
     let path = desktop.still();
     // The description of the path is in the lower right corner.
     let figures = |shot: &RgbImage| image::imageops::crop_imm(shot, 280, 290, 190, 60).to_image();
-    assert_ne!(figures(&path), figures(&bare));
+    assert!(figures(&path) != figures(&bare));
     desktop.press(&["g"]);
     desktop.until_shown("that it flies", |shot| {
         differing_pixels(shot, &path) > 1_000
     });
-    assert_eq!(figures(&desktop.shot()), figures(&path));
+    assert!(figures(&desktop.shot()) == figures(&path));
 
     // The legend is placed beside or above it.
     desktop.until_same(&path, "the path alone");

@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Instant};
 
 use super::Session;
 use crate::session::{
+    DisplayFrame,
     control_names::control_name,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
     render_thread::Frame,
@@ -97,15 +98,33 @@ impl Session {
     pub(crate) fn animation(&self) -> Option<Animation> {
         let shown = self.scene.timeline.as_ref()?;
         let requested = self.playback.requested.as_ref();
-        let (animations, chosen) = self.animations();
+        let time = requested.map(|requested| requested.time).or(shown.time);
+        Some(self.animation_at(shown, self.animations().1, time))
+    }
+
+    /// Returns the animations of the scene with which a frame was rendered, and the time of its pose; `None` if it has
+    /// none. A requested time is still to come.
+    pub(crate) fn animation_of(&self, frame: &DisplayFrame) -> Option<Animation> {
+        let shown = frame.scene().timeline.as_ref()?;
+        Some(self.animation_at(shown, chosen_in(shown), shown.time))
+    }
+
+    /// Returns the animations of a scene. `chosen` is `None` for all of them, and `time` is `None` for the rest pose.
+    fn animation_at(
+        &self,
+        shown: &Timeline,
+        chosen: Option<usize>,
+        time: Option<f64>,
+    ) -> Animation {
+        let animations = &shown.animations;
         // Also before the scene of a requested animation has arrived.
         let length = chosen.and_then(|chosen| shown.lengths.get(chosen).copied());
-        Some(Animation {
+        Animation {
             name: (animations.len() > 1).then(|| name(animations, chosen)),
-            time: requested.map(|requested| requested.time).or(shown.time),
+            time,
             seconds: length.unwrap_or(shown.seconds),
             playing: self.playback.playing.is_some(),
-        })
+        }
     }
 
     /// Returns the animations among which the user can choose, and the index of the one that is shown or requested, or
@@ -120,19 +139,9 @@ impl Session {
         let requested = self.playback.requested.as_ref();
         let chosen = match requested {
             Some(requested) => requested.animation,
-            // In the rest pose, nobody has chosen all.
-            None if shown.time.is_none() && shown.overlap => shown.chosen.or(Some(0)),
-            None => shown.chosen,
+            None => chosen_in(shown),
         };
         (&shown.animations, chosen)
-    }
-
-    /// Returns the animations of the scene with the time of the pose that it has; `None` if it has none. A requested time
-    /// is still to come.
-    pub(crate) fn posed_animation(&self) -> Option<Animation> {
-        let Timeline { time, .. } = *self.scene.timeline.as_ref()?;
-        let animation = self.animation()?;
-        Some(Animation { time, ..animation })
     }
 
     /// Shows the next animation of the file, or after the last one all of them; always returns a message.
@@ -342,6 +351,13 @@ impl Session {
             (Some(animation), Some(_)) => Ok(animation),
         }
     }
+}
+
+/// Returns the index of the animation that a scene shows, or would show if it began to play; `None` for all.
+fn chosen_in(shown: &Timeline) -> Option<usize> {
+    // In the rest pose, nobody has chosen all.
+    let is_open = shown.time.is_none() && shown.overlap;
+    shown.chosen.or(is_open.then_some(0))
 }
 
 /// Maximum number of characters of the name of an animation.

@@ -2,9 +2,24 @@
 
 use std::{thread, time::Duration};
 
+use x11rb::{
+    protocol::xproto::{AutoRepeatMode, ChangeKeyboardControlAux, ConnectionExt},
+    wrapper::ConnectionExt as _,
+};
+
 use super::Desktop;
 
 impl Desktop {
+    /// Makes the display repeat keys that are held, from 0.66 seconds on.
+    pub(crate) fn repeat_keys(&self) {
+        let (connection, _) = x11rb::connect(Some(&self.display)).expect("the display is there");
+        let repeat = ChangeKeyboardControlAux::new().auto_repeat_mode(AutoRepeatMode::ON);
+        connection
+            .change_keyboard_control(&repeat)
+            .expect("the display is there");
+        connection.sync().expect("the display is there");
+    }
+
     /// Presses keys, given by their X11 names.
     pub(crate) fn press(&self, keys: &[&str]) {
         self.xdotool(&[&["key", "--delay", "60"], keys].concat());
