@@ -58,7 +58,7 @@ Device *device_of(void *context)
 size_t memory_of(int device)
 {
     const auto mebibytes = MEMORY.find(device);
-    return mebibytes == MEMORY.end() ? 6ull << 30 : (size_t)mebibytes->second << 20;
+    return mebibytes == MEMORY.end() ? 3ull << 30 : (size_t)mebibytes->second << 20;
 }
 
 // Applies the settings STUCK and REFUSED to the creation of a device's context (number 0) or of a module (from 1).

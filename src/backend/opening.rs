@@ -15,7 +15,7 @@ use super::{BackendChoice, Gpu, Settings, possible};
 use crate::{Error, camera::Camera, device::render_scene::RenderScene, stages::wave::CudaWave};
 
 /// Initial size in paths of waves on a GPU, or fewer if its memory is small. See [`CudaWave::with_adaptive_size`].
-const CUDA_WAVE: u32 = 1 << 22;
+const CUDA_WAVE: u32 = 1 << 23;
 /// Maximum size in paths of waves on a GPU, unless the settings give a size.
 const MAX_CUDA_WAVE: u32 = 1 << 26;
 /// Divisor of the GPU's memory. Unless the settings give a size, the paths of a wave take at most 1 / `MEMORY_SHARE` of
