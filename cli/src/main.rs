@@ -216,8 +216,8 @@ fn show_window(
     outputs: &Outputs,
 ) -> Result<Ending, Error> {
     let signals = Signals::watch()?;
-    let begin = |stopper: Stopper| signals.on_first(move || stopper.stop());
-    match window::run(renderer, scene, options, begin)? {
+    let receive_stopper = |stopper: Stopper| signals.on_first(move || stopper.stop());
+    match window::run(renderer, scene, options, receive_stopper)? {
         WindowOutcome::Closed { mut renderer } => {
             headless::report(&mut renderer, outputs)?;
             Ok(match signals.were_received() {

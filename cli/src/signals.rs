@@ -59,7 +59,7 @@ impl Signals {
         ctrlc::set_handler(move || {
             if let Some(first) = first {
                 if first.elapsed() > REPEAT_WINDOW {
-                    note("raysieve: exited at once; samples that were not written are lost");
+                    note("raysieve: exited at once; samples and edits that were not written are lost");
                     process::exit(Ending::Interrupted as i32);
                 }
                 return;

@@ -180,7 +180,7 @@ impl Server {
         let ended = session.finish();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
         match changes.filter(|_| has_edits || has_failed(&ended)) {
-            Some(changes) => changes.keep(file),
+            Some(changes) => changes.keep(&mut file),
             None => file.remove(&scene.path),
         }
         let ended = ended?;

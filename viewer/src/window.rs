@@ -27,7 +27,7 @@ use winit::{
     window::WindowId,
 };
 
-use self::viewer::{QuitRequest, UnaskedEnd, Viewer};
+use self::viewer::{CloseCause, QuitRequest, Viewer};
 use crate::{
     Error,
     session::{Ended, RenderEvent, ViewOptions},
@@ -60,7 +60,7 @@ pub enum WindowOutcome {
     },
 }
 
-/// Ends a window from another thread.
+/// Closes a window from another thread.
 #[derive(Clone)]
 pub struct Stopper(EventLoopProxy<Wake>);
 
@@ -73,21 +73,21 @@ impl Stopper {
     }
 }
 
-/// Renders the scene in a window until the user closes it, the render fails, or the [`Stopper`] that `begin` gets is
-/// used. A complete render does not close the window. Must be called from the main thread, at most once per process.
+/// Renders the scene in a window until the user closes it, the render fails, or [`Stopper::stop`] is called. A complete
+/// render does not close the window. Must be called from the main thread, at most once per process.
 ///
-/// `begin` is called before the window opens, unless the display cannot be reached.
+/// `receive_stopper` is called before the window opens, unless the display cannot be reached.
 ///
 /// # Errors
 /// The error that ended the render, except for [`WindowOutcome::AllGpusFailed`]. If the render has not failed, the
 /// error of a picture that was being saved when the window closed. [`Error::Window`] if the open window was lost, for
 /// example because another program destroyed it, or the render thread or a saving thread panicked. Unsaved changes of
-/// the scene are kept when the render fails or the window is lost.
+/// the scene are kept when the render fails or the window is lost, and edits when it is stopped.
 pub fn run(
     renderer: Renderer,
     scene: &Arc<Scene>,
     options: ViewOptions,
-    begin: impl FnOnce(Stopper),
+    receive_stopper: impl FnOnce(Stopper),
 ) -> Result<WindowOutcome, Error> {
     // winit panics if its keyboard library is missing.
     let event_loop = catch_panics(|| EventLoop::with_user_event().build())
@@ -97,7 +97,7 @@ pub fn run(
         Err(reason) => return Ok(WindowOutcome::NoWindow { renderer, reason }),
     };
     let wake = event_loop.create_proxy();
-    begin(Stopper(wake.clone()));
+    receive_stopper(Stopper(wake.clone()));
     let mut app = App {
         scene,
         options,
@@ -209,7 +209,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             Wake::Saved(thread) => viewer.report_save(thread),
             Wake::Chosen(choice) => viewer.save_as(choice),
             Wake::Stop => {
-                viewer.end(UnaskedEnd::Stopped);
+                viewer.record_close_cause(CloseCause::Stopped);
                 event_loop.exit();
             }
         }
@@ -224,7 +224,7 @@ impl ApplicationHandler<Wake> for App<'_> {
             WindowEvent::CloseRequested if !viewer.may_quit(QuitRequest::CloseButton) => {}
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Destroyed => {
-                viewer.end(UnaskedEnd::Destroyed);
+                viewer.record_close_cause(CloseCause::Destroyed);
                 event_loop.exit();
             }
             WindowEvent::RedrawRequested => viewer.draw(),
@@ -278,7 +278,8 @@ impl ApplicationHandler<Wake> for App<'_> {
                     return;
                 }
                 let action = chord.and_then(|chord| viewer.action(&chord));
-                match action.filter(|action| viewer.may_quit_by(repeat) || !action.may_quit()) {
+                match action.filter(|action| viewer.accepts_quit_key(repeat) || !action.may_quit())
+                {
                     None => viewer.dismiss_hints(),
                     Some(action) if viewer.act(action) => {}
                     Some(_) => event_loop.exit(),

@@ -52,7 +52,8 @@ Exit codes:
        baseline
     2  wrong usage, an invalid scene or input file, or a missing GPU
   130  interrupted by Ctrl-C: the image is written with the samples rendered so far; a second Ctrl-C, over a second
-       later, exits at once and writes nothing; a window closes at the first Ctrl-C and keeps only unsaved edits";
+       later, exits at once and writes nothing; a window closes at the first Ctrl-C, keeps unsaved edits and writes no
+       image";
 
 /// Returns the sections of the long help after the options.
 pub(super) fn after_options() -> String {

@@ -24,10 +24,10 @@ pub(super) const STEADY_CUDA_WAVE: Duration = Duration::from_millis(256);
 /// Maximum factor by which [`WaveSize::learn`] enlarges waves at a time.
 const MAX_GROWTH: u32 = 8;
 
-/// Maximum size to which [`WaveSize::learn`] enlarges waves, in paths per millisecond of the last wave. On a GPU, the
-/// host allocates larger buffers while a wave of the old size is in flight. If they were too large, that wave would end
-/// first, and the GPU would wait.
-const ALLOCATED_PER_MILLISECOND: f64 = 9e6;
+/// Maximum size to which [`WaveSize::learn`] enlarges waves, in paths per millisecond that the last wave took. On a GPU,
+/// the host allocates larger buffers while a wave of the old size is in flight. If they were too large, that wave would
+/// end first, and the GPU would wait.
+const MAX_PATHS_PER_MILLISECOND: f64 = 9e6;
 
 /// Maximum number of waves in flight on a GPU.
 pub(super) const MAX_IN_FLIGHT: usize = 2;
@@ -79,8 +79,8 @@ impl WaveSize {
     }
 
     /// Adapts the size to a completed wave of `paths` paths that took `milliseconds`: doubles or halves it until the
-    /// expected duration fits the pace. Within one call, the size stays below the limits of [`MAX_GROWTH`] and
-    /// [`ALLOCATED_PER_MILLISECOND`].
+    /// expected duration fits the pace. One call enlarges it only within the limits of [`MAX_GROWTH`] and
+    /// [`MAX_PATHS_PER_MILLISECOND`].
     pub(super) fn learn(&mut self, paths: u32, milliseconds: f64, pace: Pace) {
         // Only waves of about the current size are representative; some are much smaller, such as a render's last one.
         if paths > self.next || paths <= self.next / 2 {
@@ -90,8 +90,9 @@ impl WaveSize {
             Pace::Steady => self.steady,
             Pace::Watched(wave) => wave,
         };
-        let fitting_size = f64::from(paths) * desired.as_secs_f64() * 1e3 / milliseconds.max(1e-3);
-        let fitting_growth = fitting_size.min(ALLOCATED_PER_MILLISECOND * milliseconds);
+        let milliseconds = milliseconds.max(1e-3);
+        let fitting_size = f64::from(paths) * desired.as_secs_f64() * 1e3 / milliseconds;
+        let fitting_growth = fitting_size.min(MAX_PATHS_PER_MILLISECOND * milliseconds);
         let max = self.next.saturating_mul(MAX_GROWTH).min(self.max);
         while self.next < max && 2.0 * f64::from(self.next) <= fitting_growth {
             self.next = self.next.saturating_mul(2).min(max);

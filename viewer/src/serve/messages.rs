@@ -177,7 +177,7 @@ impl AnimationStatus {
     pub(super) fn of(session: &Session, frame: &DisplayFrame) -> Option<Self> {
         let (names, chosen) = session.animations();
         Some(Self {
-            text: session.animation_of(frame)?.text(),
+            text: session.animation_in(frame)?.text(),
             animation: session.animation()?,
             names: names.to_vec(),
             chosen,

@@ -31,6 +31,16 @@ const FARTHEST: f32 = 100.0;
 /// Names of the camera's editable fields that movements change, too.
 const MOVED_FIELDS: [&str; 2] = ["width", "focus_distance"];
 
+/// Returns whether field of view and aperture of two cameras are the same. Movements of a camera change neither.
+pub(super) fn have_same_lens(one: &Camera, other: &Camera) -> bool {
+    let lens = |camera: &Camera| {
+        let fields = camera.fields().into_iter();
+        let fields = fields.filter(|field| !MOVED_FIELDS.contains(&field.name));
+        fields.map(|field| field.value).collect::<Vec<_>>()
+    };
+    lens(one) == lens(other)
+}
+
 impl Orbit {
     /// Creates the camera of a scene that requests a picture of this width and height.
     pub(super) fn new(home: Camera, (width, height): (u32, u32)) -> Self {
@@ -54,12 +64,7 @@ impl Orbit {
     /// Returns whether the field of view or the aperture of the current camera differs from that of the scene's.
     /// Movements of the camera change neither.
     pub(super) fn has_edited_lens(&self) -> bool {
-        let edited = |camera: &Camera| {
-            let fields = camera.fields().into_iter();
-            let fields = fields.filter(|field| !MOVED_FIELDS.contains(&field.name));
-            fields.map(|field| field.value).collect::<Vec<_>>()
-        };
-        edited(&self.camera) != edited(&self.home)
+        !have_same_lens(&self.camera, &self.home)
     }
 
     /// Replaces the scene's camera, for example after the current one was saved, and leaves the current camera

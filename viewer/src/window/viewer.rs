@@ -89,20 +89,20 @@ pub(super) struct Viewer {
     saved_state: Option<EditState>,
     /// Whether a dialog for the name of a file is open.
     asks_name: bool,
-    /// How the window ended if the user did not close it; `None` while it is open, or if the user closed it.
-    unasked_end: Option<UnaskedEnd>,
+    /// Why the window closes although the user has not closed it; `None` while it is open, or if the user closes it.
+    close_cause: Option<CloseCause>,
     /// Whether no dialog could be opened, which a message has said.
     has_no_dialog: bool,
     /// Name of a file that is typed, because no dialog could be opened; `None` if none is.
     name_prompt: Option<NamePrompt>,
 }
 
-/// The end of a window that the user has not closed, so that nobody can be asked about unsaved changes.
+/// Why a window closes although the user has not closed it, so that nobody is asked about unsaved changes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum UnaskedEnd {
+pub(super) enum CloseCause {
     /// The display has destroyed the window.
     Destroyed,
-    /// A [`Stopper`](super::Stopper) closed the window.
+    /// A [`Stopper`](super::Stopper) closes the window.
     Stopped,
 }
 
@@ -189,7 +189,7 @@ impl Viewer {
             saves: Vec::new(),
             saved_state: None,
             asks_name: false,
-            unasked_end: None,
+            close_cause: None,
             has_no_dialog: false,
             name_prompt: None,
         })
@@ -319,10 +319,10 @@ impl Viewer {
         self.ignored_keys.push(key);
     }
 
-    /// Returns whether a pressed key may quit. One that a user holds may not, because the user can be too late to release
-    /// it. A key that was held before the window got the focus, and released before the window could handle that, is not
-    /// marked as repeated, so that no key may quit that comes together with the focus.
-    pub(super) fn may_quit_by(&self, is_repeated: bool) -> bool {
+    /// Returns whether a pressed key may quit. One that is held may not, because users can be too late to release it.
+    /// Nor may one that comes together with the focus: it may have been held for another window, and released before
+    /// this one could notice that it was.
+    pub(super) fn accepts_quit_key(&self, is_repeated: bool) -> bool {
         !is_repeated && !self.has_new_focus
     }
 
@@ -467,36 +467,44 @@ impl Viewer {
             .show(|rgba| self.view.draw(rgba, size, scale, look, &self.session));
     }
 
-    /// Records that the window ends although the user has not closed it. The caller must then end the event loop.
-    pub(super) fn end(&mut self, end: UnaskedEnd) {
-        self.unasked_end.get_or_insert(end);
+    /// Records why the window closes although the user has not closed it. The caller must then end the event loop.
+    pub(super) fn record_close_cause(&mut self, cause: CloseCause) {
+        self.close_cause.get_or_insert(cause);
     }
 
     /// Saves the settings, closes the window, waits for the current wave and pending saves, and returns the renderer.
-    /// Unsaved changes of the scene are kept if the render has failed or the user has not closed the window. A camera
-    /// that was only moved is not kept if a [`Stopper`](super::Stopper) closed it.
+    /// Unsaved changes of the scene are kept if the render has failed or the user has not closed the window. If a
+    /// [`Stopper`](super::Stopper) closes it, a camera that was only moved is not kept.
     ///
     /// # Errors
     /// [`Error::Window`] if the render thread panicked or the window was destroyed. If the render has not failed, the
     /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
     pub(super) fn close(mut self) -> Result<Ended, Error> {
-        let was_destroyed = self.unasked_end == Some(UnaskedEnd::Destroyed);
+        let was_destroyed = self.close_cause == Some(CloseCause::Destroyed);
         if !was_destroyed {
             self.save_settings();
         }
-        let keeps = match self.unasked_end {
-            Some(UnaskedEnd::Destroyed) => true,
-            Some(UnaskedEnd::Stopped) => self.session.has_edits(),
-            None => false,
-        };
         drop(self.screen);
-        let changes = self.session.changes_to_keep(self.saved_state.as_ref());
+        let saved = self.saved_state.as_ref();
         let mut file = self.session.take_autosave_file();
+        let changes = match self.close_cause {
+            Some(CloseCause::Destroyed) => self.session.changes_to_keep(saved),
+            Some(CloseCause::Stopped) => self.session.edits_to_keep(saved),
+            None => None,
+        };
+        let are_kept = changes.is_some();
+        if let Some(changes) = changes {
+            // Before the end of the render, for which the user may not wait.
+            changes.keep(&mut file);
+        }
+        let changes = self.session.changes_to_keep(saved);
         let open = self.session.scene().path.clone();
         let ended = self.session.finish();
-        match changes.filter(|_| keeps || session::has_failed(&ended)) {
-            Some(changes) => changes.keep(file),
-            None => file.remove(&open),
+        if !are_kept {
+            match changes.filter(|_| session::has_failed(&ended)) {
+                Some(changes) => changes.keep(&mut file),
+                None => file.remove(&open),
+            }
         }
         let failed_saves: Vec<Error> = self
             .saves
@@ -566,7 +574,7 @@ impl Viewer {
             return;
         }
         let name = name(&frame.scene().path);
-        let title = title(&name, self.session.animation_of(frame), frame);
+        let title = title(&name, self.session.animation_in(frame), frame);
         self.screen.set_title(&title);
         self.title_time = Some(Instant::now());
         self.ask_pixel();

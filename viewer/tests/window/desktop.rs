@@ -312,6 +312,7 @@ impl Desktop {
         let uri = format!("file://{}\r\n", path.display()).replace(' ', "%20");
         let window = self.window.parse().expect("the window's number");
         drop_uris(&self.display, window, &uri);
+        self.settle();
     }
 
     /// Returns the folder of the scene file.

@@ -21,6 +21,8 @@ mod saving;
 mod scene;
 mod unsaved;
 
+use std::{num::NonZeroUsize, thread};
+
 use libtest_mimic::Arguments;
 
 fn main() {
@@ -37,6 +39,7 @@ fn main() {
     unsaved::add(&mut trials, &possible);
     let mut arguments = Arguments::from_args();
     // Most of the time a test waits for the window.
-    arguments.test_threads.get_or_insert(8);
+    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    arguments.test_threads.get_or_insert(8.min(4 * cores));
     libtest_mimic::run(&arguments, trials).exit()
 }

@@ -276,9 +276,24 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     // The edits are saved, and a camera that was only moved is not worth a file.
     desktop.press(&["Right"]);
     thread::sleep(Duration::from_secs(5));
-    assert!(!in_folder("scene.unsaved.ron").exists());
-    desktop.press(&["0"]);
+    let kept = in_folder("scene.unsaved.ron");
+    assert!(!kept.exists());
+    // The field of view is. A click on the name of the part lists all parts, of which the camera is the fifth.
+    let row = |number: u32| 18 + number * 20 + 7;
+    desktop.click(width - 278, row(0));
+    desktop.click(width - 278, row(6));
+    desktop.click(width - 148, row(2));
+    desktop.press(&["7", "0", "Return"]);
+    eventually("the field of view is kept", || {
+        let text = fs::read_to_string(&kept).ok()?;
+        text.contains("fov: 70").then_some(())
+    });
+    desktop.press(&["u"]);
+    eventually("it goes when it is undone", || {
+        (!kept.exists()).then_some(())
+    });
     let mut desktop = desktop;
-    desktop.press(&["q"]);
-    assert!(desktop.until_ended().success());
+    desktop.interrupt();
+    assert_eq!(desktop.until_ended().code(), Some(130));
+    assert!(!kept.exists(), "the camera was only moved");
 }

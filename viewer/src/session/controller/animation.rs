@@ -98,33 +98,15 @@ impl Session {
     pub(crate) fn animation(&self) -> Option<Animation> {
         let shown = self.scene.timeline.as_ref()?;
         let requested = self.playback.requested.as_ref();
-        let time = requested.map(|requested| requested.time).or(shown.time);
-        Some(self.animation_at(shown, self.animations().1, time))
-    }
-
-    /// Returns the animations of the scene with which a frame was rendered, and the time of its pose; `None` if it has
-    /// none. A requested time is still to come.
-    pub(crate) fn animation_of(&self, frame: &DisplayFrame) -> Option<Animation> {
-        let shown = frame.scene().timeline.as_ref()?;
-        Some(self.animation_at(shown, chosen_in(shown), shown.time))
-    }
-
-    /// Returns the animations of a scene. `chosen` is `None` for all of them, and `time` is `None` for the rest pose.
-    fn animation_at(
-        &self,
-        shown: &Timeline,
-        chosen: Option<usize>,
-        time: Option<f64>,
-    ) -> Animation {
-        let animations = &shown.animations;
+        let (animations, chosen) = self.animations();
         // Also before the scene of a requested animation has arrived.
         let length = chosen.and_then(|chosen| shown.lengths.get(chosen).copied());
-        Animation {
+        Some(Animation {
             name: (animations.len() > 1).then(|| name(animations, chosen)),
-            time,
+            time: requested.map(|requested| requested.time).or(shown.time),
             seconds: length.unwrap_or(shown.seconds),
             playing: self.playback.playing.is_some(),
-        }
+        })
     }
 
     /// Returns the animations among which the user can choose, and the index of the one that is shown or requested, or
@@ -139,9 +121,20 @@ impl Session {
         let requested = self.playback.requested.as_ref();
         let chosen = match requested {
             Some(requested) => requested.animation,
-            None => chosen_in(shown),
+            // In the rest pose, nobody has chosen all.
+            None if shown.time.is_none() && shown.overlap => shown.chosen.or(Some(0)),
+            None => shown.chosen,
         };
         (&shown.animations, chosen)
+    }
+
+    /// Returns the animations of the scene, with the time that a frame shows; `None` if it has none. The frame of a
+    /// requested time may not have come yet.
+    pub(crate) fn animation_in(&self, frame: &DisplayFrame) -> Option<Animation> {
+        let timeline = frame.scene().timeline.as_ref();
+        let time = timeline.and_then(|timeline| timeline.time);
+        let animation = self.animation()?;
+        Some(Animation { time, ..animation })
     }
 
     /// Shows the next animation of the file, or after the last one all of them; always returns a message.
@@ -351,13 +344,6 @@ impl Session {
             (Some(animation), Some(_)) => Ok(animation),
         }
     }
-}
-
-/// Returns the index of the animation that a scene shows, or would show if it began to play; `None` for all.
-fn chosen_in(shown: &Timeline) -> Option<usize> {
-    // In the rest pose, nobody has chosen all.
-    let is_open = shown.time.is_none() && shown.overlap;
-    shown.chosen.or(is_open.then_some(0))
 }
 
 /// Maximum number of characters of the name of an animation.

@@ -14,7 +14,11 @@ use super::{
     Session,
     saving::{EditState, UnsavedChanges, unsaved_names, write_refusal},
 };
-use crate::{Error, error::report, session::lock};
+use crate::{
+    Error,
+    error::report,
+    session::{RenderEvent, lock},
+};
 use raysieve_scene::{atomic_file::replace, can_save_view, escaped};
 
 /// Time from an edit until its writing begins, unless another write is running. Further edits do not delay it.
@@ -23,7 +27,7 @@ const DELAY: Duration = Duration::from_secs(3);
 /// Pause after a write, as a multiple of its duration: the edits of a large model take long to write.
 const PAUSE: u32 = 10;
 
-/// Number of names for unsaved edits that are looked for when the program starts.
+/// Number of names for unsaved edits that are looked for when a scene is opened.
 const SEARCHED_NAMES: usize = 9;
 
 /// The schedule for writing unsaved edits, and the thread that writes them.
@@ -160,6 +164,34 @@ impl AutosaveFile {
         }
     }
 
+    /// Returns a message about the files with unsaved edits of the scene at `path` besides this one; `None` if there are
+    /// none.
+    fn message_about_others(&self, path: &Path) -> Option<String> {
+        let own = self.written.as_ref().map(|written| written.mark);
+        let is_other = |name: &PathBuf| {
+            let mark = FileMark::at(name).filter(|_| name.is_file());
+            mark.is_some() && mark != own
+        };
+        let found: Vec<_> = unsaved_names(path)
+            .take(SEARCHED_NAMES)
+            .filter(is_other)
+            .map(|name| name.display().to_string())
+            .collect();
+        let (verb, them) = match found.len() {
+            0 => return None,
+            1 => ("contains", "it"),
+            _ => ("contain", "them"),
+        };
+        let without = match can_save_view(path) {
+            true => "",
+            false => " (comments at its end list edits that it cannot apply)",
+        };
+        Some(format!(
+            "{} {verb} edits that were not saved; open {them} to go on, or delete {them}{without}",
+            found.join(", ")
+        ))
+    }
+
     /// Writes the changes, or removes the file if there are none. `open` is the path of the scene that is open. Reports
     /// the first failure after a success to standard error. Returns whether it has succeeded.
     fn update(&mut self, changes: Option<UnsavedChanges>, open: &Path) -> bool {
@@ -191,7 +223,8 @@ impl Session {
 
     /// Writes the unsaved edits to a file next to the scene if that is due at `now`, on a thread of its own. Removes the
     /// file if there are none, or if they are those of the state `saved`. A camera that was only moved, since the scene
-    /// was loaded or since `saved`, is not worth a file. Returns the time of the next call; `None` if there is none before the next change.
+    /// was loaded or since `saved`, is not worth a file. Returns the time of the next call; `None` if there is none before
+    /// the next change.
     pub(crate) fn autosave_if_due(
         &mut self,
         saved: Option<&EditState>,
@@ -224,11 +257,9 @@ impl Session {
         if let Some(end) = rests_until.filter(|&end| now < end) {
             return Some(end);
         }
-        let are_saved = saved.is_some_and(|saved| saved.has_edits_of(&self.edit_state()));
-        let is_possible = write_refusal(&self.scene.path).is_none();
-        let changes = match self.has_edits() && !are_saved && is_possible {
-            true => self.changes_to_keep(saved),
-            false => None,
+        let changes = match write_refusal(&self.scene.path) {
+            None => self.edits_to_keep(saved),
+            Some(_) => None,
         };
         let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
         let writing = thread::Builder::new()
@@ -254,28 +285,26 @@ impl Session {
     /// Returns a message about the edits of the scene that an earlier session has left in files; `None` if there are
     /// none.
     pub(crate) fn earlier_autosaves_message(&self) -> Option<String> {
-        let path = &self.scene.path;
-        let own = lock(&self.autosave.file)
-            .written
-            .as_ref()
-            .map(|written| written.path.clone());
-        let found: Vec<_> = unsaved_names(path)
-            .take(SEARCHED_NAMES)
-            .filter(|name| name.is_file() && own.as_ref() != Some(name))
-            .map(|name| name.display().to_string())
-            .collect();
-        let (verb, them) = match found.len() {
-            0 => return None,
-            1 => ("contains", "it"),
-            _ => ("contain", "them"),
-        };
-        let without = match can_save_view(path) {
-            true => "",
-            false => " (comments at its end list edits that it cannot apply)",
-        };
-        Some(format!(
-            "{} {verb} edits that were not saved; open {them} to go on, or delete {them}{without}",
-            found.join(", ")
-        ))
+        lock(&self.autosave.file).message_about_others(&self.scene.path)
+    }
+
+    /// Reports a problem about the edits of an opened scene that an earlier session has left in files, if there are any.
+    /// Searches on a thread of its own, because the files can be locked while edits are written.
+    pub(super) fn report_earlier_autosaves(&self) {
+        let (file, open) = (self.autosave.file.clone(), self.scene.path.clone());
+        let on_event = self.on_event.clone();
+        // Without a free thread, only the message is lost.
+        let _ = thread::Builder::new()
+            .name("earlier autosaves".to_owned())
+            .spawn(move || {
+                let message = {
+                    let mut file = lock(&file);
+                    file.forget_unless_own(&open);
+                    file.message_about_others(&open)
+                };
+                if let Some(message) = message {
+                    lock(&on_event)(RenderEvent::Problem(message));
+                }
+            });
     }
 }

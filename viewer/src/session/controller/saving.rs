@@ -16,6 +16,7 @@ use crate::{
         editing::described,
         film::RequestedFilm,
         loader::shown_options,
+        orbit::have_same_lens,
     },
 };
 use raysieve_scene::{
@@ -44,9 +45,11 @@ pub(crate) struct EditState {
 }
 
 impl EditState {
-    /// Returns whether another state has the same edits of the same scene, perhaps with another camera.
-    pub(super) fn has_edits_of(&self, other: &EditState) -> bool {
-        self.path == other.path && self.edits == other.edits
+    /// Returns whether another state has the same edits of the same scene, apart from movements of the camera.
+    fn has_edits_of(&self, other: &EditState) -> bool {
+        self.path == other.path
+            && self.edits == other.edits
+            && have_same_lens(&self.camera, &other.camera)
     }
 }
 
@@ -69,6 +72,14 @@ impl Session {
             words,
             text: self.scene_text().0,
         })
+    }
+
+    /// Returns the changes like [`changes_to_keep`](Self::changes_to_keep); `None` also if the camera was only moved,
+    /// since the scene was loaded or since the state `saved`.
+    pub(crate) fn edits_to_keep(&self, saved: Option<&EditState>) -> Option<UnsavedChanges> {
+        let are_saved = saved.is_some_and(|saved| saved.has_edits_of(&self.edit_state()));
+        let has_edits = self.has_edits() && !are_saved;
+        has_edits.then(|| self.changes_to_keep(saved)).flatten()
     }
 
     /// Returns the camera and the edits of the current scene, to compare them with those that were saved.
@@ -130,7 +141,7 @@ impl UnsavedChanges {
     /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
     /// Reports it to standard error. Prints the changes to standard output if the file cannot be written, or cannot
     /// contain all of them.
-    pub(crate) fn keep(self, mut file: AutosaveFile) {
+    pub(crate) fn keep(self, file: &mut AutosaveFile) {
         let path = self.scene_path();
         let changed = format!("{}: {} changed and not saved", path.display(), self.words);
         let written = file.write(&self);

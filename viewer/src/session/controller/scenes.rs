@@ -157,8 +157,8 @@ impl Session {
             true => "",
             false => ", with your edits kept",
         };
-        if opened && let Some(message) = self.earlier_autosaves_message() {
-            self.report_problem(message);
+        if opened {
+            self.report_earlier_autosaves();
         }
         let verb = if opened { "opened" } else { "reloaded" };
         replaced.then(|| format!("{} {verb}{edited}", scene.path.display()))

@@ -21,8 +21,8 @@ use x11rb::{
 use super::{Desktop, TIMEOUT};
 
 impl Desktop {
-    /// Waits until the program has handled the events that were sent to its window before, and drawn what they changed.
-    /// Returns at once if the window is gone or the program suspended.
+    /// Waits until the program has handled the events that were sent to its window before. It usually has drawn what they
+    /// changed, too, but tests must not rely on that. Returns at once if the window is gone or the program suspended.
     pub(super) fn settle(&self) {
         if self.is_suspended.get() {
             return;
@@ -32,7 +32,7 @@ impl Desktop {
         };
         let root = connection.setup().roots[screen].root;
         let window = self.window.parse().expect("the window's number");
-        // Windows are drawn after the events that have arrived, so before a second ping is answered.
+        // Windows are drawn after the events that have arrived, so usually before a second ping is answered.
         for _ in 0..2 {
             if !ping(&connection, root, window) {
                 return;
