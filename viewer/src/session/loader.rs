@@ -517,7 +517,8 @@ fn folders(file: &SceneFile) -> impl Iterator<Item = PathBuf> {
         .chain(real.map(|real| folder_of(&real).to_owned()))
 }
 
-/// Returns whether both scenes can share a renderer, because they differ at most in camera and display settings.
+/// Returns whether both scenes can share a renderer, because they differ at most in camera and display settings. Frames
+/// name the animations of the scene with which their renderer was made.
 fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
     let settings = |scene: &Scene| {
         let Scene {
@@ -532,5 +533,6 @@ fn can_share_renderer(one: &Scene, other: &Scene) -> bool {
     };
     settings(one) == settings(other)
         && one.material_names == other.material_names
+        && one.timeline == other.timeline
         && one.surfaces_hash() == other.surfaces_hash()
 }

@@ -94,19 +94,37 @@ impl Playback {
 }
 
 impl Session {
-    /// Returns the animations of the scene; `None` if it has none.
+    /// Returns the animations of the scene, with the requested time; `None` if it has none.
     pub(crate) fn animation(&self) -> Option<Animation> {
-        let shown = self.scene.timeline.as_ref()?;
+        let timeline = self.scene.timeline.as_ref()?;
         let requested = self.playback.requested.as_ref();
-        let (animations, chosen) = self.animations();
+        let time = requested.map(|requested| requested.time).or(timeline.time);
+        Some(self.described(timeline, self.animations().1, time))
+    }
+
+    /// Returns the animations of the scene with which a frame was rendered, with the frame's time; `None` if it has none.
+    /// The frame of a requested time may not have come yet.
+    pub(crate) fn animation_in(&self, frame: &DisplayFrame) -> Option<Animation> {
+        let timeline = frame.scene().timeline.as_ref()?;
+        Some(self.described(timeline, default_animation(timeline), timeline.time))
+    }
+
+    /// Returns the animations of a timeline. `chosen` is `None` for all of them, and `time` is `None` for the rest pose.
+    fn described(
+        &self,
+        timeline: &Timeline,
+        chosen: Option<usize>,
+        time: Option<f64>,
+    ) -> Animation {
+        let animations = &timeline.animations;
         // Also before the scene of a requested animation has arrived.
-        let length = chosen.and_then(|chosen| shown.lengths.get(chosen).copied());
-        Some(Animation {
+        let length = chosen.and_then(|chosen| timeline.lengths.get(chosen).copied());
+        Animation {
             name: (animations.len() > 1).then(|| name(animations, chosen)),
-            time: requested.map(|requested| requested.time).or(shown.time),
-            seconds: length.unwrap_or(shown.seconds),
+            time,
+            seconds: length.unwrap_or(timeline.seconds),
             playing: self.playback.playing.is_some(),
-        })
+        }
     }
 
     /// Returns the animations among which the user can choose, and the index of the one that is shown or requested, or
@@ -121,20 +139,9 @@ impl Session {
         let requested = self.playback.requested.as_ref();
         let chosen = match requested {
             Some(requested) => requested.animation,
-            // In the rest pose, nobody has chosen all.
-            None if shown.time.is_none() && shown.overlap => shown.chosen.or(Some(0)),
-            None => shown.chosen,
+            None => default_animation(shown),
         };
         (&shown.animations, chosen)
-    }
-
-    /// Returns the animations of the scene, with the time that a frame shows; `None` if it has none. The frame of a
-    /// requested time may not have come yet.
-    pub(crate) fn animation_in(&self, frame: &DisplayFrame) -> Option<Animation> {
-        let timeline = frame.scene().timeline.as_ref();
-        let time = timeline.and_then(|timeline| timeline.time);
-        let animation = self.animation()?;
-        Some(Animation { time, ..animation })
     }
 
     /// Shows the next animation of the file, or after the last one all of them; always returns a message.
@@ -344,6 +351,13 @@ impl Session {
             (Some(animation), Some(_)) => Ok(animation),
         }
     }
+}
+
+/// Returns the index of the animation that a scene shows, or would show if it began to play; `None` for all.
+fn default_animation(timeline: &Timeline) -> Option<usize> {
+    // In the rest pose, nobody has chosen all.
+    let plays_first = timeline.time.is_none() && timeline.overlap;
+    timeline.chosen.or(plays_first.then_some(0))
 }
 
 /// Maximum number of characters of the name of an animation.
