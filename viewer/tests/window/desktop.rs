@@ -391,6 +391,21 @@ impl Desktop {
         eventually(what, || matches(&self.shot()).then_some(()));
     }
 
+    /// Makes a request that would lose unsaved changes, and waits until the window asks about them.
+    pub(crate) fn until_asked(&self, request: impl FnOnce()) {
+        let before = self.shot();
+        request();
+        self.until_shown("a question", |shot| {
+            differing_pixels(shot, &before) > 200 && problem_pixels(shot) > 200
+        });
+    }
+
+    /// Drops a file onto a window with unsaved changes: the first time, the window asks about them.
+    pub(crate) fn drop_twice(&self, name: &str, text: &str) {
+        self.until_asked(|| self.drop_file(name, text));
+        self.drop_file(name, text);
+    }
+
     /// Waits until the window shows exactly this picture.
     pub(crate) fn until_same(&self, expected: &RgbImage, what: &str) {
         self.until_shown(&format!("the window shows {what}"), |shot| shot == expected);
@@ -517,6 +532,12 @@ impl Drop for Desktop {
             let _ = process.wait();
         }
     }
+}
+
+/// Returns the number of pixels in the colour of problems and questions, which [`SCENE`] does not contain.
+pub(crate) fn problem_pixels(shot: &RgbImage) -> usize {
+    let is_problem = |pixel: &&image::Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
+    shot.pixels().filter(is_problem).count()
 }
 
 /// Returns the number of differing pixels; all of them if the sizes differ.

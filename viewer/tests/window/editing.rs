@@ -119,11 +119,9 @@ fn a_lamp_is_dimmed_and_saved_by_mouse() {
     desktop.press(&["k"]);
     printed("\"red\": Emissive(radiance: (7, 2, 1)),");
     // A click on the name of the part lists all parts, of which the camera is the fifth.
-    let before = desktop.shot();
-    desktop.click(at(0.0), row(0));
-    desktop.until_shown("the parts", |shot| differing_pixels(shot, &before) > 1_000);
-    desktop.click(at(0.0), row(6));
-    desktop.click(at(0.5), row(2));
+    desktop.click_visibly(at(0.0), row(0));
+    desktop.click_visibly(at(0.0), row(6));
+    desktop.click_visibly(at(0.5), row(2));
     desktop.press(&["7", "0", "Return", "k"]);
     printed("fov: 70");
     // A refused number gets an explanation below its row, until the next input, such as an undo.
@@ -195,7 +193,7 @@ fn properties_are_edited_in_a_small_window() {
     });
     // A click on the swatch shows sliders of hue, saturation and value.
     desktop.until_title("scene.ron – 4 samples");
-    desktop.click(400, row(2));
+    desktop.click_visibly(400, row(2));
     desktop.click(400, row(3));
     desktop.press(&["1", "2", "0", "Return"]);
     desktop.press(&["k"]);

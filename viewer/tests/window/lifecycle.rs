@@ -195,7 +195,8 @@ fn a_window_continues_on_the_cpu_when_the_gpu_fails() {
     desktop.press(&["bracketright", "bracketright"]);
     desktop.until_saved("the edited scene", |picture| *picture != saved);
     until_on_cpu(&desktop, "; the CPU continues ");
-    desktop.press(&["q", "q"]);
+    desktop.until_asked(|| desktop.press(&["q"]));
+    desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));
 }
 
@@ -296,8 +297,7 @@ fn a_dropped_file_is_opened() {
     // A model with edits is not closed without a question either.
     desktop.drop_file("the model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     desktop.until_title("the model.obj");
-    desktop.press(&["m", "bracketleft", "q"]);
-    thread::sleep(Duration::from_millis(300));
+    desktop.until_asked(|| desktop.press(&["m", "bracketleft", "q"]));
     desktop.until_title("the model.obj");
     desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));

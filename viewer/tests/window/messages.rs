@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 
 use crate::{
     denoiser::PROGRAM_VARIABLE,
-    desktop::{BARE, Desktop, SCENE, differing_pixels, eventually},
+    desktop::{BARE, Desktop, SCENE, differing_pixels, eventually, problem_pixels},
     program::add_tests,
 };
 
@@ -28,12 +28,6 @@ pub(crate) fn add(trials: &mut Vec<Trial>, possible: &Result<(), String>) {
         a_dropped_file_discards_unsaved_changes_only_the_second_time,
         an_unsupported_dropped_file_is_reported_at_once,
     );
-}
-
-/// Returns the number of pixels in the colour of problems, which the test scene does not contain.
-fn problem_pixels(shot: &RgbImage) -> usize {
-    let is_problem = |pixel: &&image::Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
-    shot.pixels().filter(is_problem).count()
 }
 
 /// Returns the number of pixels in the colour of other messages, which the test scene does not contain.
@@ -209,11 +203,9 @@ fn a_dropped_file_discards_unsaved_changes_only_the_second_time() {
     desktop.drop_file("other.ron", &other);
     desktop.until_shown("a question", &asks);
     // Neither question answers the other one.
-    desktop.press(&["q"]);
-    thread::sleep(Duration::from_secs(1));
+    desktop.until_asked(|| desktop.press(&["q"]));
     assert!(desktop.ended().is_none());
-    desktop.drop_file("other.ron", &other);
-    thread::sleep(Duration::from_secs(1));
+    desktop.until_asked(|| desktop.drop_file("other.ron", &other));
     assert!(
         desktop.title().contains("scene.ron – 4"),
         "{}",

@@ -2,7 +2,6 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, thread, time::Duration};
 
-use image::{Rgb, RgbImage};
 use libtest_mimic::Trial;
 use raysieve::{
     inspect::aovs::Aov,
@@ -10,7 +9,7 @@ use raysieve::{
 };
 
 use crate::{
-    desktop::{Desktop, SCENE, differing_pixels, eventually, raysieve},
+    desktop::{Desktop, SCENE, differing_pixels, eventually, problem_pixels, raysieve},
     program::add_tests,
 };
 
@@ -137,15 +136,8 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     // The window says so soon after the file is there.
     desktop.still();
     let stays_open = |name: &str| {
-        desktop.press(&["q"]);
-        thread::sleep(Duration::from_millis(300));
+        desktop.until_asked(|| desktop.press(&["q"]));
         desktop.until_title(name);
-    };
-    // The first time, the window asks about the changes of the scene.
-    let drop_twice = |name: &str, text: &str| {
-        desktop.drop_file(name, text);
-        thread::sleep(Duration::from_secs(1));
-        desktop.drop_file(name, text);
     };
     // The saved camera is that of another scene.
     desktop.drop_file("other.ron", &text);
@@ -153,7 +145,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     desktop.press(&["Left"]);
     stays_open("other.ron");
     // A scene that shows a model has no edits of its materials.
-    drop_twice("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    desktop.drop_twice("model.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     desktop.until_title("model.obj");
     desktop.press(&["m", "bracketleft", "m", "bracketleft"]);
     let model = save_to("model.ron");
@@ -171,7 +163,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
                    Film \"rgb\" \"integer xresolution\" 64 \"integer yresolution\" 48\n\
                    WorldBegin\nLightSource \"infinite\"\n\
                    Material \"diffuse\" \"rgb reflectance\" [0.5 0.25 0.125]\nShape \"sphere\"\n";
-    drop_twice("other.pbrt", foreign);
+    desktop.drop_twice("other.pbrt", foreign);
     desktop.until_title("other.pbrt");
     desktop.press(&["m", "bracketleft", "k"]);
     eventually("the edit is printed as a comment", || {
@@ -182,7 +174,7 @@ fn picture_film_and_scene_are_saved_under_a_chosen_name() {
     assert!(!foreign.exists());
     stays_open("other.pbrt");
 
-    drop_twice("scene.ron", &text);
+    desktop.drop_twice("scene.ron", &text);
     desktop.until_title("scene.ron – 4 samples");
     desktop.press(&["Left"]);
     until_written(&save_to("third.ron"));
@@ -230,10 +222,6 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     assert!(second + 1_000 < first, "{second} and {first} pixels");
     // A name that is refused stays, with the reason, until it is right.
     for typed in ["r.jpg", "no/r.png"] {
-        let problem_pixels = |shot: &RgbImage| {
-            let is_problem = |pixel: &&Rgb<u8>| pixel.0[0] > 220 && pixel.0[2] < 150;
-            shot.pixels().filter(is_problem).count()
-        };
         let before = problem_pixels(&desktop.shot());
         let keys = typed.replace('.', " period ").replace('/', " slash ");
         let keys = keys.split(' ').flat_map(|key| match key.len() {
@@ -278,9 +266,9 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     assert!(!kept.exists());
     // The field of view is. A click on the name of the part lists all parts, of which the camera is the fifth.
     let row = |number: u32| 18 + number * 20 + 7;
-    desktop.click(width - 278, row(0));
-    desktop.click(width - 278, row(6));
-    desktop.click(width - 148, row(2));
+    desktop.click_visibly(width - 278, row(0));
+    desktop.click_visibly(width - 278, row(6));
+    desktop.click_visibly(width - 148, row(2));
     desktop.press(&["7", "0", "Return"]);
     eventually("the field of view is kept", || {
         let text = fs::read_to_string(&kept).ok()?;

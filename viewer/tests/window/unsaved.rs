@@ -89,8 +89,7 @@ fn kept_edits_go_when_they_are_undone_saved_or_discarded() {
     desktop.press(&["K"]);
     gone("saved");
     edit(&desktop);
-    desktop.press(&["q"]);
-    thread::sleep(Duration::from_secs(1));
+    desktop.until_asked(|| desktop.press(&["q"]));
     assert!(desktop.ended().is_none());
     desktop.press(&["q"]);
     assert_eq!(desktop.until_ended().code(), Some(0));
@@ -102,9 +101,7 @@ fn kept_edits_that_are_opened_stay() {
     let kept = edit(&desktop);
     let text = fs::read_to_string(&kept).unwrap();
     // The first time, the window asks whether the edits may be discarded.
-    desktop.drop_file("scene.unsaved.ron", &text);
-    thread::sleep(Duration::from_secs(1));
-    desktop.drop_file("scene.unsaved.ron", &text);
+    desktop.drop_twice("scene.unsaved.ron", &text);
     desktop.until_title("scene.unsaved.ron – 4 samples");
     // The opened scene has no edits, so that the session would remove a file of its own.
     thread::sleep(Duration::from_secs(5));

@@ -7,7 +7,7 @@ use x11rb::{
     wrapper::ConnectionExt as _,
 };
 
-use super::Desktop;
+use super::{Desktop, differing_pixels};
 
 impl Desktop {
     /// Makes the display repeat keys that are held, from 0.66 seconds on.
@@ -80,6 +80,16 @@ impl Desktop {
     /// Clicks with the left button, at a position in pixels from the window's upper left.
     pub(crate) fn click(&self, x: u32, y: u32) {
         self.click_with("1", x, y);
+    }
+
+    /// Clicks like [`click`](Self::click), and waits until the window shows the effect, where a next click may depend on
+    /// what is displayed.
+    pub(crate) fn click_visibly(&self, x: u32, y: u32) {
+        let before = self.shot();
+        self.click(x, y);
+        self.until_shown("the effect of a click", |shot| {
+            differing_pixels(shot, &before) > 50
+        });
     }
 
     /// Clicks with a button: 1 is the left one, and 3 the right one. The position is in pixels from the window's upper
