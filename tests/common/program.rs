@@ -14,6 +14,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    time::Duration,
 };
 
 use libtest_mimic::Trial;
@@ -143,6 +144,19 @@ pub(crate) fn signal(child: &Child, name: &str) {
     let kill = format!("kill -{name} {}", child.id());
     let status = Command::new("sh").args(["-c", &kill]).status();
     assert!(status.expect("a shell").success(), "{kill}");
+}
+
+/// Returns the processor time that a running program has used. Linux counts it in steps of 10 ms.
+#[track_caller]
+pub(crate) fn processor_time(child: &Child) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("the program runs");
+    // The name of the program may contain spaces.
+    let (_, fields) = stat.rsplit_once(") ").expect("a name");
+    let ticks = fields.split(' ').skip(11).take(2);
+    let ticks: u64 = ticks
+        .map(|ticks| ticks.parse::<u64>().expect("a number"))
+        .sum();
+    Duration::from_millis(10 * ticks)
 }
 
 /// Returns the names in a folder, sorted.

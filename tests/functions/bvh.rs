@@ -409,7 +409,8 @@ fn degenerate_inputs_are_clustered_quickly() {
         assert_eq!(tree.primitives[hit as usize].number, 0);
     }
     let degenerate_time = start.elapsed();
-    let limit = std::time::Duration::from_secs(1) + 30 * usual_time;
+    // The constant part allows for pauses of the machine.
+    let limit = std::time::Duration::from_secs(30) + 30 * usual_time;
     assert!(
         degenerate_time < limit,
         "{degenerate_time:?}, and {usual_time:?} for as many primitives at different places"

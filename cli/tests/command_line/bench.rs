@@ -427,8 +427,8 @@ fn bench_into_a_closed_pipe_is_not_an_error() {
     assert_done(&child.wait_with_output().expect("the program ends"));
 }
 
-/// Runs a benchmark and interrupts it half a second after it has printed its backend.
-fn interrupted(folder: &Path, spp: &str) -> Output {
+/// Runs a benchmark and interrupts it after it has printed its backend and `wait` has passed.
+fn interrupted(folder: &Path, spp: &str, wait: Duration) -> Output {
     let mut child = raysieve(folder)
         .arg("bench")
         .args([scene("cornell.ron"), scene("spheres.ron")])
@@ -444,14 +444,20 @@ fn interrupted(folder: &Path, spp: &str) -> Output {
         .read_line(&mut first)
         .expect("a line");
     assert!(first.contains("cornell.ron: backend: cpu"), "{first}");
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(wait);
     signal(&child, "INT");
     child.wait_with_output().expect("the program ends")
 }
 
 fn interrupted_bench_writes_complete_rounds() {
     let folder = folder();
-    let output = interrupted(folder.path(), "8");
+    // On a busy machine the first round can take longer than the wait. Then the next wait is twice as long.
+    let mut wait = Duration::from_millis(500);
+    let mut output = interrupted(folder.path(), "32", wait);
+    while stderr(&output).contains("before the first round") && wait < Duration::from_secs(15) {
+        wait *= 2;
+        output = interrupted(folder.path(), "32", wait);
+    }
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let written = fs::read(folder.path().join("a.json")).expect("the results are there");
     let written: Value = serde_json::from_slice(&written).expect("the results are JSON");
@@ -483,7 +489,7 @@ fn interrupted_bench_writes_complete_rounds() {
 
     fs::remove_file(folder.path().join("a.json")).expect("a file");
     fs::remove_file(folder.path().join("a.svg")).expect("a file");
-    let output = interrupted(folder.path(), "1000000");
+    let output = interrupted(folder.path(), "1000000", Duration::from_millis(500));
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     let expected =
         "raysieve: interrupted; before the first round was measured, so nothing is written\n";

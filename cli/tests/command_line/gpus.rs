@@ -350,7 +350,7 @@ fn the_cpu_continues_after_an_automatically_chosen_gpu_failed() {
     let expected = film_hash(folder.path());
     let at_once = [("EMULATED_FAILURES", "0:2")];
     let hangs = [("EMULATED_HANGS", "0:600"), ("EMULATED_DELAYS", "0:2000")];
-    let kept = [&SAFE_SOON[..], &["--timeout", "2s"]].concat();
+    let kept = [&SAFE_SOON[..], &["--timeout", "5s"]].concat();
     for (environment, more, then) in [
         (&FAILURE_OF_GPU_0[..], &kept, "; the CPU continues "),
         (&hangs[..], &kept, "; the CPU continues "),
@@ -399,7 +399,7 @@ fn printed_command_continues_after_a_gpu_hung() {
     assert_done(&render(folder.path(), "cpu", &[], &[]));
     let expected = film_hash(folder.path());
     let hangs = [("EMULATED_HANGS", "1:600")];
-    let arguments = [&SAFE_SOON[..], &["--timeout", "2s"]].concat();
+    let arguments = [&SAFE_SOON[..], &["--timeout", "5s"]].concat();
     let output = render(folder.path(), "cuda:all", &hangs, &arguments);
     assert_failed(&output, &["Emulated GPU (cuda:1): ", "the GPU hangs"]);
     assert_done(&continued(folder.path(), &output));

@@ -13,8 +13,8 @@ use libtest_mimic::Trial;
 use raysieve::render::part::PartHeader;
 
 use crate::{
-    add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
-    scene, signal, stderr, stdout, without_gpu_and_display,
+    add_tests, assert_done, assert_refused, disk, folder, mounting, names, processor_time, program,
+    raysieve, run, scene, signal, stderr, stdout, without_gpu_and_display,
 };
 
 /// Options of a render that takes a moment.
@@ -36,6 +36,8 @@ pub(crate) fn add(trials: &mut Vec<Trial>) {
 
 /// Arguments for more samples than any test waits for.
 const ENDLESS: [&str; 4] = ["--spp", "1000000", "--backend", "cpu"];
+/// Time and processor time after which a render has samples.
+const BEGUN: Duration = Duration::from_millis(500);
 /// Time after which a test fails.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -54,7 +56,17 @@ pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
     let read =
         BufReader::with_capacity(1, child.stderr.as_mut().expect("a pipe")).read_line(&mut first);
     assert!(read.is_ok() && first.starts_with("backend: "), "{first}");
-    thread::sleep(Duration::from_millis(500));
+    // The time alone could pass while the program is stopped or waits for a core.
+    let used_before = processor_time(&child);
+    let start = Instant::now();
+    while start.elapsed() < BEGUN || processor_time(&child) < used_before + BEGUN {
+        assert!(
+            child.try_wait().expect("a child").is_none(),
+            "the program has ended"
+        );
+        assert!(start.elapsed() < TIMEOUT, "the program does not render");
+        thread::sleep(Duration::from_millis(5));
+    }
     child
 }
 
@@ -123,7 +135,23 @@ fn interrupted_render_writes_the_image_and_reports_its_samples() {
 }
 
 fn second_signal_exits_at_once() {
-    let folder = folder();
+    // If the test is stopped while the program runs, the wave can end before the second signal. Then another render is
+    // started.
+    for _ in 0..3 {
+        let folder = folder();
+        let messages = interrupt_twice(folder.path());
+        if messages.contains("exited at once") {
+            let files = names(folder.path());
+            assert!(files.is_empty(), "a file is written: {files:?}");
+            return;
+        }
+    }
+    panic!("the second signal has no effect");
+}
+
+/// Sends signals to a render until it ends, with more than a second between them. Returns its standard error without
+/// the first line.
+fn interrupt_twice(folder: &Path) -> String {
     // One wave of this size takes seconds, and the first signal alone would wait for it and write the image.
     let wave = [
         "--threads",
@@ -135,27 +163,37 @@ fn second_signal_exits_at_once() {
         "-o",
         "a.png",
     ];
-    let child = start(folder.path(), &wave);
-    signal(&child, "INT");
-    thread::sleep(Duration::from_millis(1200));
-    signal(&child, "INT");
+    let mut child = start(folder, &wave);
+    // Signals count as one within a second after the program has handled the first. During that second the program is
+    // stopped, so that the wave cannot end in the meantime.
+    let begun = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        assert!(begun.elapsed() < TIMEOUT, "the program did not end");
+        signal(&child, "INT");
+        thread::sleep(Duration::from_millis(200));
+        signal(&child, "STOP");
+        thread::sleep(Duration::from_millis(1100));
+        signal(&child, "CONT");
+    }
     let (code, messages) = end(child);
-    assert_eq!(code, Some(130));
-    assert!(messages.contains("exited at once"), "{messages}");
-    assert!(
-        names(folder.path()).is_empty(),
-        "a file is written: {:?}",
-        names(folder.path())
-    );
+    assert_eq!(code, Some(130), "{messages}");
+    messages
 }
 
 /// Sends two signals at once, like `timeout`, which signals the process and its group.
+///
+/// The signals differ, because the system can deliver two pending signals of the same number as one.
 fn signals_in_quick_succession_count_as_one() {
     for _ in 0..3 {
         let folder = folder();
         let child = start(folder.path(), &["--size", "512x512", "-o", "a.exr"]);
-        signal(&child, "INT");
-        interrupt(child, "INT");
+        // A single shell sends both, so that nothing else has to start between them.
+        let kill = format!("kill -INT {0}; kill -TERM {0}", child.id());
+        let status = Command::new("sh").args(["-c", &kill]).status();
+        assert!(status.expect("a shell").success(), "{kill}");
+        let (code, messages) = end(child);
+        assert_eq!(code, Some(130), "{messages}");
+        assert!(messages.contains("interrupted; a.exr"), "{messages}");
         assert_eq!(names(folder.path()), ["a.exr"]);
     }
 }
@@ -176,7 +214,8 @@ fn kill_during_a_write_keeps_the_old_file() {
         "-o",
         "a.exr",
     ];
-    for _ in 0..5 {
+    // On a busy machine a render can write its whole file between two looks at the folder. Then another one is started.
+    for _ in 0..20 {
         fs::write(&picture, "old").expect("a file");
         let mut child = raysieve(folder.path())
             .arg(scene("spheres.ron"))

@@ -29,8 +29,8 @@ mod usage;
 
 use libtest_mimic::Arguments;
 use program::{
-    add_tests, assert_done, assert_refused, disk, folder, mounting, names, program, raysieve, run,
-    scene, signal, small_render, stderr, stdout, without_gpu_and_display,
+    add_tests, assert_done, assert_refused, disk, folder, mounting, names, processor_time, program,
+    raysieve, run, scene, signal, small_render, stderr, stdout, without_gpu_and_display,
 };
 
 fn main() {

@@ -57,13 +57,13 @@ fn unusable_gpu_is_left_out() {
 
 fn hang_while_opening_a_gpu_is_an_error() {
     let folder = folder();
-    let patience = ["--timeout", "2s"];
+    let patience = ["--timeout", "5s"];
     // It hangs while its context is created, or while a module is loaded.
     for opening in ["1:0", "1:3"] {
         let stuck = [("EMULATED_STUCK", opening)];
         for named in ["cuda:all", "cuda:1", "cuda:0,1"] {
             let output = render(folder.path(), named, &stuck, &patience);
-            let words = ["Emulated GPU (cuda:1): ", "nothing for 2 s: the GPU hangs"];
+            let words = ["Emulated GPU (cuda:1): ", "nothing for 5 s: the GPU hangs"];
             assert_refused(&output, 1, &words);
         }
         // With automatic choice, another device renders.

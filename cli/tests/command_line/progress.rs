@@ -1,6 +1,11 @@
 //! Tests of the progress display on a terminal and in a pipe.
 
-use std::{process::Command, thread, time::Duration};
+use std::{
+    io::{Read, Write},
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 use libtest_mimic::Trial;
 
@@ -46,35 +51,56 @@ fn pipe_gets_plain_lines() {
     }
 }
 
+/// Text in the header of the table.
+const TABLE: &str = "intersect ms";
+
 fn terminal_shows_a_table_updated_in_place() {
     let folder = folder();
     let command = format!(
-        "stty rows 40 cols 100; timeout --foreground -s INT 4 \
-         {} {} --backend cpu --size 64x64 --spp 1000000 -o a.png",
+        "stty rows 40 cols 100; exec {} {} --backend cpu --size 64x64 --spp 1000000 -o a.png",
         program().display(),
         scene("spheres.ron").display()
     );
-    let mut terminal = Command::new("script");
-    let output = without_gpu_and_display(&mut terminal)
-        .args(["-qec", &command, "/dev/null"])
+    // A program that does not update its table fast enough is killed.
+    let mut terminal = Command::new("timeout");
+    let mut terminal = without_gpu_and_display(&mut terminal)
+        .args(["30", "script", "-qec", &command, "/dev/null"])
         .env("TERM", "xterm")
         .env("SHELL", "/bin/bash")
         .current_dir(folder.path())
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
         .expect("script runs");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    let tables: Vec<usize> = shown
-        .match_indices("intersect ms")
-        .map(|(at, _)| at)
-        .collect();
-    // The last table is the final one.
+    let mut keyboard = terminal.stdin.take().expect("a pipe");
+    let mut screen = terminal.stdout.take().expect("a pipe");
+    let words = ["bounce", "removed", "Mrays/s", "noise about ", " left"];
+    let is_enough = |shown: &[u8]| {
+        let shown = String::from_utf8_lossy(shown);
+        shown.matches(TABLE).count() > 4 && words.iter().all(|word| shown.contains(word))
+    };
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    while !is_enough(&shown) {
+        let read = screen.read(&mut buffer).expect("script prints");
+        if read == 0 {
+            break;
+        }
+        shown.extend_from_slice(&buffer[..read]);
+    }
+    // Ctrl-C ends the render. The write fails if the program has ended already.
+    let _ = keyboard.write_all(b"\x03");
+    screen.read_to_end(&mut shown).expect("script prints");
+    terminal.wait().expect("a child");
+    let shown = String::from_utf8_lossy(&shown);
+    let tables: Vec<usize> = shown.match_indices(TABLE).map(|(at, _)| at).collect();
     assert!(tables.len() > 4, "the table is not updated: {shown}");
     let between = &shown[tables[0]..tables[1]];
     assert!(
         between.contains("\u{1b}["),
         "the cursor does not move back up: {between:?}"
     );
-    for word in ["bounce", "removed", "Mrays/s", "noise about ", " left"] {
+    for word in words {
         assert!(shown.contains(word), "{word}: {shown}");
     }
 }

@@ -102,7 +102,7 @@ impl Cluster {
         }
         cluster.wait_for("three idle nodes", |cluster| {
             let idle = cluster.try_slurm(&["sinfo", "--noheader", "--Node", "--format=%T"]);
-            idle.is_some_and(|states| states.lines().filter(|state| *state == "idle").count() == 3)
+            idle.is_ok_and(|states| states.lines().filter(|state| *state == "idle").count() == 3)
         });
         cluster
     }
@@ -168,20 +168,20 @@ impl Cluster {
     /// Runs a program of Slurm and returns its standard output.
     pub(crate) fn slurm(&self, words: &[&str]) -> String {
         self.try_slurm(words)
-            .unwrap_or_else(|| panic!("{words:?} failed"))
+            .unwrap_or_else(|error| panic!("{words:?} failed: {error}"))
     }
 
-    /// Runs a program of Slurm. Returns its standard output, or `None` if it fails.
-    fn try_slurm(&self, words: &[&str]) -> Option<String> {
+    /// Runs a program of Slurm. Returns its standard output, or its standard error if it fails.
+    pub(crate) fn try_slurm(&self, words: &[&str]) -> Result<String, String> {
         let output = Command::new(words[0])
             .args(&words[1..])
             .env("SLURM_CONF", self.path("slurm.conf"))
             .output()
             .unwrap();
-        output
-            .status
-            .success()
-            .then(|| String::from_utf8(output.stdout).unwrap())
+        match output.status.success() {
+            true => Ok(String::from_utf8(output.stdout).unwrap()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
     }
 
     /// Sets a node's state.
@@ -347,7 +347,7 @@ SlurmdUser={user}
 AuthType=auth/munge
 CredType=cred/munge
 # Credentials of a job that is queued again must run out first.
-AuthInfo=socket={here}/run/munge,cred_expire=5
+AuthInfo=socket={here}/run/munge,cred_expire=8
 StateSaveLocation={here}/state
 SlurmdSpoolDir={here}/spool-%n
 SlurmctldPidFile={here}/run/slurmctld.pid
@@ -366,8 +366,8 @@ SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf
 # Nodes of one core, whatever the machine has.
 SlurmdParameters=config_overrides
 # A node that is silent for so long is down.
-SlurmdTimeout=5
-MessageTimeout=5
+SlurmdTimeout=10
+MessageTimeout=10
 KillWait=5
 ReturnToService=2
 MailProg=/bin/true

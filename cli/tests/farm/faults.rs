@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader, Read},
     path::Path,
     process::{Child, Stdio},
     thread,
@@ -118,7 +119,7 @@ fn merge_waits_for_missing_parts() {
     let folder = folder.path();
     part(folder, "0..5", "a.exr");
     fs::write(folder.join("b.exr"), "half of it").unwrap();
-    let waiting = raysieve(folder)
+    let mut waiting = raysieve(folder)
         .args([
             "merge",
             "a.exr",
@@ -134,21 +135,26 @@ fn merge_waits_for_missing_parts() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    thread::sleep(Duration::from_millis(500));
+    // The damaged file is replaced once it is reported.
+    let mut messages = String::new();
+    let mut lines = BufReader::new(waiting.stderr.take().expect("a pipe"));
+    while !messages.contains("b.exr: is damaged") {
+        let read = lines.read_line(&mut messages).unwrap();
+        assert!(read > 0, "the program has ended: {messages}");
+    }
     part(folder, "5..10", "b.exr");
     part(folder, "10..12", "c.exr");
     thread::sleep(Duration::from_millis(2500));
     assert!(!folder.join("out.exr").exists());
     part(folder, "10..14", "c.exr");
-    let output = waiting.wait_with_output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
+    lines.read_to_string(&mut messages).unwrap();
+    assert!(waiting.wait().unwrap().success(), "{messages}");
     assert_eq!(
-        stderr(&output)
+        messages
             .matches("waiting for a new file: b.exr: is damaged")
             .count(),
         1,
-        "{}",
-        stderr(&output)
+        "{messages}"
     );
     assert_bits(folder, &[]);
     // `--wait` does not wait if a part is wrong.
@@ -308,9 +314,9 @@ fn two_jobs_of_one_part_never_lose_samples() {
     );
     let whole = Part::read(&file).unwrap();
     assert_eq!(whole.header.samples.to_string(), "0..2500");
-    signal(&silent, "CONT");
-    thread::sleep(Duration::from_millis(500));
+    // The signal is pending while the program is stopped, so that the render cannot reach its end.
     signal(&silent, "TERM");
+    signal(&silent, "CONT");
     let silent = silent.wait_with_output().unwrap();
     assert_eq!(silent.status.code(), Some(130), "{}", stderr(&silent));
     assert!(Part::read(&file).unwrap() == whole, "{}", stderr(&silent));

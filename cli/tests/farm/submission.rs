@@ -84,6 +84,31 @@ fn called(folder: &Path) -> String {
     fs::read_to_string(folder.join("called")).unwrap_or_default()
 }
 
+/// Waits until all threads of a program sleep. Then the program has handled the signals that were sent before.
+fn wait_until_idle(child: &Child) {
+    let start = Instant::now();
+    // The threads are not read at the same moment, so several readings in a row must agree.
+    let mut idle = 0;
+    while idle < 5 {
+        assert!(start.elapsed() < Duration::from_secs(60), "never idle");
+        let tasks = fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        let sleeps = |task: fs::DirEntry| {
+            // A thread that has ended in the meantime has nothing left to do.
+            let stat = fs::read_to_string(task.path().join("stat"));
+            stat.is_ok_and(|stat| {
+                stat.rsplit_once(") ")
+                    .is_some_and(|(_, state)| state.starts_with('S'))
+            })
+        };
+        idle = if tasks.flatten().all(sleeps) {
+            idle + 1
+        } else {
+            0
+        };
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 fn interrupted_submission_is_cancelled() {
     let folder = scene_folder();
     let folder = folder.path();
@@ -92,7 +117,7 @@ fn interrupted_submission_is_cancelled() {
     let jobs = fs::read_to_string(folder.join("out.farm/jobs.json")).unwrap();
     assert!(jobs.contains("\"job\": \"1\""), "{jobs}");
     signal(&child, "INT");
-    thread::sleep(Duration::from_millis(100));
+    wait_until_idle(&child);
     fs::remove_file(folder.join("called.slow")).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));

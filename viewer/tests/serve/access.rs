@@ -202,6 +202,18 @@ fn malformed_requests_do_not_disturb_the_server() {
 
 fn half_open_connections_do_not_lock_viewers_out() {
     let mut program = Program::start_at("0.0.0.0:0", &ENDLESS);
+    // A busy machine can take longer than half-open connections last. If they lock others out, each attempt fails.
+    let mut problems = Vec::new();
+    while let Err(problem) = open_beside_a_crowd(&program) {
+        problems.push(problem);
+        assert!(problems.len() < 5, "{problems:?}");
+    }
+    assert!(program.is_running());
+}
+
+/// Opens the page and the live view beside 300 half-open connections. Returns a problem if that takes as long as these
+/// connections last, or if a half-open connection of another address does not survive it.
+fn open_beside_a_crowd(program: &Program) -> Result<(), String> {
     let address = program.address();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -217,38 +229,44 @@ fn half_open_connections_do_not_lock_viewers_out() {
         stream.write_all(b"GET /stats.json HTTP/1.1\r\n").unwrap();
         stream
     };
+    let start = Instant::now();
     let mut early = half_open([127, 0, 0, 1]);
     // Linux accepts connections from the whole loopback network, so that another machine can be imitated.
     let others = if cfg!(target_os = "linux") { 2 } else { 1 };
-    let start = Instant::now();
     let mut crowd: Vec<_> = (0..300).map(|_| half_open([127, 0, 0, others])).collect();
     let token = program.token().to_owned();
     let page = program.get(&format!("/?token={token}"), &[]);
     assert_eq!(page.status, 200);
     let mut viewer = Viewer::join_with(
-        &program,
+        program,
         &[("Cookie", &format!("raysieve-{}={token}", address.port()))],
     )
     .expect("the live view opens");
     viewer.picture();
     // A half-open connection counts as stalled after 10 s, and used to keep others out so long.
-    assert!(start.elapsed() < Duration::from_secs(9));
+    let elapsed = start.elapsed();
+    if elapsed >= Duration::from_secs(9) {
+        return Err(format!("the live view opened after {elapsed:?}"));
+    }
+    if others == 2 {
+        // A connection of another address still completes its request.
+        let rest = format!(
+            "Host: {address}\r\nCookie: raysieve-{}={token}\r\nConnection: close\r\n\r\n",
+            address.port()
+        );
+        let mut answer = String::new();
+        early
+            .write_all(rest.as_bytes())
+            .and_then(|()| early.read_to_string(&mut answer))
+            .map_err(|error| error.to_string())?;
+        if !answer.starts_with("HTTP/1.1 200") {
+            return Err(format!("the early connection received {answer:?}"));
+        }
+    }
     // The oldest of the crowd was closed.
     let closed = crowd[0].read(&mut [0; 16]);
     assert!(matches!(closed, Ok(0) | Err(_)), "{closed:?}");
-    if others == 2 {
-        // A connection of another address still completes its request.
-        write!(
-            early,
-            "Host: {address}\r\nCookie: raysieve-{}={token}\r\nConnection: close\r\n\r\n",
-            address.port()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        early.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    }
-    assert!(program.is_running());
+    Ok(())
 }
 
 fn invalid_addresses_are_refused_in_one_line() {

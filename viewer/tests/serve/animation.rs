@@ -333,7 +333,7 @@ fn a_phone_chooses_an_animation() {
         assert_eq!(browser.run(list).await, shows("1"));
         browser.click("#animation-name option[value='1']").await;
         browser
-            .wait_for_text("#message", "animation hop, 2 of 2")
+            .wait_for_message(|text| text == "animation hop, 2 of 2")
             .await;
         browser
             .wait_for_text("#time-text", "time 0.00 of 0.75 s")

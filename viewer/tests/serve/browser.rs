@@ -101,10 +101,12 @@ fn keys_and_buttons_of_the_page_work() {
         browser.click("[data-action=darker]").await;
         browser.wait_for_text("#exposure", "−0.5 stops").await;
         browser.press("t").await;
-        browser.wait_for_text("#message", "tone curve: agx").await;
+        browser
+            .wait_for_message(|text| text == "tone curve: agx")
+            .await;
         browser.click("#strategy option[value=atomic]").await;
         browser
-            .wait_for_text("#message", "compaction: atomic")
+            .wait_for_message(|text| text == "compaction: atomic")
             .await;
         let chosen = "return document.getElementById('strategy').value";
         assert_eq!(browser.run(chosen).await, "atomic");
@@ -124,7 +126,7 @@ fn keys_and_buttons_of_the_page_work() {
         ] {
             browser.press("h").await;
             browser
-                .wait_for_text("#message", &format!("figures: {text}"))
+                .wait_for_message(|message| message == format!("figures: {text}"))
                 .await;
             assert_eq!(browser.run(shown).await, json!(wanted), "{text}");
         }
@@ -170,7 +172,7 @@ fn a_click_on_the_page_shows_a_path() {
             )
             .await;
         browser
-            .wait_for_text("#message", "material \"red\" selected: see Edit (l)")
+            .wait_for_message(|text| text == "material \"red\" selected: see Edit (l)")
             .await;
         let material_script = "return [...document.querySelectorAll('#path tbody tr')].map((row) => row.cells[1].textContent)";
         let materials = browser.run(material_script).await;
@@ -218,19 +220,10 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
             left + 0.33 * width,
             top + 0.45 * height,
         );
-        // Messages disappear after three seconds, which a busy browser can take between two looks at the page.
-        let record = "window.shown = []; const message = document.getElementById('message');\
-                      new MutationObserver(() => window.shown.push(message.textContent))\
-                      .observe(message, {childList: true, characterData: true, subtree: true})";
-        browser.run(record).await;
-        let shown = "return window.shown.join('\\n')";
         browser.run(&click).await;
         // The click selects the red material, and its row has a color. A click on the message removes it.
         browser
-            .until(shown, |texts| {
-                let texts = texts.as_str().unwrap();
-                texts.contains("material \"red\" selected: see Edit, below")
-            })
+            .wait_for_message(|text| text == "material \"red\" selected: see Edit, below")
             .await;
         browser
             .run("document.getElementById('message').click()")
@@ -281,10 +274,7 @@ fn sliders_and_colors_of_the_page_edit_the_scene() {
             .await;
         browser.click("[data-action=save-camera]").await;
         browser
-            .until(shown, |texts| {
-                let mut lines = texts.as_str().unwrap().lines();
-                lines.any(|line| line.starts_with("camera, materials and sky saved to "))
-            })
+            .wait_for_message(|text| text.starts_with("camera, materials and sky saved to "))
             .await;
         let saved = fs::read_to_string(program.folder.path().join("scene.ron")).unwrap();
         for text in ["albedo: (0, 0, 1)", "sky: (0.2, 0.25, 0.3)"] {
@@ -336,7 +326,7 @@ fn statistics_on_the_page_equal_stats_json() {
         assert_eq!(shown, json!(rows(&status["recent"], &timed)));
         browser.press("U").await;
         browser
-            .wait_for_text("#message", "figures: total since the start")
+            .wait_for_message(|text| text == "figures: total since the start")
             .await;
         let removed = rows(&status["recent"], &["removed"]);
         let mut counted = rows(&stats, &["rays", "survivors", "ended", "misses"]);
@@ -465,14 +455,11 @@ fn the_page_works_on_a_phone_with_touch() {
         browser.click("#keys button").await;
         browser.click("[data-action=next-camera]").await;
         browser
-            .wait_for_text("#message", "the file has no cameras to choose from")
+            .wait_for_message(|text| text == "the file has no cameras to choose from")
             .await;
         browser.click("[data-action=save-camera]").await;
-        let message = "return document.getElementById('message').textContent";
         browser
-            .until(message, |text| {
-                text.as_str().unwrap().starts_with("camera saved to ")
-            })
+            .wait_for_message(|text| text.starts_with("camera saved to "))
             .await;
         let panel = "return document.getElementById('panel').checkVisibility()";
         for _ in 0..3 {

@@ -1,8 +1,8 @@
 //! Drives Chromium through its WebDriver, with real input and screenshots.
 
 use std::{
-    net::TcpListener,
-    process::{Child, Command, Stdio},
+    io::{BufRead, BufReader},
+    process::{Child, ChildStdout, Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -54,14 +54,54 @@ pub(crate) struct Browser {
     driver: Driver,
 }
 
-struct Driver(Child);
+struct Driver {
+    child: Child,
+    /// The standard output. It stays open, because a write to a closed pipe would end the driver.
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Driver {
+    /// Starts a driver. Returns it with the port on which it listens.
+    fn start() -> (Self, u16) {
+        let mut child = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut driver = Self { child, stdout };
+        let mut lines = String::new();
+        loop {
+            let mut line = String::new();
+            driver.stdout.read_line(&mut line).unwrap();
+            assert!(!line.is_empty(), "chromedriver names no port: {lines}");
+            if let Some((_, port)) = line.split_once("started successfully on port ") {
+                let port = port.trim_end().trim_end_matches('.').parse().unwrap();
+                return (driver, port);
+            }
+            lines += &line;
+        }
+    }
+}
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
+
+/// A script that records the texts of messages in `shownMessages`, because a message disappears after some seconds and a
+/// slow test can miss it. An input empties the record before the page handles it.
+const RECORD_MESSAGES: &str = "
+    window.shownMessages = [];
+    new MutationObserver((changes) => {
+      for (const {addedNodes} of changes) window.shownMessages.push(...[...addedNodes].map((node) => node.textContent));
+    }).observe(document.getElementById('message'), {childList: true});
+    for (const kind of ['keydown', 'pointerdown', 'change']) {
+      window.addEventListener(kind, () => window.shownMessages.length = 0, {capture: true});
+    }";
 
 /// Opens a browser and closes it after `look` has ended.
 pub(crate) fn browse(screen: Screen, look: impl AsyncFnOnce(&Browser)) {
@@ -81,19 +121,7 @@ pub(crate) fn browse(screen: Screen, look: impl AsyncFnOnce(&Browser)) {
 impl Browser {
     async fn start(screen: Screen) -> Self {
         let Screen { width, height, .. } = screen;
-        // The port was free just before, and is unlikely to be taken at once.
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        let driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let driver = Driver(driver);
+        let (driver, port) = Driver::start();
         let mut options = json!({ "args": [
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
             format!("--window-size={width},{height}"),
@@ -126,6 +154,7 @@ impl Browser {
 
     pub(crate) async fn open(&self, url: &str) {
         self.client.goto(url).await.unwrap();
+        self.run(RECORD_MESSAGES).await;
         self.run("document.body.click()").await;
     }
 
@@ -162,7 +191,23 @@ impl Browser {
         body.send_keys(keys).await.unwrap();
     }
 
-    /// Waits until an element has this text.
+    /// Waits for a message that the page has displayed since the last input and since the last message that was waited
+    /// for. The message may have disappeared.
+    pub(crate) async fn wait_for_message(&self, is_wanted: impl Fn(&str) -> bool) {
+        let find = |texts: &Value| {
+            let mut texts = texts.as_array().unwrap().iter();
+            texts.position(|text| is_wanted(text.as_str().unwrap()))
+        };
+        let texts = self
+            .until("return window.shownMessages", |texts| find(texts).is_some())
+            .await;
+        let count = find(&texts).unwrap() + 1;
+        self.run(&format!("window.shownMessages.splice(0, {count})"))
+            .await;
+    }
+
+    /// Waits until an element has this text. A message can disappear before that: see
+    /// [`wait_for_message`](Self::wait_for_message).
     pub(crate) async fn wait_for_text(&self, selector: &str, wanted: &str) {
         let script = format!("return document.querySelector('{selector}').textContent");
         self.until(&script, |text| text == wanted).await;

@@ -301,7 +301,7 @@ fn the_compared_image_has_values_and_a_view_of_its_own() {
             browser.press("x").await;
             browser.press("x").await;
             let text = format!("left: error map; right: {name}");
-            browser.wait_for_text("#message", &text).await;
+            browser.wait_for_message(|message| message == text).await;
             browser.press("V").await;
 
             // The message about another view comes once.

@@ -304,12 +304,17 @@ fn all_viewers_see_changes_of_one() {
 fn a_viewer_can_reconnect_during_a_render() {
     let program = Program::start(&ENDLESS);
     let mut first = Viewer::join(&program);
+    first.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(2));
+    let home = first.wait_for_picture(|_| true);
+    // A paused render has one sample of a new view, which distinguishes the statistics of the two views.
+    first.send(r#"{"act":"pause"}"#);
+    first.wait_for_status(|status| status["state"]["paused"].is_object());
     first.send(r#"{"turn":[0.3,0]}"#);
     first.send(r#"{"tone":"aces"}"#);
-    let before = first.wait_for_status(|status| {
-        status["stats"]["spp"].as_u64() > Some(20) && status["tone"] == "aces"
-    });
-    let picture = first.wait_for_picture(|_| true);
+    first.wait_for_status(|status| status["stats"]["spp"] == 1 && status["tone"] == "aces");
+    first.send(r#"{"act":"pause"}"#);
+    let before = first.wait_for_status(|status| status["stats"]["spp"].as_u64() > Some(20));
+    let picture = first.wait_for_picture(|picture| difference(picture, &home) > ALIKE);
     drop(first);
     let mut again = Viewer::join(&program);
     let same = again.wait_for_picture(|_| true);
@@ -412,6 +417,10 @@ fn a_flood_of_commands_is_merged() {
         viewer.socket.write(Message::text(message)).unwrap();
         if step % 100 == 0 {
             viewer.socket.flush().unwrap();
+        }
+        // A viewer that displays no picture for 20 seconds is disconnected.
+        if step % 2500 == 0 {
+            viewer.picture();
         }
     }
     viewer.send(r#"{"tone":"neutral"}"#);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     browser::has_browser,
-    chromium::{DESK, PHONE, browse},
+    chromium::{Browser, DESK, PHONE, browse},
     denoiser::PROGRAM_VARIABLE,
     program::add_tests,
     server::{Program, SCENE},
@@ -84,6 +84,17 @@ fn failed_actions_are_problems() {
     viewer.wait_for_problem("no more samples: ");
 }
 
+/// Makes the page believe that it is hidden or shown. A hidden page keeps its messages and problems.
+async fn hide(browser: &Browser, is_hidden: bool) {
+    let property = format!("{{ value: {is_hidden}, configurable: true }}");
+    browser
+        .run(&format!(
+            "Object.defineProperty(document, 'hidden', {property});\
+             document.dispatchEvent(new Event('visibilitychange'))"
+        ))
+        .await;
+}
+
 /// Returns a script that tells whether two elements are visible, and the first one is above the second.
 fn is_above(one: &str, other: &str) -> String {
     format!(
@@ -97,6 +108,8 @@ fn the_page_shows_a_problem_beside_later_messages() {
     browse(DESK, async move |browser| {
         browser.open(&program.url).await;
         browser.still().await;
+        // Nothing disappears by itself, so that the checks may be slow.
+        hide(browser, true).await;
         let problem = "return document.getElementById('problem').textContent";
         let shows_problem = |text: &serde_json::Value| {
             let text = text.as_str();
@@ -106,7 +119,9 @@ fn the_page_shows_a_problem_beside_later_messages() {
         viewer.send(IMPOSSIBLE);
         browser.until(problem, shows_problem).await;
         browser.press("t").await;
-        browser.wait_for_text("#message", "tone curve: agx").await;
+        browser
+            .wait_for_message(|text| text == "tone curve: agx")
+            .await;
         assert!(shows_problem(&browser.run(problem).await));
         assert_eq!(browser.run(&is_above("problem", "message")).await, true);
         browser.press("\u{e00c}").await;
@@ -119,12 +134,13 @@ fn the_page_shows_a_problem_beside_later_messages() {
         browser.until(problem, shows_problem).await;
         browser.press("o").await;
         let asks = "drag over the region to render; click: the whole picture";
-        browser.wait_for_text("#message", asks).await;
+        browser.wait_for_message(|text| text == asks).await;
         browser.click("#problem").await;
         browser.wait_for_text("#problem", "").await;
+        browser.wait_for_text("#message", asks).await;
         browser.press("\u{e00c}").await;
         browser
-            .wait_for_text("#message", "no region selected")
+            .wait_for_message(|text| text == "no region selected")
             .await;
         let selects = "return document.querySelector('.selects') !== null";
         assert_eq!(browser.run(selects).await, false);
@@ -136,7 +152,7 @@ fn the_page_shows_a_problem_beside_later_messages() {
         browser.until(lost, says_lost).await;
         browser.press("h").await;
         browser
-            .wait_for_text("#message", "figures: over the picture")
+            .wait_for_message(|text| text == "figures: over the picture")
             .await;
         assert!(says_lost(&browser.run(lost).await));
     });
@@ -153,6 +169,8 @@ fn a_phone_shows_long_and_earlier_problems() {
     browse(PHONE, async |browser| {
         browser.open(&program.url).await;
         browser.still().await;
+        // Nothing disappears by itself, so that the checks may be slow.
+        hide(browser, true).await;
         let problem = "return document.getElementById('problem').textContent";
         let mut viewer = Viewer::join(&program);
         for (request, words) in [
@@ -300,10 +318,8 @@ fn messages_name_keys_or_touch_controls() {
         browse(screen, async |browser| {
             browser.open(&program.url).await;
             browser.still().await;
-            let message = "return document.getElementById('message').textContent";
             let until_said = async |words: &str| {
-                let is_said = |text: &serde_json::Value| text.as_str().unwrap().contains(words);
-                browser.until(message, is_said).await;
+                browser.wait_for_message(|text| text.contains(words)).await;
             };
             let mut viewer = Viewer::join(&program);
             viewer.send(r#"{"region":[10,20,30,40]}"#);
@@ -334,15 +350,18 @@ fn a_tap_shows_the_editor_on_a_phone_and_the_help_lists_gestures_and_words() {
                    picture.setPointerCapture = () => {};\
                    for (const name of ['pointerdown', 'pointerup'])\
                      picture.dispatchEvent(new PointerEvent(name, at))";
+        let hidden = "return document.getElementById('path').hidden";
         // A selected object has its properties at once, and another one only after an answer.
         for _ in 0..2 {
+            // The page awaits the answer for a limited time, so its clock stands still until the answer has come.
+            browser.run("performance.now = () => 0").await;
             browser.run(tap).await;
             browser.until(is_visible, |shown| *shown == true).await;
-            // A second tap hides the path, and nothing scrolls.
-            tokio::time::sleep(Duration::from_millis(2500)).await;
+            browser.until(hidden, |hidden| *hidden == false).await;
+            // A second tap, long after the first, hides the path, and nothing scrolls.
+            browser.run("performance.now = () => 1e7").await;
             browser.run("scrollTo(0, 0)").await;
             browser.run(tap).await;
-            let hidden = "return document.getElementById('path').hidden";
             browser.until(hidden, |hidden| *hidden == true).await;
             assert_eq!(browser.run(is_visible).await, false);
         }
@@ -356,21 +375,12 @@ fn a_tap_shows_the_editor_on_a_phone_and_the_help_lists_gestures_and_words() {
     });
 }
 
-/// A script that tells the page that it was hidden or shown.
-const CHANGE: &str = "document.dispatchEvent(new Event('visibilitychange'))";
-
 fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
     let program = Program::start(&["--spp", "4"]);
     browse(PHONE, async |browser| {
         browser.open(&program.url).await;
         browser.still().await;
-        let hide = |is_hidden: bool| {
-            format!(
-                "Object.defineProperty(document, 'hidden', {{ value: {is_hidden}, configurable: true }})"
-            )
-        };
-        browser.run(&hide(true)).await;
-        browser.run(CHANGE).await;
+        hide(browser, true).await;
         browser.press("v").await;
         let message = "return document.getElementById('message').textContent";
         let text = browser.until(message, |text| text != "").await;
@@ -384,8 +394,7 @@ fn messages_cover_no_legend_and_stay_while_the_page_is_hidden() {
         // Longer than a message is displayed.
         tokio::time::sleep(Duration::from_secs(4)).await;
         assert_eq!(browser.run(message).await, text);
-        browser.run(&hide(false)).await;
-        browser.run(CHANGE).await;
+        hide(browser, false).await;
         browser.wait_for_text("#message", "").await;
     });
 }

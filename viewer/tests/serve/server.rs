@@ -16,7 +16,7 @@ use raysieve::{
 use tempfile::TempDir;
 
 use crate::{
-    program::{folder, raysieve, signal},
+    program::{folder, processor_time, raysieve, signal},
     scene::scene_of_size,
 };
 
@@ -207,12 +207,7 @@ impl Program {
 
     /// Returns the processor time that the program has used.
     pub(crate) fn processor_time(&self) -> Duration {
-        let status = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
-        // The name of the program may contain spaces.
-        let (_, fields) = status.rsplit_once(") ").unwrap();
-        let ticks = fields.split(' ').skip(11).take(2);
-        let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().unwrap()).sum();
-        Duration::from_millis(10 * ticks)
+        processor_time(&self.child)
     }
 
     /// Returns the resident memory of the program in bytes.

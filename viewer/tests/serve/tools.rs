@@ -455,9 +455,10 @@ fn a_click_shows_the_path_of_a_sample_until_the_view_changes() {
 fn a_click_shows_the_last_path_of_its_pixel_with_adaptive_sampling() {
     let to_noise = ["--noise", "0.1", "--spp", "400", "--size", "40x30"];
     let program = Program::start(&to_noise);
+    // This comes first, because a viewer that displays no picture for 20 seconds is disconnected.
+    let (scene, mut renderer) = program.render_to_noise((40, 30), 400);
     let mut viewer = Viewer::join(&program);
     viewer.wait_for_status(|status| status["state"] == "done");
-    let (scene, mut renderer) = program.render_to_noise((40, 30), 400);
     let counts = renderer.sample_counts().unwrap();
     let inspector = Inspector::new(&scene).unwrap();
     let mut numbers: Vec<u32> = counts.clone();
