@@ -26,7 +26,7 @@ use self::{access::Access, broadcast::Broadcaster, notifier::Notifier};
 use crate::{
     Address, Error,
     error::report,
-    session::{Session, ViewOptions, has_failed},
+    session::{Session, ViewOptions},
 };
 use raysieve::render::renderer::Renderer;
 use raysieve_scene::{Scene, catch_panics::panic_text, escaped};
@@ -173,17 +173,11 @@ impl Server {
         // The viewers' tasks ended with their runtime, so this is the last reference.
         let broadcaster =
             Arc::into_inner(broadcaster).ok_or_else(|| serve_error(&"a viewer did not end"))?;
-        let mut session = broadcaster.into_session();
+        let session = broadcaster.into_session();
         let scene = session.scene().clone();
-        let (changes, has_edits) = (session.changes_to_keep(None), session.has_edits());
-        let mut file = session.take_autosave_file();
-        let ended = session.finish();
         // Nobody can be asked. A camera that was only moved is not worth a file at each end.
-        match changes.filter(|_| has_edits || has_failed(&ended)) {
-            Some(changes) => changes.keep(&mut file),
-            None => file.remove(&scene.path),
-        }
-        let ended = ended?;
+        let unsaved = session.edits_to_keep(None);
+        let ended = session.finish(unsaved, None)?;
         served?;
         thread_ended.map_err(|panic| serve_error(&panic_text(&*panic)))?;
         let renderer = ended.renderer;

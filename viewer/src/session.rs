@@ -52,7 +52,7 @@ use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
-pub(crate) use render_thread::{Ended, Frame, RenderEvent, State, has_failed};
+pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
 pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
 pub(crate) use transparency::Alpha;
 

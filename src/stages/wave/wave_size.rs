@@ -92,9 +92,9 @@ impl WaveSize {
         };
         let milliseconds = milliseconds.max(1e-3);
         let fitting_size = f64::from(paths) * desired.as_secs_f64() * 1e3 / milliseconds;
-        let fitting_growth = fitting_size.min(MAX_PATHS_PER_MILLISECOND * milliseconds);
+        let affordable_size = fitting_size.min(MAX_PATHS_PER_MILLISECOND * milliseconds);
         let max = self.next.saturating_mul(MAX_GROWTH).min(self.max);
-        while self.next < max && 2.0 * f64::from(self.next) <= fitting_growth {
+        while self.next < max && 2.0 * f64::from(self.next) <= affordable_size {
             self.next = self.next.saturating_mul(2).min(max);
         }
         while self.next > self.min && f64::from(self.next) > 2.0 * fitting_size {

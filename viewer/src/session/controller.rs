@@ -22,7 +22,6 @@ use glam::Vec3;
 
 pub(crate) use self::{
     animation::Animation,
-    autosave::AutosaveFile,
     display::NOTHING_TO_COMPARE,
     history::Continuity,
     saving::{EditState, SceneToSave},
@@ -40,10 +39,9 @@ use super::{
     loader::{Loaded, Loader},
     lock,
     orbit::Orbit,
-    render_thread::{Ended, Frame, RenderEvent, RenderThread},
+    render_thread::{Frame, RenderEvent, RenderThread},
     transparency::AlphaThread,
 };
-use crate::Error;
 use raysieve::{
     film::picture::{comparison::ComparisonImage, tone::Tone},
     inspect::debug_view::DebugView,
@@ -484,15 +482,6 @@ impl Session {
         let frame = self.render.take_frame()?;
         self.record_shown(&frame);
         Some(frame)
-    }
-
-    /// Ends the render thread after the current wave, and returns the renderer. If an error has ended the render
-    /// before, returns that error together with the renderer.
-    ///
-    /// # Errors
-    /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
-    pub(crate) fn finish(self) -> Result<Ended, Error> {
-        self.render.finish()
     }
 
     /// Restarts the render and the debug view with the current camera and size.

@@ -479,33 +479,19 @@ impl Viewer {
     /// # Errors
     /// [`Error::Window`] if the render thread panicked or the window was destroyed. If the render has not failed, the
     /// error of the first picture that could not be saved. The errors of other pictures are reported to standard error.
-    pub(super) fn close(mut self) -> Result<Ended, Error> {
+    pub(super) fn close(self) -> Result<Ended, Error> {
         let was_destroyed = self.close_cause == Some(CloseCause::Destroyed);
         if !was_destroyed {
             self.save_settings();
         }
         drop(self.screen);
         let saved = self.saved_state.as_ref();
-        let mut file = self.session.take_autosave_file();
-        let changes = match self.close_cause {
+        let unsaved = match self.close_cause {
             Some(CloseCause::Destroyed) => self.session.changes_to_keep(saved),
             Some(CloseCause::Stopped) => self.session.edits_to_keep(saved),
             None => None,
         };
-        let are_kept = changes.is_some();
-        if let Some(changes) = changes {
-            // Before the end of the render, for which the user may not wait.
-            changes.keep(&mut file);
-        }
-        let changes = self.session.changes_to_keep(saved);
-        let open = self.session.scene().path.clone();
-        let ended = self.session.finish();
-        if !are_kept {
-            match changes.filter(|_| session::has_failed(&ended)) {
-                Some(changes) => changes.keep(&mut file),
-                None => file.remove(&open),
-            }
-        }
+        let ended = self.session.finish(unsaved, saved);
         let failed_saves: Vec<Error> = self
             .saves
             .into_iter()

@@ -117,7 +117,7 @@ impl Session {
         time: Option<f64>,
     ) -> Animation {
         let animations = &timeline.animations;
-        // Also before the scene of a requested animation has arrived.
+        // A timeline has the lengths of all animations, so also of a requested one whose scene has not arrived.
         let length = chosen.and_then(|chosen| timeline.lengths.get(chosen).copied());
         Animation {
             name: (animations.len() > 1).then(|| name(animations, chosen)),

@@ -46,7 +46,7 @@ pub(super) struct Autosave {
 
 /// The file with the unsaved edits of a session.
 #[derive(Default)]
-pub(crate) struct AutosaveFile {
+pub(super) struct AutosaveFile {
     /// `None` if no file was written.
     written: Option<WrittenFile>,
     /// Whether a failure has been reported since the last success.
@@ -91,7 +91,7 @@ impl FileMark {
 
 impl AutosaveFile {
     /// Removes the file, because its edits are saved or discarded. `open` is the path of the scene that is open.
-    pub(crate) fn remove(&mut self, open: &Path) {
+    pub(super) fn remove(&mut self, open: &Path) {
         self.forget_unless_own(open);
         if let Some(WrittenFile { path, .. }) = self.written.take() {
             // The user may have removed it.
@@ -274,7 +274,7 @@ impl Session {
     }
 
     /// Ends the writing of unsaved edits, and returns their file.
-    pub(crate) fn take_autosave_file(&mut self) -> AutosaveFile {
+    pub(super) fn take_autosave_file(&mut self) -> AutosaveFile {
         if let Some(writing) = self.autosave.writing.take() {
             // After a panic, the file is as it was before.
             let _ = writing.join();

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, mpsc},
 };
 
-use super::{AutosaveFile, Session};
+use super::{Session, autosave::AutosaveFile};
 use crate::{
     Error,
     error::report,
@@ -17,6 +17,7 @@ use crate::{
         film::RequestedFilm,
         loader::shown_options,
         orbit::have_same_lens,
+        render_thread::{Ended, has_failed},
     },
 };
 use raysieve_scene::{
@@ -82,6 +83,36 @@ impl Session {
         has_edits.then(|| self.changes_to_keep(saved)).flatten()
     }
 
+    /// Keeps the changes `unsaved` in a file, ends the render thread after the current wave, and returns the renderer. If
+    /// an error has ended the render before, returns that error together with the renderer.
+    ///
+    /// Without `unsaved`, a file with edits is removed. But if the render has failed, all changes that differ from the
+    /// scene's file and from the state `saved` are kept.
+    ///
+    /// # Errors
+    /// [`Error::Window`] if the render thread panicked; the renderer is lost then.
+    pub(crate) fn finish(
+        mut self,
+        unsaved: Option<UnsavedChanges>,
+        saved: Option<&EditState>,
+    ) -> Result<Ended, Error> {
+        let mut file = self.take_autosave_file();
+        let if_failed = match unsaved {
+            // The user may not wait for the end of the render.
+            Some(unsaved) => {
+                unsaved.keep(&mut file);
+                return self.render.finish();
+            }
+            None => self.changes_to_keep(saved),
+        };
+        let ended = self.render.finish();
+        match if_failed.filter(|_| has_failed(&ended)) {
+            Some(changes) => changes.keep(&mut file),
+            None => file.remove(&self.scene.path),
+        }
+        ended
+    }
+
     /// Returns the camera and the edits of the current scene, to compare them with those that were saved.
     pub(crate) fn edit_state(&self) -> EditState {
         EditState {
@@ -141,7 +172,7 @@ impl UnsavedChanges {
     /// Writes the changed scene to the file of the session or, without one, to a new file in the folder of the scene.
     /// Reports it to standard error. Prints the changes to standard output if the file cannot be written, or cannot
     /// contain all of them.
-    pub(crate) fn keep(self, file: &mut AutosaveFile) {
+    fn keep(self, file: &mut AutosaveFile) {
         let path = self.scene_path();
         let changed = format!("{}: {} changed and not saved", path.display(), self.words);
         let written = file.write(&self);
