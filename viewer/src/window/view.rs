@@ -32,7 +32,7 @@ use super::{
 };
 use crate::{
     overlay::{
-        Overlay, Units,
+        self, FigureFormat, Overlay, Units,
         canvas::Area,
         fitted::{Fitted, Zoom},
         scale_for,
@@ -315,6 +315,14 @@ impl View {
         self.text_scale = factor.clamp(*TEXT_SCALES.start(), *TEXT_SCALES.end());
         let text = format!("text size {:.0} %", 100.0 * self.text_scale);
         self.say(text, MessageKind::Note);
+    }
+
+    /// Returns the displayed figures as text; `None` before the first frame.
+    pub(super) fn figures_text(&self, session: &Session, format: FigureFormat) -> Option<String> {
+        let frame = self.frame.as_ref()?;
+        let stats = frame.stats_in(session.look(), self.debug_image.is_some());
+        let figures = self.figures_of(frame, &stats, session);
+        Some(overlay::figures_as(&figures, format))
     }
 
     /// Returns the number of physical pixels per pixel of text at scale 1, in a window of this size in physical pixels.

@@ -30,6 +30,7 @@ use super::{
     Wake,
     layout::window_size,
     message::MessageKind,
+    save_as::Proposal,
     screen::Screen,
     settings::Settings,
     theme::Fallback,
@@ -39,7 +40,7 @@ use super::{
 use crate::{
     Error,
     error::report,
-    overlay,
+    overlay::{self, FigureFormat},
     session::{
         self, Action, Change, EditState, Ended, InspectedPath, Motion, ScreenAction, Session,
         SessionEvent, State, ViewOptions,
@@ -214,10 +215,15 @@ impl Viewer {
                 self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
             }
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
+            Action::Screen(ScreenAction::ExportFigures) => self.ask_name(Proposal::Figures),
+            Action::Screen(ScreenAction::CopyFigures) => self.copy_figures(FigureFormat::Csv),
+            Action::Screen(ScreenAction::CopyFiguresAsJson) => {
+                self.copy_figures(FigureFormat::Json);
+            }
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
-            Action::Screen(ScreenAction::SaveAs) => self.ask_name(false),
-            Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(true),
+            Action::Screen(ScreenAction::SaveAs) => self.ask_name(Proposal::Picture),
+            Action::Screen(ScreenAction::SaveSceneAs) => self.ask_name(Proposal::Scene),
             Action::Screen(ScreenAction::Open) => self.ask_to_open(),
             Action::Screen(ScreenAction::Close) => {
                 if !hinted && !self.view.close_panel() {

@@ -8,7 +8,7 @@ use egui::{
 
 use super::{EDITOR_SHARE, Request, View, menu, picture::WHOLE, to_rect};
 use crate::{
-    overlay::{Detail, Figures, Overlay, canvas::Area},
+    overlay::{Detail, Figures, Overlay, StatsPanel, StatsRow, canvas::Area},
     session::{Action, Change, DisplayFrame, ScreenAction, Session},
     window::layout::Layout,
 };
@@ -28,15 +28,6 @@ pub(super) struct PanelTexture {
 
 /// Height in points of the bar with the menu above the figures.
 const TOOL_BAR_HEIGHT: f32 = 22.0;
-
-/// A row of a panel in words.
-pub(super) struct StatsRow {
-    area: Area,
-    text: String,
-}
-
-/// The result of drawing a panel: its area, and its rows in words.
-type Drawn = Option<(Area, Vec<StatsRow>)>;
 
 impl PanelTexture {
     pub(super) fn new(name: &'static str) -> Self {
@@ -61,15 +52,15 @@ impl PanelTexture {
         &mut self,
         ui: &Ui,
         region: Area,
-        draw: impl FnOnce(&mut [u8], (u32, u32)) -> Drawn,
+        draw: impl FnOnce(&mut [u8], (u32, u32)) -> Option<StatsPanel>,
     ) -> Option<Rect> {
         let size = (region.width.max(0) as u32, region.height.max(0) as u32);
         if self.drawn_in != Some(size) {
             self.drawn_in = Some(size);
             let mut rgba = vec![0; 4 * size.0 as usize * size.1 as usize];
             let drawn = draw(&mut rgba, size);
-            self.area = drawn.as_ref().map(|(area, _)| *area);
-            self.rows = drawn.map(|(_, rows)| rows).unwrap_or_default();
+            self.area = drawn.as_ref().map(|panel| panel.area);
+            self.rows = drawn.map(|panel| panel.rows).unwrap_or_default();
             if let Some(area) = self.area {
                 self.upload(ui, &rgba, size.0 as usize, area);
             }
@@ -183,8 +174,7 @@ impl View {
         }
         let overlay: &mut Overlay = &mut self.overlay;
         let panel = self.figures.show(ui, room, |rgba, size| {
-            let area = overlay.draw_stats(rgba, size, Area::of(size), &figures)?;
-            Some((area, Vec::new()))
+            overlay.draw_stats(rgba, size, Area::of(size), &figures)
         });
         let whole = to_rect(region, scale);
         let below = panel.map_or(whole.top(), |panel| panel.bottom());
@@ -205,13 +195,14 @@ impl View {
                 .map(|(_, number)| number.as_str())
                 .collect();
             let text = format!("{}: {}. {}", legend.title, ticks.join(", "), legend.note);
-            Some((area, vec![StatsRow { area, text }]))
+            let rows = vec![StatsRow { area, text }];
+            Some(StatsPanel { area, rows })
         });
     }
 }
 
 /// Buttons of the tool bar: labels with their actions and explanations.
-const TOOLS: [(&str, Action, &str); 4] = [
+const TOOLS: [(&str, Action, &str); 6] = [
     (
         "Open",
         Action::Screen(ScreenAction::Open),
@@ -226,6 +217,16 @@ const TOOLS: [(&str, Action, &str); 4] = [
         "Pause",
         Action::Render(Change::Pause),
         "pause or resume the render (Space)",
+    ),
+    (
+        "Compare",
+        Action::Render(Change::CompareStrategies),
+        "measure all compaction strategies in turns, or stop that (c)",
+    ),
+    (
+        "Export",
+        Action::Screen(ScreenAction::ExportFigures),
+        "save these figures as CSV or JSON (F); Ctrl c copies them",
     ),
     (
         "Keys",

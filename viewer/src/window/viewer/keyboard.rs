@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use egui::text_selection::LabelSelectionState;
 use glam::Vec3;
 use winit::{
     event::WindowEvent,
@@ -179,7 +180,12 @@ impl Viewer {
         let is_on_widget = focused.is_some_and(|focused| focused != egui::Id::new("picture"));
         let is_busy = is_on_widget || egui::Popup::is_any_open(context);
         let is_typing = context.text_edit_focused() || self.view.prompt.is_some();
-        if is_typing || is_navigation && is_busy || matches!(key, Key::Named(NamedKey::Tab)) {
+        let is_copy = matches!(key, Key::Character(letter) if letter == "c")
+            && self.keyboard.modifiers.control_key()
+            && context
+                .with_plugin(|labels: &mut LabelSelectionState| labels.has_selection())
+                .unwrap_or_default();
+        if is_typing || is_copy || is_navigation && is_busy || matches!(key, Key::Named(NamedKey::Tab)) {
             Receiver::Widgets
         } else {
             Receiver::Window

@@ -8,6 +8,7 @@ use std::{
 use super::Viewer;
 use crate::{
     Error,
+    overlay::FigureFormat,
     saved_picture::SavedPicture,
     session::{Action, Change},
     window::{
@@ -15,7 +16,8 @@ use crate::{
         layout::Placement,
         save::Displayed,
         save_as::{
-            Choice, Dialog, Purpose, Savable, Saved, is_same_file, proposed_name, with_ending,
+            Choice, Dialog, Proposal, Purpose, Savable, Saved, is_same_file, proposed_name,
+            with_ending,
         },
     },
 };
@@ -47,15 +49,26 @@ impl Viewer {
         }
     }
 
-    /// Opens a dialog for the name of a file unless one is open, and displays a message. It proposes the name of a picture
-    /// or, if `of_scene`, of a new scene file. `Wake::Chosen` follows. Lets the user type the name in the window instead if
-    /// no dialog could be opened before.
-    pub(super) fn ask_name(&mut self, of_scene: bool) {
+    /// Copies the displayed figures to the clipboard. Does nothing before the first frame.
+    pub(super) fn copy_figures(&mut self, format: FigureFormat) {
+        if let Some(text) = self.view.figures_text(&self.session, format) {
+            self.screen.context().copy_text(text);
+            let name = match format {
+                FigureFormat::Csv => "CSV",
+                FigureFormat::Json => "JSON",
+            };
+            self.say(format!("figures copied as {name}; F saves them to a file"));
+        }
+    }
+
+    /// Opens a dialog for the name of a file unless one is open, and displays a message. `Wake::Chosen` follows. Lets the
+    /// user type the name in the window instead if no dialog could be opened before.
+    pub(super) fn ask_name(&mut self, proposal: Proposal) {
         if self.view.prompt.is_some() {
             return;
         }
         let scene = &self.session.scene().path;
-        let proposed = proposed_name(scene, of_scene);
+        let proposed = proposed_name(scene, proposal);
         if self.has_no_dialog {
             return self.ask_typed_name(Purpose::Save, proposed);
         }
@@ -110,6 +123,8 @@ impl Viewer {
         }
         let savable = Savable {
             displayed,
+            figures: FigureFormat::of(&path)
+                .and_then(|format| self.view.figures_text(&self.session, format)),
             film: PictureFormat::of(&path)
                 .filter(|&format| format == PictureFormat::Exr)
                 .map(|_| self.session.request_film()),
