@@ -1,11 +1,12 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that
-//! users edit. Imports `session` for the data to display, and `chart` for colours.
+//! the rows of the statistics panel, `columns` defines its tables, and `bars` and `plots` draw its graphical parts.
+//! `export` and `description` put the figures into text. `fitted` is the area of a picture in a window, and `pixels`
+//! describes single pixels. Imports `session` for the data to display, and `chart` for colors.
 
 pub(crate) mod canvas;
+pub(crate) mod colors;
 mod columns;
 mod content;
 mod description;
@@ -18,15 +19,10 @@ pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
 mod bars;
-mod path;
 pub(crate) mod pixels;
-pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
-mod messages;
 mod plots;
-mod scrub_bar;
-mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
@@ -36,8 +32,11 @@ use description::describe;
 use table::Scales;
 
 pub use export::{FigureFormat, export};
+#[allow(
+    unused_imports,
+    reason = "window and page export the displayed figures"
+)]
 pub(crate) use export::{figures_as, to_csv, to_json};
-pub(crate) use scrub_bar::{BAR_HEIGHT as SCRUB_BAR_HEIGHT, ScrubBar};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Recent, State};
@@ -242,9 +241,6 @@ pub(crate) struct StatsRow {
 const PANEL: Colour = [14, 17, 23];
 /// Opacity of the statistics panel and of legends, in 0..=1.
 const PANEL_OPACITY: f32 = 0.86;
-/// Opacity of the panels of keys, messages and paths, in 0..=1. It is higher because these may overlap the statistics
-/// panel.
-const BOX_OPACITY: f32 = 0.95;
 /// Margin around and inside panels, in pixels at scale 1.
 const MARGIN: f32 = 9.0;
 /// Radius of the corners of panels, in pixels at scale 1.
@@ -415,8 +411,8 @@ impl Overlay {
     }
 
     /// Returns the rows of a panel of `cells` characters that fit into a height of `room` pixels: those of the first
-    /// form that fits. If none does, removes graphs, then additional text, then late bounces, whose number a row states,
-    /// and then the last rows. If no bounce fits, keeps only rows of text.
+    /// form that fits. If none does, removes graphs, then additional text, then compared strategies, then late bounces,
+    /// whose number a row states, and then the last rows. If no bounce fits, keeps only rows of text.
     fn fitted<'a>(&self, figures: &Figures<'a>, cells: i32, room: i32) -> Vec<Row<'a>> {
         let forms = Form::of(figures.detail, cells);
         let mut candidates = forms.iter().map(|form| rows(figures, *form));
@@ -435,6 +431,9 @@ impl Overlay {
         }
         if self.height_of(&rows) > room {
             rows.retain(|row| !matches!(row, Row::Extra(..)));
+        }
+        if self.height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::StrategyHeadings | Row::Strategy(..)));
         }
         let is_bounce = |row: &Row<'_>| matches!(row, Row::Bounce(..));
         let bounces = rows.iter().filter(|row| is_bounce(row)).count();

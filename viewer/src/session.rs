@@ -46,7 +46,7 @@ pub(crate) use controls::{
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;
-pub(crate) use editing::{PartInfo, Property, range_refusal};
+pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub use help::{ControlHelp, list as controls};
 pub(crate) use help::{GESTURES, WORDS, hints};
@@ -56,9 +56,7 @@ pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{
-    Comparison, ComparisonProgress, Difference, Pays, StrategyComparison,
-};
+pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Saves under a name that the user chooses in a dialog of the desktop.
+//! Dialogs of the desktop for files to save or to open, and saving under a chosen name.
 
 use std::{
     fs,
@@ -61,9 +61,18 @@ pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// What a dialog chooses a file for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Saves to the file.
+    Save,
+    /// Opens the file.
+    Open,
+}
+
 /// The outcome of a dialog.
 pub(super) enum Choice {
-    /// The user has chosen this path of the file to save.
+    /// The user has chosen the file at this path.
     Path(PathBuf),
     /// The user has cancelled the dialog.
     Cancelled,
@@ -73,15 +82,16 @@ pub(super) enum Choice {
 
 /// A dialog that is open, or about to be.
 pub(super) struct Dialog {
+    pub(super) purpose: Purpose,
     /// Name that the dialog proposes.
     proposed: String,
     answer: std::pin::Pin<Box<dyn Future<Output = Option<FileHandle>> + Send>>,
 }
 
 impl Dialog {
-    /// Creates a dialog that proposes a name, in the folder of the scene's file. Some systems require that this is called
-    /// on the main thread.
-    pub(super) fn new(scene: &Path, proposed: &str, parent: &Window) -> Self {
+    /// Creates a dialog that proposes a name to save to, in the folder of the scene's file. Some systems require that this
+    /// is called on the main thread.
+    pub(super) fn to_save(scene: &Path, proposed: &str, parent: &Window) -> Self {
         notice_failures();
         let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
         let (filter, endings): (_, &[_]) = match Scene::foreign_format(scene) {
@@ -102,8 +112,26 @@ impl Dialog {
             .add_filter(filter, endings)
             .set_parent(parent);
         Self {
+            purpose: Purpose::Save,
             proposed: proposed.to_owned(),
             answer: Box::pin(dialog.save_file()),
+        }
+    }
+
+    /// Creates a dialog for a file to open, in the folder of the scene's file. Some systems require that this is called on
+    /// the main thread.
+    pub(super) fn to_open(scene: &Path, parent: &Window) -> Self {
+        notice_failures();
+        let folder = fs::canonicalize(folder_of(scene)).unwrap_or_default();
+        let dialog = AsyncFileDialog::new()
+            .set_title("Open a scene, a model, or an image to compare with")
+            .set_directory(folder)
+            .set_parent(parent);
+        let name = scene.file_name().unwrap_or(scene.as_os_str());
+        Self {
+            purpose: Purpose::Open,
+            proposed: name.to_string_lossy().into_owned(),
+            answer: Box::pin(dialog.pick_file()),
         }
     }
 
@@ -229,8 +257,8 @@ pub(super) fn check_name(path: &Path, scene: &SceneToSave) -> Result<(), Error> 
 /// cancelled one.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
-/// Beginning of the message if no kind of dialog could be opened.
-const FAILED: &str = "Failed to save file";
+/// Beginnings of the messages if no kind of dialog could be opened.
+const FAILED: [&str; 2] = ["Failed to save file", "Failed to pick file"];
 
 /// A log that notices the failures of the dialog library.
 struct FailureLog;
@@ -241,7 +269,9 @@ impl Log for FailureLog {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) && record.args().to_string().starts_with(FAILED) {
+        let text = record.args().to_string();
+        let is_failure = FAILED.iter().any(|failed| text.starts_with(failed));
+        if self.enabled(record.metadata()) && is_failure {
             HAS_FAILED.store(true, Relaxed);
         }
     }
