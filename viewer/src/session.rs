@@ -28,6 +28,8 @@ mod quantile;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
+#[cfg(test)]
+mod tests;
 mod transparency;
 mod inspection_scene;
 
@@ -54,9 +56,7 @@ pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{
-    Comparison, ComparisonProgress, Difference, Pays, StrategyComparison,
-};
+pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
