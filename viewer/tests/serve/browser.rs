@@ -116,13 +116,13 @@ fn keys_and_buttons_of_the_page_work() {
         browser.press("m").await;
         let listed = "return document.getElementById('part').selectedOptions[0].text";
         browser.until(listed, |name| name == "white").await;
-        // The tables are hidden in the short form, and the whole panel is when figures are off.
-        let shown = "return ['counts', 'progress'].map((id) => document.getElementById(id).checkVisibility())";
+        // The short form has one of the tables, and nothing is shown when figures are off.
+        let shown = "return ['counts', 'times', 'state'].map((id) => document.getElementById(id).checkVisibility())";
         for (text, wanted) in [
-            ("over the picture", [true, true]),
-            ("short form below the picture", [false, true]),
-            ("off", [false, false]),
-            ("panel beside the picture", [true, true]),
+            ("over the picture", [true, true, true]),
+            ("short form below the picture", [true, false, true]),
+            ("off", [false, false, false]),
+            ("panel beside the picture", [true, true, true]),
         ] {
             browser.press("h").await;
             browser
@@ -320,16 +320,36 @@ fn statistics_on_the_page_equal_stats_json() {
         // Displayed counts have three digits and a prefix; they are for one sample at first.
         let first = "return document.querySelector('#counts tbody tr').cells[2].textContent";
         assert_eq!(browser.run(first).await, "19.2k");
-        let shown = browser.run(&table("times")).await;
+        let columns = |id: &str, count: usize| {
+            // Tooltips of times also have quartiles, and unknown figures have none.
+            format!(
+                "const heads = [...document.querySelectorAll('#{id} thead th')];\
+                 const columns = heads.keys().filter((place) => heads[place].querySelector('i')).take({count}).toArray();\
+                 return [...document.querySelectorAll('#{id} tbody tr')].map((row) => columns.map((place) =>\
+                 parseFloat(row.cells[place + 2].title)))"
+            )
+        };
+        let shown = browser.run(&columns("times", Stage::OF_BOUNCE.len())).await;
         let timed = Stage::OF_BOUNCE.map(|stage| format!("{}_us", stage.label()));
         let timed = timed.each_ref().map(String::as_str);
-        assert_eq!(shown, json!(rows(&status["recent"], &timed)));
+        let median_times = rows(&status["recent"], &timed);
+        assert_eq!(shown, json!(median_times));
+        let per_ray = "return document.querySelector('#times tbody tr').cells[7].title";
+        let time: f64 = median_times[0].iter().sum();
+        let shown: f64 = (browser.run(per_ray).await.as_str().unwrap())
+            .parse()
+            .unwrap();
+        assert!(
+            (shown / (1e3 * time / 19_200.0) - 1.0).abs() < 1e-9,
+            "{shown} ns"
+        );
         browser.press("U").await;
         browser
             .wait_for_message(|text| text == "figures: total since the start")
             .await;
-        let removed = rows(&status["recent"], &["removed"]);
-        let mut counted = rows(&stats, &["rays", "survivors", "ended", "misses"]);
+        let removed = rows(&status["recent"], &["removed", "lane_use"]);
+        let fields = ["rays", "shadow_rays", "survivors", "ended", "misses"];
+        let mut counted = rows(&stats, &fields);
         for (row, removed) in counted.iter_mut().zip(removed) {
             row.extend(removed);
         }
@@ -337,9 +357,11 @@ fn statistics_on_the_page_equal_stats_json() {
         let timed = timed.each_ref().map(String::as_str);
         let mut times = rows(&stats, &timed);
         times.iter_mut().flatten().for_each(|time| *time *= 1000.0);
-        for (id, wanted) in [("counts", counted), ("times", times)] {
-            let shown: Vec<Vec<f64>> =
-                serde_json::from_value(browser.run(&table(id)).await).unwrap();
+        for (id, script, wanted) in [
+            ("counts", table("counts"), counted),
+            ("times", columns("times", Stage::OF_BOUNCE.len()), times),
+        ] {
+            let shown: Vec<Vec<f64>> = serde_json::from_value(browser.run(&script).await).unwrap();
             let equal = |(one, other): (&f64, &f64)| (one - other).abs() <= 1e-9 * other.abs();
             let mut rows = shown.iter().zip(&wanted);
             assert!(
@@ -348,13 +370,13 @@ fn statistics_on_the_page_equal_stats_json() {
                 "{id}: {shown:?}, not {wanted:?}"
             );
         }
-        let colours = "return [...document.querySelectorAll('#times thead i')].map((swatch) => \
+        let colors = "return [...document.querySelectorAll('#times thead i')].map((swatch) => \
                        getComputedStyle(swatch).backgroundColor)";
         let wanted = chart::STAGES.map(|hex| {
             let [r, g, b] = [1, 3, 5].map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap());
             format!("rgb({r}, {g}, {b})")
         });
-        assert_eq!(browser.run(colours).await, json!(wanted));
+        assert_eq!(browser.run(colors).await, json!(wanted));
         for (id, field) in [
             ("rays", "rays_per_second"),
             ("paths", "paths_per_second"),
@@ -427,7 +449,10 @@ fn the_page_works_on_a_phone_with_touch() {
                        one.checkVisibility() && (one.getBoundingClientRect().right > innerWidth \
                        || one.scrollWidth > one.clientWidth + 1)).map((one) => one.outerHTML)";
         assert_eq!(browser.run(outside).await, json!([]), "text is cut off");
-        let cut = "return [...document.querySelectorAll('#settings select')].filter((one) => {\
+        browser
+            .run("document.getElementById('tone').closest('details').open = true")
+            .await;
+        let cut = "return [...document.querySelectorAll('#buttons select, #strategy')].filter((one) => one.checkVisibility()).filter((one) => {\
                    const free = one.cloneNode();\
                    free.append(one.selectedOptions[0].cloneNode(true));\
                    free.style = 'position: absolute; width: max-content';\

@@ -48,6 +48,13 @@ pub(crate) const PHONE: Screen = Screen {
     is_dark: false,
 };
 
+/// Screen of a phone that is held sideways.
+pub(crate) const SIDEWAYS: Screen = Screen {
+    width: 844,
+    height: 390,
+    ..PHONE
+};
+
 /// A browser session and its driver process.
 pub(crate) struct Browser {
     pub(crate) client: Client,
@@ -175,7 +182,14 @@ impl Browser {
         }
     }
 
+    /// Clicks an element, after unfolding the groups that contain it.
     pub(crate) async fn click(&self, selector: &str) {
+        let element = serde_json::to_string(selector).unwrap();
+        let folded = format!(
+            "for (let group = document.querySelector({element})?.closest('details:not([open])'); group; \
+                  group = group.parentElement.closest('details:not([open])')) group.open = true"
+        );
+        self.run(&folded).await;
         let found = self
             .client
             .wait()
