@@ -8,6 +8,9 @@
 pub(crate) mod canvas;
 mod columns;
 mod content;
+mod description;
+mod entry;
+mod export;
 pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
@@ -24,9 +27,13 @@ mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
-use columns::{Cell, Column, Entry, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
+use columns::{Cell, Column, LABEL_WIDTH, STAGES, fitting_columns, natural_width};
 use content::{DIM, Line, PLAIN, Row, length, rows};
+use description::describe;
+use entry::Entry;
 
+pub use export::{FigureFormat, export};
+pub(crate) use export::{figures_as, to_csv, to_json};
 pub(crate) use scrub_bar::{BAR_HEIGHT as SCRUB_BAR_HEIGHT, ScrubBar};
 use serde::{Deserialize, Serialize};
 
@@ -44,19 +51,25 @@ use raysieve::{
 /// Omits columns that do not fit the width. Omits late bounces that do not fit the height, and states their number. If
 /// no bounce fits, draws only lines of text, or nothing onto a tiny picture.
 pub fn draw(rgba: &mut [u8], width: u32, height: u32, stats: &Stats) {
-    let [columns, rows] = stats.size;
-    let recent = Recent::of(stats, f64::from(columns) * f64::from(rows));
-    let size = (width, height);
-    let figures = Figures {
+    with_figures(stats, |figures| {
+        let size = (width, height);
+        Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), figures);
+    });
+}
+
+/// Calls `work` with the figures of a complete render, for one sample of every pixel.
+fn with_figures<R>(stats: &Stats, work: impl FnOnce(&Figures<'_>) -> R) -> R {
+    let [width, height] = stats.size;
+    let recent = Recent::of(stats, f64::from(width) * f64::from(height));
+    work(&Figures {
         stats,
         recent: &recent,
-        size: (columns, rows),
+        size: (width, height),
         state: State::Done,
         detail: Detail::Full,
         units: Units::PerSample,
         denoises: false,
-    };
-    Overlay::new(scale_for(width, height)).draw_stats(rgba, size, Area::of(size), &figures);
+    })
 }
 
 /// Draws the statistics onto an image that is to be written to a file. Does nothing unless `look.overlay` is set.
@@ -143,6 +156,20 @@ impl Figures<'_> {
         };
         (self.units == Units::PerSample).then_some(factor)
     }
+
+    /// Returns the displayed numbers of paths and of rays per second: averages over a complete render, otherwise recent.
+    fn speeds(&self) -> (f64, f64) {
+        match self.state {
+            State::Done => (self.stats.paths_per_second, self.stats.rays_per_second),
+            _ => (self.recent.paths_per_second, self.recent.rays_per_second),
+        }
+    }
+
+    /// Returns the fraction of launched lanes that had a ray; `None` if it is not known for the strategy in use.
+    fn busy(&self) -> Option<f64> {
+        let is_known = self.recent.is_measured && self.recent.lane_use > 0.0;
+        is_known.then_some(self.recent.lane_use)
+    }
 }
 
 /// Returns the text scale for a picture of this width and height in pixels: its shorter side divided by 1080, but at
@@ -160,6 +187,24 @@ pub(crate) fn panel_width(scale: f32) -> f64 {
 pub(crate) struct Overlay {
     scale: f32,
     type_face: TypeFace,
+}
+
+/// A drawn statistics panel.
+#[derive(Clone, Debug)]
+pub(crate) struct StatsPanel {
+    /// Area of the panel.
+    pub(crate) area: Area,
+    /// Rows of the panel that have content, from the top.
+    pub(crate) rows: Vec<StatsRow>,
+}
+
+/// A row of a drawn statistics panel.
+#[derive(Clone, Debug)]
+pub(crate) struct StatsRow {
+    /// Area of the row.
+    pub(crate) area: Area,
+    /// Content of the row in words, with full figures. It is complete also if the row was cut.
+    pub(crate) text: String,
 }
 
 /// Background colour of panels.
@@ -187,15 +232,15 @@ impl Overlay {
     }
 
     /// Draws the statistics panel into the upper left corner of a region of a picture: RGBA bytes, `size` (width,
-    /// height) in pixels. Omits what does not fit. Returns the panel's area; draws nothing and returns `None` if no row
-    /// is left.
+    /// height) in pixels. Omits what does not fit. Returns the area of the panel and its rows in words; draws nothing and
+    /// returns `None` if no row is left.
     pub(crate) fn draw_stats(
         &mut self,
         rgba: &mut [u8],
         size: (u32, u32),
         region: Area,
         figures: &Figures<'_>,
-    ) -> Option<Area> {
+    ) -> Option<StatsPanel> {
         let mut canvas = Canvas::new(rgba, size.0, size.1);
         let margin = self.margin(&canvas);
         let cells = natural_width().min((region.width - 4 * margin) / self.type_face.cell_width);
@@ -218,13 +263,13 @@ impl Overlay {
             first_rays: rows
                 .iter()
                 .find_map(|row| match row {
-                    Row::Bounce(entry) => Some(entry.stats.rays),
+                    Row::Bounce(entry) => Some(entry.counts.rays),
                     Row::Bar(bounce) => Some(bounce.rays),
                     _ => None,
                 })
                 .unwrap_or(0),
             longest: rows.iter().fold(0.0, |longest, row| match row {
-                Row::Bounce(entry) => entry.microseconds().max(longest),
+                Row::Bounce(entry) => entry.times.total().max(longest),
                 _ => longest,
             }),
         };
@@ -234,12 +279,20 @@ impl Overlay {
             width,
             height,
         };
+        let mut drawn = Vec::new();
         for row in &rows {
             area.height = self.row_height(row);
             self.row(&mut canvas, area, row, &table);
+            let text = describe(row);
+            if !text.is_empty() {
+                drawn.push(StatsRow { area, text });
+            }
             area.y += area.height;
         }
-        Some(panel)
+        Some(StatsPanel {
+            area: panel,
+            rows: drawn,
+        })
     }
 
     fn row(&mut self, canvas: &mut Canvas<'_>, area: Area, row: &Row<'_>, table: &Table) {
@@ -259,13 +312,13 @@ impl Overlay {
             Row::Legend(units) => self.legend(canvas, area, units.label()),
             Row::Headings => self.headings(canvas, area, table),
             Row::Bounce(entry) => {
-                self.bar(canvas, bar, &entry.stats, table.first_rays);
-                let number = entry.stats.bounce.to_string();
+                self.bar(canvas, bar, &entry.counts, table.first_rays);
+                let number = entry.counts.bounce.to_string();
                 self.table_row(canvas, area, &number, table, entry, table.longest);
             }
             Row::Bar(bounce) => self.bar(canvas, bar, bounce, table.first_rays),
             Row::Total(entry) => {
-                self.table_row(canvas, area, "Σ", table, entry, entry.microseconds());
+                self.table_row(canvas, area, "Σ", table, entry, entry.times.total());
             }
         }
     }

@@ -24,6 +24,7 @@ mod newest_request;
 mod noise_history;
 mod oidn_image;
 mod orbit;
+mod quantile;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
@@ -51,9 +52,11 @@ pub(crate) use inspection::{InspectedPath, PixelInfo, Viewpoint, end_text};
 use inspection_scene::InspectionScene;
 pub(crate) use inspection_scene::SceneView;
 pub(crate) use noise_history::NoisePoint;
-pub(crate) use recent_stats::{Recent, RecentBounce, StageTimes};
+pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{Comparison, Difference, StrategyComparison};
+pub(crate) use strategy_comparison::{
+    Comparison, ComparisonProgress, Difference, Pays, StrategyComparison,
+};
 pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

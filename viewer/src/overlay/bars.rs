@@ -3,8 +3,9 @@
 use super::{
     Overlay,
     canvas::{Area, Canvas, Colour},
-    columns::{Entry, STAGES, parts},
+    columns::{STAGES, parts},
     content::{ACCENT, DIM, PLAIN},
+    entry::Entry,
     format,
 };
 use raysieve::render::stats::BounceStats;
@@ -67,7 +68,7 @@ impl Overlay {
             ..area
         };
         canvas.fill(bar, TRACK, 0.45);
-        let times = entry.recent.times.0.into_iter().zip(STAGES);
+        let times = entry.times.0.into_iter().zip(STAGES);
         let whole = longest.max(f64::MIN_POSITIVE);
         stacked(
             canvas,

@@ -2,70 +2,11 @@
 
 use super::{
     canvas::{Colour, colour},
+    entry::Entry,
     format,
 };
-use crate::{
-    chart,
-    session::{Recent, RecentBounce, StageTimes},
-};
-use raysieve::{
-    render::stats::{BounceStats, Stats},
-    stages::Stage,
-};
-
-/// The data of one row of the table: of one bounce, or totals over all bounces.
-pub(super) struct Entry {
-    /// Counts of rays, in the units of the table.
-    pub(super) stats: BounceStats,
-    /// Times in the units of the table, and fractions of rays and lanes.
-    pub(super) recent: RecentBounce,
-}
-
-impl Entry {
-    /// Returns the data of one bounce. With `Some(factor)`, counts are those since the start of the film times this
-    /// factor, and times are those of `recent`, which are for one sample of every pixel. With `None`, counts and times
-    /// are those since the start of the film.
-    pub(super) fn new(stats: &BounceStats, recent: &RecentBounce, factor: Option<f64>) -> Self {
-        let scaled =
-            |count: u64| factor.map_or(count, |factor| (count as f64 * factor).round() as u64);
-        let total = StageTimes(Stage::OF_BOUNCE.map(|stage| 1e3 * stats.time(stage)));
-        Self {
-            stats: BounceStats {
-                rays: scaled(stats.rays),
-                survivors: scaled(stats.survivors),
-                ended: scaled(stats.ended),
-                misses: scaled(stats.misses),
-                ..stats.clone()
-            },
-            recent: RecentBounce {
-                times: factor.map_or(total, |_| recent.times),
-                ..recent.clone()
-            },
-        }
-    }
-
-    /// Returns the row of totals: sums of counts and times over all bounces, and fractions of all rays and lanes. The
-    /// units are those of [`Entry::new`].
-    pub(super) fn total(stats: &Stats, recent: &Recent, factor: Option<f64>) -> Self {
-        let total = stats.total();
-        let mut times = RecentBounce {
-            removed: total.removed(),
-            lane_use: recent.lane_use,
-            ..RecentBounce::default()
-        };
-        for row in &recent.bounces {
-            for (sum, time) in times.times.0.iter_mut().zip(row.times.0) {
-                *sum += time;
-            }
-        }
-        Self::new(&total, &times, factor)
-    }
-
-    /// Returns the time of all stages in microseconds, in the units of the table.
-    pub(super) fn microseconds(&self) -> f64 {
-        self.recent.times.0.iter().sum()
-    }
-}
+use crate::chart;
+use raysieve::{render::stats::BounceStats, stages::Stage};
 
 /// A column of the table.
 pub(super) struct Column {
@@ -121,28 +62,26 @@ const fn figure(
 }
 
 static COLUMNS: [Column; 8] = [
-    figure("rays", 6, 9, None, |entry| format::count(entry.stats.rays)),
+    figure("rays", 6, 9, None, |entry| format::count(entry.counts.rays)),
     figure("survive", 10, 8, Some(SURVIVORS), |entry| {
-        format::count(entry.stats.survivors)
+        format::count(entry.counts.survivors)
     }),
     figure("end", 7, 7, Some(ENDED), |entry| {
-        format::count(entry.stats.ended)
+        format::count(entry.counts.ended)
     }),
     figure("miss", 7, 6, Some(MISSES), |entry| {
-        format::count(entry.stats.misses)
+        format::count(entry.counts.misses)
     }),
-    figure("removed", 8, 5, None, |entry| {
-        format::percent(entry.recent.removed)
-    }),
+    figure("busy", 8, 5, None, |entry| format::percent(entry.lane_use)),
     figure(
         "compact",
         10,
         4,
         Some(colour(chart::stage_colour(Stage::Compact))),
-        |entry| format::microseconds(entry.recent.times.of(Stage::Compact)),
+        |entry| format::microseconds(entry.times.of(Stage::Compact)),
     ),
     figure("time", 8, 2, None, |entry| {
-        format::microseconds(entry.microseconds())
+        format::microseconds(entry.times.total())
     }),
     Column {
         heading: "",

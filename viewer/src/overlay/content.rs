@@ -3,7 +3,12 @@
 
 use std::path::Path;
 
-use super::{Detail, Figures, Units, canvas::Colour, columns::Entry, format};
+use super::{
+    Detail, Figures, Units,
+    canvas::Colour,
+    entry::{Entry, entries, total},
+    format,
+};
 use crate::session::{Comparison, NoisePoint, State, StrategyComparison};
 use raysieve::render::stats::{BounceStats, Stats};
 
@@ -82,15 +87,11 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
         rows.push(Row::Graph(&recent.rate_history, &recent.noise_history));
     }
     rows.extend([Row::Legend(figures.units), Row::Headings]);
-    let factor = figures.factor();
-    let entries = bounces.zip(&recent.bounces).take(shown);
-    rows.extend(
-        entries.map(|(stats, recent)| Row::Bounce(Box::new(Entry::new(stats, recent, factor)))),
-    );
-    rows.push(Row::Total(Box::new(Entry::total(stats, recent, factor))));
+    rows.extend(entries(figures).map(|entry| Row::Bounce(Box::new(entry))));
+    rows.push(Row::Total(Box::new(total(figures))));
     if recent.strategies.len() > 1 {
         rows.push(Row::Text(
-            vec![dim("compaction strategies on this view")],
+            vec![dim("compaction strategies against off")],
             vec![dim("median Mrays/s")],
         ));
         let ends = recent.strategies.iter().map(|entry| entry.interval[1]);
@@ -107,7 +108,6 @@ pub(super) fn rows<'a>(figures: &Figures<'a>) -> Vec<Row<'a>> {
 fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
     let Figures {
         stats,
-        recent,
         size: (width, height),
         state,
         ..
@@ -129,10 +129,7 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
         State::Comparing => (has, "comparing  "),
         State::Done => (has, ""),
     };
-    let (paths, rays) = match state {
-        State::Done => (stats.paths_per_second, stats.rays_per_second),
-        _ => (recent.paths_per_second, recent.rays_per_second),
-    };
+    let (paths, rays) = figures.speeds();
     let time = match format::time_left(stats.seconds, state) {
         Some(left) => format!("{}, {left} left", format::duration(stats.seconds)),
         None => format::duration(stats.seconds),
@@ -157,7 +154,7 @@ fn head<'a>(figures: &Figures<'_>) -> Vec<Row<'a>> {
             vec![
                 (ACCENT, tag.to_owned()),
                 dim("busy threads "),
-                plain(&format::percent(recent.lane_use)),
+                plain(&figures.busy().map_or("–".to_owned(), format::percent)),
             ],
         ),
     ]
@@ -236,7 +233,7 @@ fn warnings<'a>(stats: &Stats, denoises: bool) -> Vec<Row<'a>> {
 /// Returns the row of a strategy. A full bar stands for `fastest`, in rays per second.
 fn strategy_row(strategy_row: &StrategyComparison, fastest: f64) -> Row<'_> {
     let (colour, against) = match &strategy_row.comparison {
-        Comparison::Current => (BRIGHT, "current".to_owned()),
+        Comparison::Baseline => (PLAIN, "baseline".to_owned()),
         Comparison::NotEnoughData => (DIM, "not enough data yet".to_owned()),
         Comparison::Difference(difference) => {
             let colour = match difference.is_unclear() || difference.by < 0.0 {

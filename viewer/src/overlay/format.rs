@@ -1,7 +1,7 @@
 //! Number formats of the overlay. Large counts and times of stages have three significant digits and a unit, in at most
 //! six characters.
 
-use crate::session::{Difference, State};
+use crate::session::{Difference, Pays, State};
 
 /// Formats a count with a decimal prefix: `999`, `1.23k`, `16.8M`.
 pub(super) fn count(count: u64) -> String {
@@ -32,6 +32,51 @@ pub(super) fn microseconds(microseconds: f64) -> String {
         unit = larger;
     }
     three_digits(value) + unit
+}
+
+/// Formats a duration that may be negative, as [`microseconds`].
+pub(super) fn signed_microseconds(duration: f64) -> String {
+    match duration < 0.0 {
+        true => format!("−{}", microseconds(-duration)),
+        false => microseconds(duration),
+    }
+}
+
+/// Formats a count with its digits in groups of three: `1,204,332`.
+pub(super) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a number of bytes with a binary prefix: `12.3 MiB`.
+pub(super) fn bytes(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < ROUNDS_TO_1000 {
+            break;
+        }
+        value /= 1024.0;
+        unit = larger;
+    }
+    format!("{} {unit}", three_digits(value))
+}
+
+/// Describes the bounces in which compaction saves more time than it costs; `None` if that is not known.
+pub(super) fn pays(pays: Pays) -> Option<String> {
+    match pays {
+        Pays::Unknown => None,
+        Pays::Everywhere => Some("pays everywhere".to_owned()),
+        Pays::Nowhere => Some("pays nowhere".to_owned()),
+        Pays::Before(bounce) => Some(format!("pays before bounce {bounce}")),
+    }
 }
 
 /// Formats a fraction, of which 1 is the whole, as a percentage: `7.3 %`.

@@ -296,6 +296,14 @@ impl Session {
             Change::Increase => Some(self.step_component(1.0)),
             Change::Decrease => Some(self.step_component(-1.0)),
             Change::NextStrategy => self.set_strategy(next(Strategy::ALL, self.strategy)),
+            Change::CompareStrategies => {
+                self.render.send(Command::Compare);
+                None
+            }
+            Change::StopComparison => {
+                self.render.send(Command::StopComparing);
+                None
+            }
             Change::Pause => {
                 self.paused = !self.paused;
                 self.render.send(Command::Pause(self.paused));
@@ -422,8 +430,7 @@ impl Session {
     }
 
     /// Continues with this compaction strategy; always returns a message. If the strategy is not available, another
-    /// message follows and the render keeps the previous one. After a complete render, the strategy is measured unless
-    /// it has been already.
+    /// message follows and the render keeps the previous one.
     pub(crate) fn set_strategy(&mut self, strategy: Strategy) -> Option<String> {
         self.strategy = strategy;
         self.render.send(Command::Strategy(strategy));

@@ -82,6 +82,10 @@ pub(crate) enum Change {
     PrintCamera,
     SaveCamera,
     NextStrategy,
+    /// Compares all compaction strategies, or ends that.
+    CompareStrategies,
+    /// Ends a comparison of compaction strategies; does nothing without one. No key does it.
+    StopComparison,
     Pause,
     Restart,
     /// Doubles the number of samples per pixel.
@@ -138,6 +142,10 @@ pub(crate) enum ScreenAction {
     SaveAs,
     /// Like [`SaveAs`](Self::SaveAs), but proposes the name of a new scene file. No key does it.
     SaveSceneAs,
+    /// Writes the figures to a file in the format of its name, CSV or JSON (window only).
+    ExportFigures,
+    /// Copies the figures to the clipboard as CSV (window only).
+    CopyFigures,
     Keys,
     /// Closes the topmost panel, or quits if none is open.
     Close,
@@ -423,17 +431,23 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Region"),
     control(
-        "c",
+        "y",
         "next compaction strategy, which changes the speed only",
-        &[("c", Render(Change::NextStrategy))],
+        &[("y", Render(Change::NextStrategy))],
     ),
+    control(
+        "c",
+        "compare the speed of all compaction strategies; again: stop",
+        &[("c", Render(Change::CompareStrategies))],
+    )
+    .button("Compare strategies")
+    .heading("Measure"),
     control(
         "i",
         "the pixel under the pointer: value, samples, error, material",
         &[("i", Screen(ScreenAction::Pixel))],
     )
-    .button("Pixel")
-    .heading("Measure"),
+    .button("Pixel"),
     control(
         "h",
         "figures: panel, over the picture, short form, off",
@@ -445,6 +459,15 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[("U", Screen(ScreenAction::Units))],
     )
     .button("Units"),
+    control(
+        "F, Ctrl c",
+        "export the figures as CSV or JSON; Ctrl c: copy them",
+        &[
+            ("F", Screen(ScreenAction::ExportFigures)),
+            ("Ctrl+c", Screen(ScreenAction::CopyFigures)),
+        ],
+    )
+    .button("Export"),
     control(
         "?, F1",
         "show or hide this list of keys",

@@ -63,7 +63,7 @@ pub(crate) const GESTURES: [(&str, &str); 8] = [
 pub(crate) fn hints(has_animations: bool) -> impl Iterator<Item = &'static str> {
     let hints = [
         "drag orbits, wheel zooms, Shift+drag pans",
-        "figures: rays per bounce, time per stage",
+        "c compares strategies of compaction",
         "? lists keys, l edits, h moves figures",
     ];
     let animated = has_animations.then_some("P plays and pauses the animation");

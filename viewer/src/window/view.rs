@@ -494,7 +494,8 @@ impl View {
                 let lines = as_messages(&pixel_lines);
                 free.height -= self.overlay.messages_height(size, region, &lines);
             }
-            regions.figures = self.overlay.draw_stats(rgba, size, free, &figures);
+            let drawn = self.overlay.draw_stats(rgba, size, free, &figures);
+            regions.figures = drawn.map(|panel| panel.area);
             if detail == Detail::Full {
                 regions.side = region;
             }

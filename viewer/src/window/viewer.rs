@@ -259,6 +259,7 @@ impl Viewer {
                 self.view.set_text_scale(self.view.text_scale() - TEXT_STEP);
             }
             Action::Screen(ScreenAction::DefaultText) => self.view.set_text_scale(1.0),
+            Action::Screen(ScreenAction::ExportFigures | ScreenAction::CopyFigures) => {}
             Action::Screen(ScreenAction::Keys) => self.view.switch_keys(),
             Action::Screen(ScreenAction::Save) => self.save(),
             Action::Screen(ScreenAction::SaveAs) => self.ask_name(false),
