@@ -21,7 +21,10 @@ use super::{
     user_messages::UserMessages,
 };
 use crate::{
-    overlay::pixels::{describe, describe_compared},
+    overlay::{
+        Detail, FigureFormat, Figures, Units, figures_as,
+        pixels::{describe, describe_compared},
+    },
     saved_picture::SavedPicture,
     session::{
         Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
@@ -496,6 +499,23 @@ impl Broadcaster {
         if let Ok(text) = serde_json::to_string(&status) {
             self.statuses.send_replace(text.into());
         }
+    }
+
+    /// Returns the figures of the newest frame as the page displays them in these units, as text; `None` before the first
+    /// frame.
+    pub(super) fn figures(&self, units: Units, format: FigureFormat) -> Option<String> {
+        let look = lock(&self.session).look();
+        let frame = self.frame()?;
+        let figures = Figures {
+            stats: &frame.stats_in(look, false),
+            recent: &frame.recent,
+            size: frame.size,
+            state: frame.state,
+            detail: Detail::Full,
+            units,
+            denoises: look.denoise,
+        };
+        Some(figures_as(&figures, format))
     }
 
     /// Returns the newest frame's statistics, in the form that `--stats` writes but with an empty film hash; `None`

@@ -91,6 +91,8 @@ pub(super) fn router(broadcaster: Arc<Broadcaster>, access: Access) -> Router {
         .route("/compared.png", get(downloads::compared))
         .route("/film.exr", get(downloads::film))
         .route("/scene.ron", get(downloads::scene))
+        .route("/figures.csv", get(downloads::figures_csv))
+        .route("/figures.json", get(downloads::figures_json))
         .route("/stats.json", get(stats))
         .route("/values.json", get(values::values))
         .fallback(async || refusal(StatusCode::NOT_FOUND, "page not found"))

@@ -40,7 +40,7 @@ export function createTimes(stages) {
     about: "Time that the stages besides compaction take less than with the strategy off; known after a comparison",
   };
   columns.splice(stages.indexOf("compact") + 1, 0, saved);
-  const perRay = { field: "ns_per_ray", heading: "ns/ray", about: "Time of all stages per ray", format: threeDigits };
+  const perRay = { field: "ns_per_ray", heading: "ns/ray", about: "Time of all stages per ray, counting shadow rays", format: threeDigits };
   const spread = {
     field: "spread_part",
     heading: "±",
@@ -77,10 +77,11 @@ export function switchUnits() {
 
 const unitsName = () => (isTotal ? "total since the start" : "per sample of every pixel");
 
-/** Returns the nanoseconds of all stages per ray of a bounce or of all; undefined without rays. */
+/** Returns the nanoseconds of all stages per ray of a bounce or of all, counting shadow rays; undefined without rays. */
 function perRay(values) {
   const time = stageNames.reduce((sum, stage) => sum + values[`${stage}_us`], 0);
-  return values.rays > 0 ? (1000 * time) / values.rays : undefined;
+  const rays = values.rays + values.shadow_rays;
+  return rays > 0 && time > 0 ? (1000 * time) / rays : undefined;
 }
 
 /** Returns the figures of a bounce in the present units; `factor` converts counts to those of one sample. */
@@ -94,14 +95,21 @@ function inUnits(bounce, recent, factor, isMeasured) {
   }
   values.ns_per_ray = perRay(values);
   // Spread and savings are those of one sample.
-  const [low, high] = values.spread?.total_us ?? [0, 0];
+  const [low, high] = values.spread.total_us;
   const time = stageNames.reduce((sum, stage) => sum + recent[`${stage}_us`], 0);
   values.spread_part = high > 0 && time > 0 ? (high - low) / 2 / time : undefined;
   if (isTotal) for (const field of ["saved_us", "spread_part", "spread"]) values[field] = undefined;
   // The film was rendered by another strategy, whose figures are not those of the one in use.
-  if (!isMeasured) for (const field of MEASURED) values[field] = undefined;
-  if (!isMeasured) for (const stage of stageNames) values[`${stage}_us`] = undefined;
+  const timed = stageNames.map((stage) => `${stage}_us`);
+  if (!isMeasured) for (const field of [...MEASURED, ...timed]) values[field] = undefined;
+  if (!values.lane_use) values.lane_use = undefined;
   return values;
+}
+
+/** Returns the name of the strategy in use, with a remark if hits are sorted by material. */
+function strategyOf({ compaction, sort_hits: sorts }) {
+  const remarks = { on: ", sorted hits", off: "" };
+  return compaction + (remarks[sorts] ?? ", hits sorted on some devices");
 }
 
 /** Displays the memory by kind, and the waves. */
@@ -150,7 +158,7 @@ export function showStatistics(status) {
   const speed = going ? recent : stats;
   write(at("paths"), millions(speed.paths_per_second), String(speed.paths_per_second));
   write(at("rays"), millions(speed.rays_per_second), String(speed.rays_per_second));
-  const use = recent.is_measured === false ? undefined : recent.lane_use;
+  const use = !(recent.is_measured && recent.lane_use > 0) ? undefined : recent.lane_use;
   write(at("lanes"), use === undefined ? "–" : percent(use), String(use ?? ""));
   write(at("seconds"), duration(stats.seconds), String(stats.seconds));
   document.title = [scene, samples, left, "raysieve"].filter(Boolean).join(" – ");
@@ -182,21 +190,21 @@ export function showStatistics(status) {
   const removes = sum("rays") > 0 && stats.compaction !== "off";
   const removed = removes ? 1 - sum("survivors") / sum("rays") : 0;
   const factor = stats.paths > 0 ? (size[0] * size[1]) / stats.paths : 0;
-  const isMeasured = recent.is_measured ?? true;
+  const isMeasured = isTotal ? !recent.is_mixed : recent.is_measured;
   const bounces = stats.bounces.map((bounce, place) => inUnits(bounce, recent.bounces[place], factor, isMeasured));
   const shown = bounces.slice(0, recent.rows);
   for (const caption of document.querySelectorAll(".units")) write(caption, unitsName());
-  for (const caption of document.querySelectorAll(".strategy")) write(caption, stats.compaction);
-  counts.update(shown, { removed, lane_use: isMeasured ? recent.lane_use : undefined });
+  for (const caption of document.querySelectorAll(".strategy")) write(caption, strategyOf(stats));
+  counts.update(shown, { removed, lane_use: use });
   const sumOf = (field) => shown.reduce((all, bounce) => all + (bounce[field] ?? NaN), 0);
-  const all = { rays: sumOf("rays") };
+  const all = { rays: sumOf("rays"), shadow_rays: sumOf("shadow_rays") };
   for (const field of [...stageNames.map((stage) => `${stage}_us`), "saved_us"]) {
     const known = sumOf(field);
     all[field] = Number.isNaN(known) ? undefined : known;
   }
   times.update(shown, { ...all, ns_per_ray: isMeasured ? perRay(all) : undefined, spread_part: undefined });
   showRates(recent.rate_history);
-  showStages(recent.stage_history ?? [], stageNames);
+  showStages(recent.stage_history, stageNames);
   showNoise(recent.noise_history);
   showStrategies(recent);
   showResources(stats);

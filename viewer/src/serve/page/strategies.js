@@ -16,7 +16,7 @@ function speedBar({ rays_per_second: speed, interval: [low, high] }, fastest) {
 
 /** Describes the comparison of a strategy with `off`. */
 function describe(comparison) {
-  const texts = { baseline: "the baseline", current: "in use", "not-enough-data": "not enough data yet" };
+  const texts = { baseline: "the baseline", "not-enough-data": "not enough data yet" };
   if (texts[comparison]) return texts[comparison];
   const { by, low, high } = comparison.difference;
   const number = (part) => (100 * part).toFixed(1).replace("-", "−");
@@ -27,7 +27,7 @@ function describe(comparison) {
 }
 
 /** Describes the bounces in which compaction saves more time than it costs. */
-function describePays(pays = "unknown") {
+function describePays(pays) {
   const texts = { unknown: "–", everywhere: "in all bounces", nowhere: "in none" };
   return texts[pays] ?? `before bounce ${pays.before}`;
 }

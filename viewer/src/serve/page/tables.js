@@ -47,7 +47,7 @@ export class Table {
     });
     const bars = row.querySelectorAll(".bar-track i");
     this.parts.forEach(({ field }, place) => {
-      bars[place].style.width = `${whole > 0 ? (100 * values[field]) / whole : 0}%`;
+      bars[place].style.width = `${whole > 0 ? (100 * (values[field] ?? 0)) / whole : 0}%`;
     });
   }
 
@@ -58,7 +58,7 @@ export class Table {
       const number = String(this.body.rows.length);
       this.body.append(this.row(number, `bounce ${number}`));
     }
-    const of = (values) => this.parts.reduce((sum, { field }) => sum + values[field], 0);
+    const of = (values) => this.parts.reduce((sum, { field }) => sum + (values[field] ?? 0), 0);
     for (const { field } of this.columns) {
       if (!(field in total)) total[field] = bounces.reduce((sum, bounce) => sum + bounce[field], 0);
     }
