@@ -27,8 +27,8 @@ use crate::{
     },
     saved_picture::SavedPicture,
     session::{
-        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Motion, PixelInfo,
-        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, control_name, lock,
+        Alpha, Continuity, DerivedImage, DisplayFrame, InspectedPath, Message, Motion, PixelInfo,
+        RequestedFilm, SceneToSave, Session, State, Viewpoint, add_problem, lock,
     },
 };
 use raysieve::{
@@ -214,13 +214,14 @@ impl Broadcaster {
 
     /// Sends a message to all viewers, in place of an earlier one that is not sent yet.
     pub(super) fn say(&self, message: String) {
-        self.notifier.notify(|pending| pending.note = Some(message));
+        self.notifier
+            .notify(|pending| pending.note = Some(message.into()));
     }
 
     /// Sends a problem to all viewers, marked as an error.
     pub(super) fn say_problem(&self, problem: String) {
         self.notifier
-            .notify(|pending| add_problem(&mut pending.problems, problem, |text| text));
+            .notify(|pending| add_problem(&mut pending.problems, problem.into(), Message::for_keyboard));
     }
 
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if
@@ -310,8 +311,12 @@ impl Broadcaster {
             if let Some(inspected) = pending.inspected {
                 let selected = lock(&self.session).select_hit(&inspected);
                 // On a phone, the editor is far below the picture.
-                let edit = control_name("Edit (l)", "Edit, below");
-                let message = selected.map(|selected| format!("{selected}: see {edit}"));
+                let message = selected.map(|selected| {
+                    Message::by_input(|input| {
+                        let edit = input.control("Edit (l)", "Edit, below");
+                        format!("{selected}: see {edit}")
+                    })
+                });
                 note = message.or(note);
                 self.send_path(Some(&inspected));
                 sent.path = Some(inspected.viewpoint.clone());

@@ -21,7 +21,9 @@ use crate::overlay::{
     fitted::{Fitted, Zoom},
     scale_for,
 };
-use crate::session::{self, Alpha, DisplayFrame, Frame, InspectedPath, PixelInfo, Session};
+use crate::session::{
+    self, Alpha, DisplayFrame, Frame, InspectedPath, Message, PixelInfo, Session,
+};
 use raysieve::{
     inspect::debug_view::DebugImage,
     render::{output::Look, region::Region},
@@ -327,8 +329,8 @@ impl View {
     }
 
     /// Displays a message for some seconds; see [`Messages::show`].
-    pub(super) fn say(&mut self, text: String, kind: MessageKind) {
-        let text = session::for_keyboard(&text);
+    pub(super) fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
+        let text = message.into().for_keyboard().clone();
         self.messages.show(text, kind, Instant::now());
     }
 
