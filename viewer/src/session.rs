@@ -28,6 +28,8 @@ mod quantile;
 mod recent_stats;
 mod render_thread;
 mod strategy_comparison;
+#[cfg(test)]
+mod tests;
 mod transparency;
 mod inspection_scene;
 

@@ -5,25 +5,26 @@ use super::{
     entry::Entry,
     format,
 };
-use crate::session::{NoisePoint, StrategyComparison};
+use crate::session::{Comparison, Recent, StrategyComparison};
 use raysieve::{render::stats::BounceStats, stages::Stage};
 
 /// Returns a row in words with full figures; empty if the row has no content of its own.
 pub(super) fn describe(row: &Row<'_>) -> String {
     match row {
-        Row::Text(left, right) => {
+        Row::Text(left, right) | Row::Extra(left, right) => {
             let parts = [words(left), words(right)];
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join(", ")
         }
         Row::Progress(progress) => format!("{} done", format::percent(*progress)),
-        Row::Graph(rates, noise) => graphs(rates, noise),
-        Row::Legend(units) => format!("table of bounces, {}", units.label()),
-        Row::Headings => String::new(),
-        Row::Bounce(entry) => bounce(&format!("bounce {}", entry.counts.bounce), entry),
+        Row::Graph(recent, _) => graphs(recent),
+        Row::StageGraph(recent, _) => stage_graph(recent),
+        Row::Legend("", _) | Row::Headings(_) | Row::StrategyHeadings => String::new(),
+        Row::Legend(title, _) => format!("table of bounces, {title}"),
+        Row::Bounce(_, entry) => bounce(&format!("bounce {}", entry.counts.bounce), entry),
         Row::Bar(stats) => format!("bounce {}: {}", stats.bounce, rays(stats)),
-        Row::Strategy(left, right, strategy, _) => strategy_row(left, right, strategy),
-        Row::Total(entry) => bounce("all bounces", entry),
+        Row::Strategy(strategy, _) => strategy_row(strategy),
+        Row::Total(_, entry) => bounce("all bounces", entry),
     }
 }
 
@@ -83,14 +84,14 @@ fn bounce(label: &str, entry: &Entry) -> String {
     text
 }
 
-/// Returns the graphs in words.
-fn graphs(rates: &[f32], noise: &[NoisePoint]) -> String {
-    let newest = rates.last().copied().unwrap_or(0.0);
+/// Returns the graphs of speed and noise in words.
+fn graphs(recent: &Recent) -> String {
+    let newest = recent.rate_history.last().copied().unwrap_or(0.0);
     let mut text = format!(
         "speed of the last 10 seconds, now {} Mrays/s",
         format::millions(f64::from(newest))
     );
-    if let Some(last) = noise.last() {
+    if let Some(last) = recent.noise_history.last() {
         text += &format!(
             "; noise {:.2} % at {:.0} samples",
             100.0 * last.error,
@@ -100,23 +101,47 @@ fn graphs(rates: &[f32], noise: &[NoisePoint]) -> String {
     text
 }
 
+/// Returns the graph of the stages in words.
+fn stage_graph(recent: &Recent) -> String {
+    let mut text = "time of the stages in the last 10 seconds, now".to_owned();
+    let newest = recent.stage_history.last().copied().unwrap_or_default();
+    for (place, (stage, time)) in Stage::OF_BOUNCE.iter().zip(newest).enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        let time = format::microseconds(f64::from(time));
+        text += &format!("{comma} {} {time}", stage.label());
+    }
+    text
+}
+
 /// Returns the row of a strategy in words.
-fn strategy_row(left: &Line, right: &Line, strategy: &StrategyComparison) -> String {
-    let mut text = format!("{}, {} Mrays/s", words(left), words(right));
+fn strategy_row(strategy: &StrategyComparison) -> String {
+    let against = match strategy.comparison {
+        Comparison::Baseline => "with which the others are compared".to_owned(),
+        Comparison::NotEnoughData => "not enough rounds yet".to_owned(),
+        Comparison::Difference(difference) => match difference.is_unclear() {
+            true => format!("{} from off", format::difference(difference)),
+            false => format!("{} than off", format::difference(difference)),
+        },
+    };
+    let mut text = format!("{}: {against}", strategy.strategy);
+    if strategy.rays_per_second > 0.0 {
+        let [low, high] = strategy.interval.map(format::millions);
+        let speed = format::millions(strategy.rays_per_second);
+        text += &format!(", {speed} Mrays/s ({low} to {high})");
+    }
     if strategy.lane_use > 0.0 {
-        text += &format!(
-            ", {} of the threads busy",
-            format::percent(strategy.lane_use)
-        );
+        let busy = format::percent(strategy.lane_use);
+        text += &format!(", {busy} of the threads busy");
     }
     if strategy.compact_us > 0.0 {
-        text += &format!(
-            ", compaction {} per sample",
-            format::microseconds(strategy.compact_us)
-        );
+        let compact = format::microseconds(strategy.compact_us);
+        text += &format!(", compaction {compact} per sample of every pixel");
     }
     if let Some(pays) = format::pays(strategy.pays) {
         text += &format!(", {pays}");
+    }
+    if strategy.is_current {
+        text += ", in use";
     }
     text
 }

@@ -98,6 +98,30 @@ pub(super) fn difference(difference: Difference) -> String {
     }
 }
 
+/// Formats a difference in speed with its confidence interval in at most 24 characters: `+11.7 % (8.1 to 15.3)`, or
+/// `no clear difference`.
+pub(super) fn short_difference(difference: Difference) -> String {
+    let Difference { by, low, high } = difference;
+    if difference.is_unclear() {
+        return "no clear difference".to_owned();
+    }
+    let [by, low, high] = [by, low, high].map(|part| 100.0 * part);
+    let digits = if by.abs() < 99.95 { 1 } else { 0 };
+    format!("{by:+.digits$} % ({low:.digits$} to {high:.digits$})").replace('-', "−")
+}
+
+/// Formats the half width of an interval around a time in the unit of that time: `±0.05`. Both are in microseconds.
+pub(super) fn spread(time: f64, half: f64) -> String {
+    let mut factor = 1.0;
+    for larger in [1e3, 1e3, 60.0, 60.0] {
+        if time / factor < ROUNDS_TO_1000 {
+            break;
+        }
+        factor *= larger;
+    }
+    format!("±{}", three_digits(half / factor))
+}
+
 /// Formats a rate, given per second, in millions per second without the unit: `12.3`.
 pub(crate) fn millions(per_second: f64) -> String {
     three_digits(per_second / 1e6)
@@ -142,7 +166,8 @@ pub(crate) fn time_left(seconds: f64, state: State) -> Option<String> {
 /// Smallest value that rounds to at least 1000 with three significant digits, so that it needs the next larger unit.
 const ROUNDS_TO_1000: f64 = 999.5;
 
-fn three_digits(value: f64) -> String {
+/// Formats a number with three significant digits, at least 0 and at most two of them decimals.
+pub(super) fn three_digits(value: f64) -> String {
     let decimals = match value {
         ..9.995 => 2,
         ..99.95 => 1,

@@ -6,7 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Detail, Figures, Overlay, Units, canvas::Area};
 use crate::session::{
-    Comparison, Difference, NoisePoint, Recent, RecentBounce, StageTimes, State, StrategyComparison,
+    Comparison, Difference, NoisePoint, Pays, Recent, RecentBounce, StageTimes, State,
+    StrategyComparison,
 };
 use raysieve::render::stats::{BounceStats, Stats};
 
@@ -28,6 +29,9 @@ fn full() -> (Stats, Recent) {
     };
     let strategy_row = |strategy: &str| StrategyComparison {
         strategy: strategy.to_owned(),
+        pays: Pays::Before(4),
+        lane_use: 0.9,
+        compact_us: 120.0,
         rays_per_second: 1e9,
         interval: [0.9e9, 1.1e9],
         comparison: Comparison::Difference(Difference {
@@ -35,6 +39,7 @@ fn full() -> (Stats, Recent) {
             low: -0.15,
             high: -0.1,
         }),
+        ..StrategyComparison::default()
     };
     let stats = Stats {
         scene: "scene.ron".to_owned(),
@@ -47,6 +52,7 @@ fn full() -> (Stats, Recent) {
     };
     let recent = Recent {
         bounces: (0..9).map(recent).collect(),
+        stage_history: vec![[100.0, 20.0, 80.0, 30.0]; 100],
         rate_history: (0..100).map(|point| 1e9 + 1e7 * point as f32).collect(),
         noise_history: (0..12)
             .map(|doubling| NoisePoint {

@@ -99,7 +99,7 @@ impl Session {
         let replaced = renderer.is_some();
         let renderer = renderer.map(|(renderer, trees)| {
             self.set_inspection_scene(scene.clone(), trees);
-            self.prepared(renderer, &scene)
+            self.prepared(renderer, &scene, reason)
         });
         if reason == LoadReason::Edited {
             self.render_view_with(renderer);
@@ -172,15 +172,24 @@ impl Session {
     }
 
     /// Prepares a renderer of the scene, which is that of path inspection, for the render thread: sets the selected
-    /// compaction strategy.
-    fn prepared(&mut self, mut renderer: Box<Renderer>, scene: &Scene) -> NewRenderer {
+    /// compaction strategy, and the number of samples if the user has raised it.
+    fn prepared(
+        &mut self,
+        mut renderer: Box<Renderer>,
+        scene: &Scene,
+        reason: LoadReason,
+    ) -> NewRenderer {
         // The render thread reported a strategy that is not available when the user selected it.
         let _ = renderer.set_strategy(self.strategy);
-        self.samples = scene.spp;
+        let keeps_samples = reason != LoadReason::Opened && scene.spp == self.scene.spp;
+        if !keeps_samples || self.samples <= scene.spp || renderer.extend_to(self.samples).is_err()
+        {
+            self.samples = scene.spp;
+        }
         NewRenderer {
             renderer,
             inspection_scene: self.inspection_scene.clone(),
-            samples: scene.spp,
+            samples: self.samples,
         }
     }
 
