@@ -2,10 +2,11 @@
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
 //! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, `pixels` displays values of single pixels, and `properties` draws the values that
-//! users edit. Imports `session` for the data to display, and `chart` for colours.
+//! area of a picture in a window, and `pixels` describes single pixels. Imports `session` for the data to
+//! display, and `chart` for colours.
 
 pub(crate) mod canvas;
+pub(crate) mod colors;
 mod columns;
 mod content;
 mod description;
@@ -18,15 +19,10 @@ pub(crate) mod format;
 pub(crate) mod fitted;
 mod legend;
 mod bars;
-mod path;
 pub(crate) mod pixels;
-pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
-mod messages;
 mod plots;
-mod scrub_bar;
-mod wipe;
 
 use bars::{BAR_HEIGHT, GRAPH_HEIGHT, ROW_GAP};
 use canvas::{Area, Canvas, Colour, TypeFace};
@@ -37,7 +33,6 @@ use table::Scales;
 
 pub use export::{FigureFormat, export};
 pub(crate) use export::{figures_as, to_csv, to_json};
-pub(crate) use scrub_bar::{BAR_HEIGHT as SCRUB_BAR_HEIGHT, ScrubBar};
 use serde::{Deserialize, Serialize};
 
 use crate::session::{Recent, State};
@@ -242,9 +237,6 @@ pub(crate) struct StatsRow {
 const PANEL: Colour = [14, 17, 23];
 /// Opacity of the statistics panel and of legends, in 0..=1.
 const PANEL_OPACITY: f32 = 0.86;
-/// Opacity of the panels of keys, messages and paths, in 0..=1. It is higher because these may overlap the statistics
-/// panel.
-const BOX_OPACITY: f32 = 0.95;
 /// Margin around and inside panels, in pixels at scale 1.
 const MARGIN: f32 = 9.0;
 /// Radius of the corners of panels, in pixels at scale 1.

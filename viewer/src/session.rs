@@ -43,7 +43,7 @@ pub(crate) use controls::{
 pub(crate) use derived_image::DerivedImage;
 #[cfg(all(test, feature = "window"))]
 pub(crate) use editing::BACKGROUNDS;
-pub(crate) use editing::{PartInfo, Property, range_refusal};
+pub(crate) use editing::{PartInfo, Property};
 pub(crate) use film::RequestedFilm;
 pub use help::{ControlHelp, list as controls};
 pub(crate) use help::{GESTURES, WORDS, hints};

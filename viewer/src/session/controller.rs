@@ -3,6 +3,7 @@
 
 mod animation;
 mod autosave;
+mod comparison;
 mod history;
 mod scene_edits;
 mod scenes;

@@ -18,7 +18,7 @@ pub(crate) enum Action {
 impl Action {
     /// Returns whether the action can end a viewer.
     pub(crate) fn may_quit(self) -> bool {
-        matches!(self, Self::Screen(ScreenAction::Quit | ScreenAction::Close))
+        matches!(self, Self::Screen(ScreenAction::Quit))
     }
 }
 
@@ -138,6 +138,8 @@ pub(crate) enum ScreenAction {
     /// Shows the picture and the image of `--compare` side by side, with a line to drag between them, or ends that.
     Wipe,
     Save,
+    /// Asks for a scene, a model or an image, and opens it (window only).
+    Open,
     /// Asks for a name and format, and saves the picture, the film or the scene.
     SaveAs,
     /// Like [`SaveAs`](Self::SaveAs), but proposes the name of a new scene file. No key does it.
@@ -146,8 +148,10 @@ pub(crate) enum ScreenAction {
     ExportFigures,
     /// Copies the figures to the clipboard as CSV (window only).
     CopyFigures,
+    /// Copies the displayed figures to the clipboard as JSON (window only).
+    CopyFiguresAsJson,
     Keys,
-    /// Closes the topmost panel, or quits if none is open.
+    /// Closes the topmost panel.
     Close,
     Quit,
 }
@@ -337,12 +341,18 @@ pub(crate) static CONTROLS: &[Control] = &[
     )
     .button("Redo"),
     control(
+        "Ctrl o",
+        "open a scene or model, or an image to compare with (or drop it here)",
+        &[("Ctrl+o", Screen(ScreenAction::Open))],
+    )
+    .window_only()
+    .heading("Files"),
+    control(
         "s",
         "save the picture as PNG",
         &[("s", Screen(ScreenAction::Save))],
     )
-    .button("Save")
-    .heading("Save"),
+    .button("Save"),
     control(
         "S",
         "save as: picture (PNG), light with all layers (EXR), or scene",
@@ -465,6 +475,7 @@ pub(crate) static CONTROLS: &[Control] = &[
         &[
             ("F", Screen(ScreenAction::ExportFigures)),
             ("Ctrl+c", Screen(ScreenAction::CopyFigures)),
+            ("Ctrl+C", Screen(ScreenAction::CopyFiguresAsJson)),
         ],
     )
     .button("Export"),
@@ -503,7 +514,7 @@ pub(crate) static CONTROLS: &[Control] = &[
     .window_only(),
     control(
         "q, Escape",
-        "quit; Escape closes an open panel first",
+        "quit; Escape closes an open panel or a message",
         &[
             ("q", Screen(ScreenAction::Quit)),
             ("Escape", Screen(ScreenAction::Close)),

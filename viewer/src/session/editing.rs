@@ -150,13 +150,6 @@ const RADIANCE: &str = "W/(sr·m²)";
 /// Names of the channels of a colour.
 const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
-impl Property {
-    /// Returns whether the property is the colour of a light, whose largest channel is 1.
-    pub(crate) fn is_hue(&self) -> bool {
-        self.aspect == Aspect::Hue
-    }
-}
-
 impl Editing {
     /// Begins editing of a scene that has no edits, without a selected part.
     pub(super) fn new(read: Arc<Scene>) -> Self {
