@@ -220,8 +220,9 @@ impl Broadcaster {
 
     /// Sends a problem to all viewers, marked as an error.
     pub(super) fn say_problem(&self, problem: String) {
-        self.notifier
-            .notify(|pending| add_problem(&mut pending.problems, problem.into(), Message::for_keyboard));
+        self.notifier.notify(|pending| {
+            add_problem(&mut pending.problems, problem.into(), Message::for_keyboard)
+        });
     }
 
     /// Returns the image with which the picture can be compared, with the session's exposure and tone curve; `None` if

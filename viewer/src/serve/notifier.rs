@@ -7,7 +7,9 @@ use std::{
     time::Instant,
 };
 
-use crate::session::{InspectedPath, Message, PixelInfo, RenderEvent, SessionEvent, add_problem, lock};
+use crate::session::{
+    InspectedPath, Message, PixelInfo, RenderEvent, SessionEvent, add_problem, lock,
+};
 
 /// The pending events of the broadcaster's thread, and a condition variable that wakes the thread.
 #[derive(Default)]
@@ -112,7 +114,10 @@ mod tests {
         send(RenderEvent::problem("no image"));
         send(RenderEvent::message("reloaded"));
         let pending = notifier.wait(None);
-        assert_eq!(pending.problems, ["not saved", "no image"].map(Message::from));
+        assert_eq!(
+            pending.problems,
+            ["not saved", "no image"].map(Message::from)
+        );
         assert_eq!(pending.note, Some("reloaded".into()));
     }
 }

@@ -145,7 +145,7 @@ fn folded_controls_work_with_the_keyboard() {
         let groups = browser.run(groups).await;
         assert_eq!(
             groups,
-            json!(["Move", "Edit", "Save", "Picture", "Render", "Measure"])
+            json!(["Move", "Edit", "Files", "Picture", "Render", "Measure"])
         );
         browser
             .run("document.querySelector('.menu > summary').focus()")

@@ -104,6 +104,8 @@ export function follow(picture, send, act, click, point, tools) {
     const isCtrl = event.ctrlKey || event.metaKey;
     const list = event.target.closest("select");
     if (list && !isCtrl && usesKey(list, event.key)) return;
+    // Selected text is copied instead of the figures.
+    if (isCtrl && event.key.toLowerCase() === "c" && !getSelection().isCollapsed) return;
     // With Ctrl, sliders and colors use no key.
     // Sliders use no letters, but arrows and the like. Some browsers focus a slider that was dragged.
     const isLetter = (event.key.length === 1 && event.key !== " ") || event.key === "Escape";

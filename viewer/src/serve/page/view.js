@@ -67,7 +67,8 @@ const own = {
   },
   "save-as": () => (at("save").open ? at("save").close() : at("save").showModal()),
   "export-figures": () => (at("export").open ? at("export").close() : openExport()),
-  "copy-figures": copyFigures,
+  "copy-figures": () => copyFigures("csv"),
+  "copy-figures-as-json": () => copyFigures("json"),
   keys: () => {
     if (at("keys").open) return at("keys").close();
     at("keys").showModal();
@@ -82,11 +83,11 @@ function openExport() {
   at("export").showModal();
 }
 
-/** Copies the figures to the clipboard, as CSV in the units of the page. */
-async function copyFigures() {
+/** Copies the figures to the clipboard in a format, `csv` or `json`, in the units of the page. */
+async function copyFigures(format) {
   at("export").close();
   try {
-    const response = await fetch(`/figures.csv${exportQuery()}`);
+    const response = await fetch(`/figures.${format}${exportQuery()}`);
     if (!response.ok) throw new Error(await response.text());
     await copyText(await response.text());
     showMessage("figures copied");
@@ -375,7 +376,7 @@ followMessages();
 at("save").addEventListener("click", ({ target }) => target.closest("a") && at("save").close());
 at("figures").addEventListener("click", own.overlay);
 at("export").addEventListener("click", ({ target }) => target.closest("a") && at("export").close());
-at("copy").addEventListener("click", copyFigures);
+at("copy").addEventListener("click", () => copyFigures("csv"));
 picture.addEventListener("contextmenu", () => hidePath());
 follow(
   picture,

@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Instant};
 use super::Session;
 use crate::session::{
     DisplayFrame,
-    message::Message,
     loader::{FRAME_RATE, PoseRequest, PoseTime},
+    message::Message,
     render_thread::Frame,
 };
 use raysieve_scene::{FieldEdit, Timeline, escaped};
@@ -149,9 +149,10 @@ impl Session {
         let path = self.scene.path.display();
         let next = match self.animations() {
             ([], _) if self.scene.timeline.is_some() => {
-                return Some(format!(
-                    "{path}: the field `animation` of each Model chooses its animation"
-                ).into());
+                return Some(
+                    format!("{path}: the field `animation` of each Model chooses its animation")
+                        .into(),
+                );
             }
             ([_], _) => return Some(format!("{path} has no other animation to choose").into()),
             _ if self.is_at_rest() => Some(0),
@@ -189,10 +190,13 @@ impl Session {
             self.playback.playing = Some((Instant::now(), 0.0));
         }
         self.request_pose(animation, PoseTime::At(0.0));
-        Ok(Some(match animation {
-            Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
-            None => name,
-        }.into()))
+        Ok(Some(
+            match animation {
+                Some(animation) => format!("animation {name}, {} of {count}", animation + 1),
+                None => name,
+            }
+            .into(),
+        ))
     }
 
     /// Plays the animations in a loop, or pauses them; always returns a message.
@@ -344,9 +348,9 @@ impl Session {
     fn playable(&self) -> Result<Animation, Option<Message>> {
         let name = self.scene.path.display();
         match (self.animation(), &self.loader) {
-            (None, _) => Err(Some(format!(
-                "{name} has no animation to play; open an animated glTF file"
-            ).into())),
+            (None, _) => Err(Some(
+                format!("{name} has no animation to play; open an animated glTF file").into(),
+            )),
             (Some(_), None) => Err(self.report_problem(format!(
                 "{name}: not animated: the system has no free thread for it; restart the program"
             ))),

@@ -7,12 +7,12 @@ use super::Session;
 use crate::session::{
     DisplayFrame,
     commands::Command,
-    message::Message,
     debug_views::DebugViewRequest,
     derived_image::{AovCache, DerivedImage, DerivedImageRequest, DerivedImageThread},
     difference::{error_map, image_label},
     inspection_scene::SceneView,
     lock,
+    message::Message,
     oidn_image::OidnImages,
     render_thread::RenderEvent,
     transparency::Alpha,

@@ -25,7 +25,9 @@ impl Session {
         let Region { width, height, .. } = region;
         Some(Message::by_input(|input| {
             let whole = input.control("O", "Region, then a tap");
-            format!("rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture")
+            format!(
+                "rendering {width} × {height} pixels at {left},{top}; {whole}: the whole picture"
+            )
         }))
     }
 

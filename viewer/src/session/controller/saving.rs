@@ -12,10 +12,10 @@ use crate::{
     error::report,
     session::{
         commands::Command,
-        message::Message,
         editing::described,
         film::RequestedFilm,
         loader::shown_options,
+        message::Message,
         orbit::have_same_lens,
         render_thread::{Ended, has_failed},
     },

@@ -7,11 +7,11 @@ use super::{
     saving::{missing_of_model, missing_suffix, time_suffix, write_refusal},
 };
 use crate::session::{
-    message::Message,
     editing::{Component, PartInfo, Property, Seen, described},
     inspection::InspectedPath,
     light_groups::{NUMBER, listed_part, listed_parts},
     loader::shown_options,
+    message::Message,
     orbit::Orbit,
 };
 use raysieve_scene::{
@@ -266,7 +266,9 @@ impl Session {
             (false, Some(why)) => Err(why.map(|why| format!("{path}: {why}"))),
             (false, None) => Err(Message::by_input(|input| {
                 let save_as = input.control(SAVE_AS, "Save as");
-                format!("{path} is a model, which cannot store changes; {save_as} saves a scene that shows it")
+                format!(
+                    "{path} is a model, which cannot store changes; {save_as} saves a scene that shows it"
+                )
             })),
         };
         match saved {
@@ -289,7 +291,9 @@ impl Session {
             Error::File { .. } if matches!(path.try_exists(), Ok(false)) => {
                 Message::by_input(|input| {
                     let again = input.control("K again, or k prints them", "Save scene again");
-                    format!("{what}: the file does not exist any more; put it back and press {again}")
+                    format!(
+                        "{what}: the file does not exist any more; put it back and press {again}"
+                    )
                 })
             }
             Error::File { problem, .. } => format!("{what}: {problem}").into(),
