@@ -34,7 +34,7 @@ pub(crate) const DESK: Screen = Screen {
     is_dark: false,
 };
 
-/// Screen of a desktop computer with a dark colour scheme.
+/// Screen of a desktop computer with a dark color scheme.
 pub(crate) const DARK: Screen = Screen {
     is_dark: true,
     ..DESK
