@@ -495,8 +495,16 @@ impl Editing {
                     max if max > 0.0 && max.is_finite() => color / max,
                     _ => Vec3::ONE,
                 };
+                let hue_before = self.hue(part, field, light);
                 self.hues.insert((part, field), hue);
-                Some(hue * light.max_element())
+                let strength = light.max_element();
+                // A channel that the user has not changed keeps its bits.
+                Some(Vec3::from_array(std::array::from_fn(|channel| {
+                    match hue[channel] == hue_before[channel] {
+                        true => light[channel],
+                        false => hue[channel] * strength,
+                    }
+                })))
             }
             FieldValue::Absorption(_) | FieldValue::Background(_) => None,
         }

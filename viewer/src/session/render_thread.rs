@@ -25,6 +25,7 @@ use super::{
     inspection::{InspectedPath, PixelInfo},
     inspection_scene::InspectionScene,
     lock,
+    message::Message,
     noise_history::NoiseHistory,
     recent_stats::{Recent, Recorder},
 };
@@ -42,9 +43,9 @@ pub(crate) enum RenderEvent {
     /// A new frame is available from `Session::take_frame`.
     Frame,
     /// A message to display to the users.
-    Message(String),
+    Message(Message),
     /// A problem to display to the users, marked as an error.
-    Problem(String),
+    Problem(Message),
     /// A traced path that a user requested, to display.
     Path(Box<InspectedPath>),
     /// The content of a pixel that was asked for.
@@ -56,6 +57,18 @@ pub(crate) enum RenderEvent {
     /// The render thread has ended: on request, after an error or after a panic. No frames follow. `Session::finish`
     /// then returns the renderer, together with an error that ended the render; after a panic, it fails.
     Ended,
+}
+
+impl RenderEvent {
+    /// Creates the event of a message.
+    pub(crate) fn message(message: impl Into<Message>) -> Self {
+        Self::Message(message.into())
+    }
+
+    /// Creates the event of a problem.
+    pub(crate) fn problem(problem: impl Into<Message>) -> Self {
+        Self::Problem(problem.into())
+    }
 }
 
 /// The state of the render (running, paused, comparing strategies or complete) and its progress.
@@ -371,7 +384,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     fn report_notes(&mut self) {
         let notes = self.renderer.take_notes();
         if !notes.is_empty() {
-            (self.publisher.events.0)(RenderEvent::Problem(notes.join("\n")));
+            (self.publisher.events.0)(RenderEvent::problem(notes.join("\n")));
         }
     }
 
@@ -468,7 +481,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let made = made.unwrap_or_else(|error| {
             // Memory for denoising may be lacking; the render continues without it.
             self.denoises = false;
-            (self.publisher.events.0)(RenderEvent::Problem(format!(
+            (self.publisher.events.0)(RenderEvent::problem(format!(
                 "no denoised preview: {error}"
             )));
             false

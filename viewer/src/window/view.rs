@@ -38,7 +38,8 @@ use crate::{
         scale_for,
     },
     session::{
-        self, Action, Alpha, DisplayFrame, Frame, InspectedPath, Motion, PixelInfo, Session,
+        self, Action, Alpha, DisplayFrame, Frame, InspectedPath, Message, Motion, PixelInfo,
+        Session,
     },
 };
 use raysieve::{film::picture::comparison::ComparisonImage, inspect::debug_view::DebugImage};
@@ -376,8 +377,8 @@ impl View {
     }
 
     /// Displays a message for some seconds; see [`Messages::add`].
-    pub(super) fn say(&mut self, text: String, kind: MessageKind) {
-        let text = session::for_keyboard(&text);
+    pub(super) fn say(&mut self, message: impl Into<Message>, kind: MessageKind) {
+        let text = message.into().for_keyboard().clone();
         self.messages.add(text, kind, Instant::now());
     }
 

@@ -42,8 +42,8 @@ use crate::{
     error::report,
     overlay::{self, FigureFormat},
     session::{
-        self, Action, Change, EditState, Ended, InspectedPath, Motion, ScreenAction, Session,
-        SessionEvent, State, ViewOptions,
+        self, Action, Change, EditState, Ended, InspectedPath, Message, Motion, ScreenAction,
+        Session, SessionEvent, State, ViewOptions,
     },
 };
 use raysieve::render::renderer::Renderer;
@@ -349,13 +349,13 @@ impl Viewer {
     }
 
     /// Displays a message in place of the previous one, but not of a problem.
-    pub(super) fn say(&mut self, message: String) {
+    pub(super) fn say(&mut self, message: impl Into<Message>) {
         self.view.say(message, MessageKind::Note);
         self.screen.refresh();
     }
 
     /// Prints a problem, and displays it, marked as an error, before earlier problems.
-    pub(super) fn say_problem(&mut self, problem: String) {
+    pub(super) fn say_problem(&mut self, problem: impl Into<Message>) {
         // The problem may be the answer about a pixel.
         self.asked = None;
         self.view.say(problem, MessageKind::Problem);

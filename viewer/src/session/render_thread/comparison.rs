@@ -9,7 +9,7 @@ use super::{RenderEvent, RenderThreadState};
 use crate::{
     Error,
     session::{
-        control_names::control_name,
+        message::Message,
         strategy_comparison::{ComparisonProgress, Method, Turn, compare},
     },
 };
@@ -161,19 +161,21 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             return self.cancel_comparison();
         }
         if self.region.wanted.is_some() {
-            let whole = control_name("O", "Region, then a tap");
-            let problem = format!(
-                "strategies are compared on the whole picture; {whole} renders it instead of a region"
-            );
-            (self.publisher.events.0)(RenderEvent::Problem(problem));
+            let problem = Message::by_input(|input| {
+                let whole = input.control("O", "Region, then a tap");
+                format!(
+                    "strategies are compared on the whole picture; {whole} renders it instead of a region"
+                )
+            });
+            (self.publisher.events.0)(RenderEvent::problem(problem));
             return Ok(());
         }
         self.wants_comparison = true;
-        let message = format!(
-            "comparing all strategies; {} stops",
-            control_name("c", "Compare strategies")
-        );
-        (self.publisher.events.0)(RenderEvent::Message(message));
+        let message = Message::by_input(|input| {
+            let stops = input.control("c", "Compare strategies");
+            format!("comparing all strategies; {stops} stops")
+        });
+        (self.publisher.events.0)(RenderEvent::message(message));
         Ok(())
     }
 
@@ -184,7 +186,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
     pub(super) fn cancel_comparison(&mut self) -> Result<(), Error> {
         if self.comparison.is_some() || self.wants_comparison {
             let message = "comparison of strategies stopped".to_owned();
-            (self.publisher.events.0)(RenderEvent::Message(message));
+            (self.publisher.events.0)(RenderEvent::message(message));
         }
         self.end_comparison()
     }
@@ -209,7 +211,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             Err(error) => {
                 // Memory for a copy of the film may be lacking.
                 let problem = format!("cannot compare strategies: {error}");
-                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                (self.publisher.events.0)(RenderEvent::problem(problem));
                 return Ok(());
             }
         };
@@ -250,7 +252,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 return Err(error.into());
             }
             let problem = format!("{} is not compared: {error}", method.name());
-            (self.publisher.events.0)(RenderEvent::Problem(problem));
+            (self.publisher.events.0)(RenderEvent::problem(problem));
             running.methods.remove(place);
             // Rounds begin again, because the order of the methods has changed.
             running.turns = 0;

@@ -120,7 +120,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             if self.renderer.all_gpus_failed() {
                 return Err(error.into());
             }
-            (self.publisher.events.0)(RenderEvent::Problem(error.to_string()));
+            (self.publisher.events.0)(RenderEvent::problem(error.to_string()));
         }
         self.recorder.set_strategy();
         self.stats = self.renderer.stats();

@@ -24,7 +24,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             Ok(on_cpu) => *self.renderer = on_cpu,
             Err(why) => {
                 let problem = format!("the CPU cannot continue: {why}");
-                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                (self.publisher.events.0)(RenderEvent::problem(problem));
                 return Err(failure.into());
             }
         }

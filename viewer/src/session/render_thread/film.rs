@@ -31,7 +31,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                     Err(error) => {
                         // Memory for a copy of the film may be lacking.
                         let problem = format!("cannot save the film: {error}");
-                        (self.publisher.events.0)(RenderEvent::Problem(problem));
+                        (self.publisher.events.0)(RenderEvent::problem(problem));
                         continue;
                     }
                 },

@@ -122,7 +122,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 self.region.wanted = None;
                 self.region.whole = None;
                 let problem = format!("cannot render a region: {error}");
-                (self.publisher.events.0)(RenderEvent::Problem(problem));
+                (self.publisher.events.0)(RenderEvent::problem(problem));
                 Ok(())
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Viewer;
 use crate::{
-    session::{Change, PixelInfo},
+    session::{Change, Message, PixelInfo},
     window::view::Request,
 };
 
@@ -38,7 +38,7 @@ impl Viewer {
     }
 
     /// Displays a message if there is one, after a change of what is displayed.
-    fn say_any(&mut self, message: Option<String>) {
+    fn say_any(&mut self, message: Option<Message>) {
         self.title_time = None;
         if let Some(message) = message {
             self.say(message);
