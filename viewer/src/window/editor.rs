@@ -173,7 +173,7 @@ impl Editor {
                     .ok()
                     .flatten()
                 {
-                    self.refusal = Some((part, property.id, refusal));
+                    self.refusal = Some((part, property.id, refusal.for_keyboard().clone()));
                 }
             }
             if let Some((refused, id, reason)) = &self.refusal
