@@ -388,6 +388,11 @@ impl Overlay {
         )
     }
 
+    /// Returns the width in pixels of a region with this number of characters per line on a picture of this size.
+    pub(crate) fn cells_width(&self, (width, height): (u32, u32), cells: i32) -> i32 {
+        cells * self.type_face.cell_width + 4 * self.margin_in((width as i32, height as i32))
+    }
+
     /// Returns the height in pixels of a region with this number of lines of text on a picture of this size.
     pub(crate) fn lines_height(&self, (width, height): (u32, u32), lines: i32) -> i32 {
         lines * self.line_height() + 4 * self.margin_in((width as i32, height as i32))

@@ -16,6 +16,8 @@ pub(super) fn describe(row: &Row<'_>) -> String {
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             parts.join(", ")
         }
+        // A complete render has an empty bar.
+        Row::Progress(progress) if *progress <= 0.0 => String::new(),
         Row::Progress(progress) => format!("{} done", format::percent(*progress)),
         Row::Graph(recent, _) => graphs(recent),
         Row::StageGraph(recent, _) => stage_graph(recent),

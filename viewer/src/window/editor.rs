@@ -4,7 +4,9 @@ mod numbers;
 
 use std::cell::RefCell;
 
-use egui::{ComboBox, DragValue, Label, RichText, ScrollArea, Slider, SliderClamping, Ui};
+use egui::{
+    Align, ComboBox, DragValue, Label, Layout, RichText, ScrollArea, Slider, SliderClamping, Ui,
+};
 use glam::Vec3;
 
 use self::numbers::{edited, kept, number, parsed, rounded};
@@ -51,10 +53,13 @@ const TOOLS: [(&str, Action, &str); 5] = [
 ];
 
 /// Fraction of the editor's width that labels take.
-const LABEL_SHARE: f32 = 0.36;
+const LABEL_SHARE: f32 = 0.34;
+
+/// Width of the editor in points below which labels are above their values.
+const NARROW: f32 = 280.0;
 
 /// Width in points that the number beside a slider takes.
-const NUMBER_WIDTH: f32 = 110.0;
+const NUMBER_WIDTH: f32 = 128.0;
 
 impl Editor {
     /// Shows or hides the editor. Showing it selects the first part if none is selected.
@@ -148,17 +153,26 @@ impl Editor {
             let is_selected = selected.as_ref().is_some_and(|one| one.property == place);
             let mut new = None;
             ui.push_id((part, property.id), |ui| {
+                let text = RichText::new(&property.label);
+                let text = match is_selected {
+                    true => text.color(color(ACCENT)),
+                    false => text,
+                };
+                let label = Label::new(text).truncate();
+                if ui.available_width() < NARROW {
+                    let label = ui.add(label);
+                    ui.horizontal_wrapped(|ui| {
+                        new = self.show_value(ui, part, property, label.id);
+                    });
+                    return;
+                }
                 ui.horizontal(|ui| {
-                    let text = RichText::new(&property.label);
-                    let text = match is_selected {
-                        true => text.color(color(ACCENT)),
-                        false => text,
-                    };
-                    let size = [LABEL_SHARE * ui.available_width(), 0.0];
-                    let label = |ui: &mut Ui| ui.add(Label::new(text).truncate());
-                    let label = ui.allocate_ui(size.into(), |ui| {
-                        ui.set_width(size[0]);
-                        label(ui)
+                    let width = LABEL_SHARE * ui.available_width();
+                    let size = egui::vec2(width, ui.spacing().interact_size.y);
+                    let layout = Layout::left_to_right(Align::Center);
+                    let label = ui.allocate_ui_with_layout(size, layout, |ui| {
+                        ui.set_min_size(size);
+                        ui.add(label)
                     });
                     new = self.show_value(ui, part, property, label.inner.id);
                 });

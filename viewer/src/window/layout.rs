@@ -2,7 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::overlay::{Detail, Figures, Overlay, canvas::Area, fitted::SMALL};
+use crate::overlay::{
+    Detail, Figures, Overlay,
+    canvas::Area,
+    fitted::{Fitted, SMALL, Zoom},
+};
 
 /// The place and amount of the figures in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +65,11 @@ const MIN_SCALE: f64 = 0.5;
 const STRIP_SHARE: i32 = 4;
 
 /// Minimum number of lines below the picture with which all figures are displayed there instead of the short form.
-const FULL_LINES: i32 = 16;
+const FULL_LINES: i32 = 10;
+
+/// Width in characters of the panel beside the picture if a wider one leaves too little of the picture. The most important
+/// columns of the table fit in it.
+const NARROW_CELLS: i32 = 44;
 
 /// The sizes, in physical pixels, of the two possible areas for figures: beside the picture or below it.
 #[derive(Clone, Copy)]
@@ -122,19 +130,25 @@ impl Layout {
             },
             Placement::Short => Self::above_strip(whole, room.strip, Detail::Short),
             Placement::Panel => {
-                let (beside, above) = room.scales(picture, (whole.width, whole.height));
-                if beside >= MIN_SCALE * above {
-                    let width = whole.width - room.panel;
+                let narrow = Room {
+                    panel: panel.min(overlay.cells_width(window, NARROW_CELLS)),
+                    ..room
+                };
+                let fitting = [room, narrow].into_iter().find(|room| {
+                    let (beside, above) = room.scales(picture, (whole.width, whole.height));
+                    beside >= MIN_SCALE * above
+                });
+                if let Some(room) = fitting {
+                    let panel = room.panel.max(whole.width - shown_width(picture, whole));
+                    let width = whole.width - panel;
+                    let beside = Area {
+                        x: width,
+                        width: panel,
+                        ..whole
+                    };
                     return Self {
                         picture: Area { width, ..whole },
-                        figures: Some((
-                            Area {
-                                x: width,
-                                width: room.panel,
-                                ..whole
-                            },
-                            Detail::Full,
-                        )),
+                        figures: Some((beside, Detail::Everything)),
                     };
                 }
                 // The picture needs no more than its height at the full width of the window.
@@ -164,6 +178,11 @@ impl Layout {
             )),
         }
     }
+}
+
+/// Returns the width of a picture that is fitted into a window without figures, so that a panel can take the rest.
+fn shown_width(picture: (u32, u32), window: Area) -> i32 {
+    Fitted::new(picture, window, Zoom::default()).area.width
 }
 
 /// Minimum height in logical pixels of a new window with a panel beside the picture, unless the monitor is smaller. All

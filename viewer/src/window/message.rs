@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use egui::{Align2, Area, Context, Frame, Id, Label, Order, Rect, RichText, ScrollArea};
+use egui::{
+    Align2, Area, Context, Frame, Id, Label, Order, Rect, RichText, ScrollArea, Ui, WidgetInfo,
+    WidgetType,
+};
 
 use super::theme::color;
 use crate::{
@@ -150,8 +153,7 @@ impl Messages {
     }
 
     /// Displays the problems, the note and further lines at the lower edge of `region`, or at its upper edge if
-    /// `at_top`. Long ones can be scrolled, and each problem has a button that removes it. `below` is the layer order of
-    /// what the messages may cover.
+    /// `at_top`. Long ones can be scrolled, and each problem has a button that removes it.
     pub(super) fn show(&mut self, context: &Context, region: Rect, at_top: bool, lines: &[Line]) {
         if lines.is_empty() && !self.has_timed() {
             return;
@@ -172,20 +174,25 @@ impl Messages {
                 ui.set_max_width((room.width() - 14.0).max(20.0));
                 ui.spacing_mut().item_spacing.y = 2.0;
                 let height = (MAX_SHARE * region.height()).max(MIN_HEIGHT);
-                ScrollArea::vertical().max_height(height).show(ui, |ui| {
-                    self.show_all(ui, lines);
-                });
+                if !self.problems.is_empty() {
+                    let scroll = ScrollArea::vertical()
+                        .id_salt("problems")
+                        .max_height(height);
+                    scroll.show(ui, |ui| self.show_problems(ui));
+                }
+                let scroll = ScrollArea::vertical().id_salt("notes").max_height(height);
+                scroll.show(ui, |ui| self.show_notes(ui, lines));
             });
         });
     }
 
-    fn show_all(&mut self, ui: &mut egui::Ui, lines: &[Line]) {
+    fn show_problems(&mut self, ui: &mut Ui) {
         let mut closed = None;
         for (place, problem) in self.problems.iter().enumerate().rev() {
             ui.horizontal_top(|ui| {
                 let close = ui.small_button("×").on_hover_text("remove this problem");
                 close.widget_info(|| {
-                    egui::WidgetInfo::labeled(egui::WidgetType::Button, true, "remove the problem")
+                    WidgetInfo::labeled(WidgetType::Button, true, "remove the problem")
                 });
                 if close.clicked() {
                     closed = Some(place);
@@ -197,6 +204,9 @@ impl Messages {
         if let Some(closed) = closed {
             self.problems.remove(closed);
         }
+    }
+
+    fn show_notes(&self, ui: &mut Ui, lines: &[Line]) {
         if let Some(note) = &self.note {
             let text = RichText::new(&note.text).color(color(BRIGHT));
             ui.add(Label::new(text).wrap().selectable(true));

@@ -1,7 +1,10 @@
 //! Draws a window by the graphics card. `pixels` holds the picture as a texture of its own size, and one pass draws
 //! egui's shapes, of which one displays that texture.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::Relaxed},
+};
 
 use egui::{ClippedPrimitive, TextureId, TexturesDelta};
 use egui_wgpu::{Renderer, RendererOptions, ScreenDescriptor};
@@ -26,9 +29,26 @@ pub(super) struct Painter {
     picture_size: (u32, u32),
     /// Width and height of the surface in pixels; never 0.
     size: (u32, u32),
+    /// Number of times that the graphics card has completed its work since the redraw began; see [`stop_if_stale`].
+    completions: Arc<AtomicU32>,
     /// Whether the graphics card has failed, so that nothing is drawn any more.
     has_failed: bool,
 }
+
+/// The result of a redraw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Painted {
+    /// The window shows the shapes, unless it is hidden.
+    Shown,
+    /// The window has another size by now, so that it must be redrawn.
+    Stale,
+}
+
+/// Maximum number of completions in one redraw. There are about two if the surface has the size of its window.
+const MAX_COMPLETIONS: u32 = 12;
+
+/// Panic message by which [`stop_if_stale`] ends a redraw.
+const STALE: &str = "the surface has another size than the window";
 
 impl Painter {
     /// Opens the surface of a window of this size in pixels, which must not be 0. Prefers graphics cards that save
@@ -97,12 +117,15 @@ impl Painter {
             &view,
             sampler(),
         );
+        let completions = Arc::default();
+        stop_if_stale(context.queue.clone(), Arc::clone(&completions));
         Ok(Self {
             pixels,
             renderer,
             picture,
             picture_size: (1, 1),
             size: (width, height),
+            completions,
             has_failed: false,
         })
     }
@@ -154,12 +177,17 @@ impl Painter {
         primitives: &[ClippedPrimitive],
         textures: &TexturesDelta,
         pixels_per_point: f32,
-    ) -> Result<(), String> {
+    ) -> Result<Painted, String> {
         if self.has_failed {
-            return Ok(());
+            return Ok(Painted::Shown);
         }
+        self.completions.store(0, Relaxed);
         let painted = catch_panics(|| self.try_to_paint(primitives, textures, pixels_per_point));
-        self.fail_on_error(painted.flatten())
+        self.completions.store(0, Relaxed);
+        match painted.flatten() {
+            Err(reason) if reason.contains(STALE) => Ok(Painted::Stale),
+            painted => self.fail_on_error(painted).map(|()| Painted::Shown),
+        }
     }
 
     fn try_to_paint(
@@ -223,6 +251,18 @@ impl Painter {
         self.has_failed |= result.is_err();
         result.map_err(|reason| super::os_text(&reason))
     }
+}
+
+/// Ends a redraw by a panic if the graphics card completes its work again and again. `pixels` 0.17 waits in a loop until
+/// the surface has the size of its window, which never comes if the window was resized meanwhile: the event with the new
+/// size waits for the redraw. The loop configures the surface, which waits for the graphics card.
+fn stop_if_stale(queue: wgpu::Queue, completions: Arc<AtomicU32>) {
+    let again = queue.clone();
+    queue.on_submitted_work_done(move || {
+        let number = completions.fetch_add(1, Relaxed);
+        stop_if_stale(again, completions);
+        assert!(number < MAX_COMPLETIONS, "{STALE}");
+    });
 }
 
 /// Returns how the picture is sampled: magnified pixels are squares, and a reduced picture is smooth.

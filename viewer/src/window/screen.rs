@@ -14,7 +14,11 @@ use winit::{
     window::{Fullscreen, UserAttentionType, Window, WindowAttributes},
 };
 
-use super::{Wake, painter::Painter, theme::Fallback};
+use super::{
+    Wake,
+    painter::{Painted, Painter},
+    theme::Fallback,
+};
 use raysieve_scene::catch_panics::catch_panics;
 
 /// A window, its widgets, and its surface on the graphics card.
@@ -188,7 +192,11 @@ impl Screen {
         if width > 0 && height > 0 {
             self.painter.resize((width, height))?;
         }
-        (self.painter).paint(&primitives, &textures, pixels_per_point)
+        let painted = (self.painter).paint(&primitives, &textures, pixels_per_point)?;
+        if painted == Painted::Stale {
+            self.refresh_soon();
+        }
+        Ok(())
     }
 
     /// Makes a pixel of text at scale 1 as large as `scale` physical pixels.

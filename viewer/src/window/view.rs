@@ -134,7 +134,7 @@ pub(super) const TEXT_SCALES: std::ops::RangeInclusive<f32> = 0.5..=4.0;
 const EDITOR_SHARE: f32 = 0.6;
 
 /// Width in points of the editor over the picture; a narrower picture reduces it.
-const EDITOR_WIDTH: f32 = 360.0;
+const EDITOR_WIDTH: f32 = 400.0;
 
 impl View {
     /// Creates a view without a frame, which displays the first hints.
@@ -427,8 +427,8 @@ impl View {
         let beside = self.show_figures(ui, &layout, session, &mut requests);
         self.show_editor(ui, picture, beside, session, &mut requests);
         self.show_legend(ui, layout.picture);
-        self.show_path_description(ui, picture);
-        self.show_messages(ui, picture, session);
+        let above = self.show_path_description(ui, picture);
+        self.show_messages(ui, above, session);
         self.keys.show(ui.ctx());
         self.show_dialogs(ui.ctx(), picture, &mut requests);
         requests

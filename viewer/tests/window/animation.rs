@@ -79,7 +79,7 @@ fn an_animation_plays_and_is_stepped_and_scrubbed() {
     });
     assert_eq!(later(), paused);
 
-    desktop.drag_from((300, 428), (479, 428));
+    desktop.drag_from((200, 427), (479, 427));
     desktop.until_title("time 2.00 of 2 s");
     desktop.press(&["k"]);
     eventually("the time is printed with the camera", || {
@@ -133,7 +133,7 @@ fn the_first_hints_tell_how_to_play_an_animation() {
     model.json.as_object_mut().unwrap().remove("animations");
     let still = hints(&model);
     let height = |shot: &RgbImage| {
-        let is_text = |pixel: &image::Rgb<u8>| pixel.0.iter().all(|&channel| channel > 225);
+        let is_text = |pixel: &image::Rgb<u8>| pixel.0.iter().all(|&channel| channel > 140);
         let rows = shot.rows().filter(|row| row.clone().any(is_text));
         rows.count()
     };

@@ -10,6 +10,7 @@ use raysieve::{
 
 use crate::{
     desktop::{Desktop, SCENE, differing_pixels, eventually, problem_pixels, raysieve},
+    editing::{NUMBER, SAVE_AS, TOOLS, row},
     program::add_tests,
 };
 
@@ -194,7 +195,7 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
         desktop.press(&[key]);
         eventually("the question for a name", || {
             let shot = desktop.shot();
-            (differing_pixels(&shot, &before) > 2_000).then_some(shot)
+            (differing_pixels(&shot, &before) > 10_000).then_some(shot)
         })
     };
     let until_written = |name: &str| {
@@ -250,11 +251,14 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     desktop.press(&["Return", "Return"]);
     eventually("the picture is replaced", || image::open(&picture).ok());
 
-    // The panel of properties proposes a new scene file.
-    desktop.press(&["l", "bracketright"]);
+    // The editor proposes a new scene file.
+    desktop.press(&["h", "h", "h", "l", "bracketright"]);
     let (width, _) = desktop.shot().dimensions();
-    desktop.click(width - 184, 18 + 20 + 7);
-    thread::sleep(Duration::from_secs(1));
+    let before = desktop.still();
+    desktop.click(width - SAVE_AS, TOOLS);
+    desktop.until_shown("the question for a name", |shot| {
+        differing_pixels(shot, &before) > 10_000
+    });
     desktop.press(&["Return"]);
     let text = fs::read_to_string(until_written("scene-edited.ron")).unwrap();
     assert_ne!(text, SCENE);
@@ -264,11 +268,9 @@ fn without_a_dialog_the_name_is_typed_in_the_window() {
     thread::sleep(Duration::from_secs(5));
     let kept = in_folder("scene.unsaved.ron");
     assert!(!kept.exists());
-    // The field of view is. A click on the name of the part lists all parts, of which the camera is the fifth.
-    let row = |number: u32| 18 + number * 20 + 7;
-    desktop.click_visibly(width - 278, row(0));
-    desktop.click_visibly(width - 278, row(6));
-    desktop.click_visibly(width - 148, row(2));
+    // The field of view is. The camera is the last part, and the first material is selected.
+    desktop.press(&["M"]);
+    desktop.click_visibly(width - NUMBER, row(0));
     desktop.press(&["7", "0", "Return"]);
     eventually("the field of view is kept", || {
         let text = fs::read_to_string(&kept).ok()?;

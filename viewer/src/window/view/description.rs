@@ -67,17 +67,17 @@ impl View {
     }
 
     /// Displays the description of the inspected path, if there is one, in the lower right corner of the region of the
-    /// picture.
-    pub(super) fn show_path_description(&self, ui: &Ui, region: Rect) {
+    /// picture. Returns the part of the region above it.
+    pub(super) fn show_path_description(&self, ui: &Ui, region: Rect) -> Rect {
         let Some(inspected) = &self.path else {
-            return;
+            return region;
         };
         let area = Area::new(Id::new("path"))
             .order(Order::Middle)
             .pivot(Align2::RIGHT_BOTTOM)
             .fixed_pos(region.right_bottom() - egui::vec2(9.0, 9.0))
             .constrain(false);
-        area.show(ui.ctx(), |ui| {
+        let shown = area.show(ui.ctx(), |ui| {
             Frame::window(ui.style()).show(ui, |ui| {
                 ui.set_max_width((region.width() - 34.0).max(40.0));
                 ui.spacing_mut().item_spacing.y = 1.0;
@@ -90,6 +90,7 @@ impl View {
                 });
             });
         });
+        region.with_max_y(shown.response.rect.top())
     }
 
     /// Returns the two lines that describe the pixel under the pointer, or that of the image with which the picture is

@@ -23,6 +23,12 @@ pub(super) struct KeyList {
 /// Distance in points that an arrow key scrolls.
 const STEP: f32 = 30.0;
 
+/// Width of the window in points below which keys and descriptions are not side by side.
+const NARROW: f32 = 260.0;
+
+/// Height of the window in points below which the list has no title.
+const LOW: f32 = 200.0;
+
 /// Minimum width in points of the descriptions of the keys.
 const MIN_DESCRIPTION: f32 = 80.0;
 
@@ -67,10 +73,12 @@ impl KeyList {
             .open(&mut is_open)
             .collapsible(false)
             .resizable(false)
+            .title_bar(room.y >= LOW)
             .max_size(room)
             .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO);
         window.show(context, |ui| {
-            let mut scroll = egui::ScrollArea::vertical().max_height((room.y - 50.0).max(30.0));
+            ui.set_max_width(room.x - 24.0);
+            let mut scroll = egui::ScrollArea::vertical().max_height((room.y - 50.0).max(50.0));
             if let Some(offset) = self.requested.take() {
                 scroll = scroll.vertical_scroll_offset(offset);
             }
@@ -92,17 +100,24 @@ fn list(ui: &mut egui::Ui, width: f32) {
         while let Some(next) = controls.next_if(|control| control.heading.is_none()) {
             group.push(next);
         }
-        Grid::new(number).num_columns(2).show(ui, |ui| {
+        if width < NARROW {
             for control in group {
                 ui.label(RichText::new(control.keys).color(color(ACCENT)));
-                let taken = ui.cursor().left() - ui.min_rect().left();
-                ui.vertical(|ui| {
-                    ui.set_max_width((width - taken - 40.0).max(MIN_DESCRIPTION));
-                    ui.add(egui::Label::new(control.effect).wrap());
-                });
-                ui.end_row();
+                ui.add(egui::Label::new(control.effect).wrap());
             }
-        });
+        } else {
+            Grid::new(number).num_columns(2).show(ui, |ui| {
+                for control in group {
+                    ui.label(RichText::new(control.keys).color(color(ACCENT)));
+                    let taken = ui.cursor().left() - ui.min_rect().left();
+                    ui.vertical(|ui| {
+                        ui.set_max_width((width - taken - 40.0).max(MIN_DESCRIPTION));
+                        ui.add(egui::Label::new(control.effect).wrap());
+                    });
+                    ui.end_row();
+                }
+            });
+        }
         ui.add_space(6.0);
         number += 1;
     }

@@ -235,6 +235,9 @@ const TOOLS: [(&str, Action, &str); 6] = [
     ),
 ];
 
+/// Width in points that each button of the tool bar may need. Those for which there is no room are in the menu only.
+const TOOL_WIDTH: f32 = 62.0;
+
 /// Displays the bar with the menu and the most used actions.
 fn show_tool_bar(ui: &mut Ui, region: Rect, requests: &mut Vec<Request>) {
     let place = region
@@ -245,6 +248,9 @@ fn show_tool_bar(ui: &mut Ui, region: Rect, requests: &mut Vec<Request>) {
         ui.horizontal(|ui| {
             menu::show(ui, requests);
             for (label, action, help) in TOOLS {
+                if ui.available_width() < TOOL_WIDTH {
+                    break;
+                }
                 if ui.button(label).on_hover_text(help).clicked() {
                     requests.push(Request::Act(action));
                 }
