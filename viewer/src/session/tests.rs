@@ -114,10 +114,11 @@ impl Fixture {
                     }
                 }
                 RenderEvent::Session(event) => {
-                    self.messages.extend(self.session.handle_event(event));
+                    let message = self.session.handle_event(event);
+                    self.messages.extend(message.map(|text| text.to_string()));
                 }
                 RenderEvent::Message(text) | RenderEvent::Problem(text) => {
-                    self.messages.push(text);
+                    self.messages.push(text.to_string());
                 }
                 RenderEvent::Ended => panic!("the render has ended: {:?}", self.messages),
                 _ => {}

@@ -291,7 +291,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let is_complete = !self.renderer.advance_until(&enough)?;
         self.renderer.finish_waves()?;
         self.stats = self.renderer.stats();
-        if !is_complete && !(is_adaptive && self.stats.spp >= wanted) {
+        let has_enough = is_adaptive && self.stats.spp >= wanted;
+        if !(is_complete || has_enough) {
             return Ok(());
         }
         let is_round = running.record(&self.stats);
