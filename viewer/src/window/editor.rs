@@ -173,7 +173,7 @@ impl Editor {
                     .ok()
                     .flatten()
                 {
-                    self.refusal = Some((part, property.id, refusal));
+                    self.refusal = Some((part, property.id, refusal.to_string()));
                 }
             }
             if let Some((refused, id, reason)) = &self.refusal
