@@ -67,14 +67,10 @@ pub(crate) fn live_table(stats: &Stats) -> String {
     let lost = Lost::with(stats);
     let row = |label: &str, row: &BounceStats| {
         let time = |stage| format!("{:.3}", row.time(stage) / samples.max(1e-9));
-        [
-            label.to_owned(),
-            grouped(row.rays),
-            lost.cell(row),
-        ]
-        .into_iter()
-        .chain(Stage::OF_BOUNCE.map(time))
-        .collect::<Vec<_>>()
+        [label.to_owned(), grouped(row.rays), lost.cell(row)]
+            .into_iter()
+            .chain(Stage::OF_BOUNCE.map(time))
+            .collect::<Vec<_>>()
     };
     let counts = ["bounce", "rays", lost.heading()].map(str::to_owned);
     // The first heading of a time has the unit.

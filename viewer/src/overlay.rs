@@ -1,9 +1,9 @@
 //! The overlay: panels with statistics, keys, messages, a legend or a path, drawn over a picture.
 //!
 //! The overlay is drawn on the CPU into the picture's bytes, so that saved pictures can contain it. `content` selects
-//! the rows of the statistics panel, `columns` defines its table, and `bars` draws its graphical parts. `fitted` is the
-//! area of a picture in a window, and `pixels` describes single pixels. Imports `session` for the data to
-//! display, and `chart` for colours.
+//! the rows of the statistics panel, `columns` defines its tables, and `bars` and `plots` draw its graphical parts.
+//! `export` and `description` put the figures into text. `fitted` is the area of a picture in a window, and `pixels`
+//! describes single pixels. Imports `session` for the data to display, and `chart` for colors.
 
 pub(crate) mod canvas;
 pub(crate) mod colors;
@@ -32,6 +32,10 @@ use description::describe;
 use table::Scales;
 
 pub use export::{FigureFormat, export};
+#[allow(
+    unused_imports,
+    reason = "window and page export the displayed figures"
+)]
 pub(crate) use export::{figures_as, to_csv, to_json};
 use serde::{Deserialize, Serialize};
 
@@ -407,8 +411,8 @@ impl Overlay {
     }
 
     /// Returns the rows of a panel of `cells` characters that fit into a height of `room` pixels: those of the first
-    /// form that fits. If none does, removes graphs, then additional text, then late bounces, whose number a row states,
-    /// and then the last rows. If no bounce fits, keeps only rows of text.
+    /// form that fits. If none does, removes graphs, then additional text, then compared strategies, then late bounces,
+    /// whose number a row states, and then the last rows. If no bounce fits, keeps only rows of text.
     fn fitted<'a>(&self, figures: &Figures<'a>, cells: i32, room: i32) -> Vec<Row<'a>> {
         let forms = Form::of(figures.detail, cells);
         let mut candidates = forms.iter().map(|form| rows(figures, *form));
@@ -427,6 +431,9 @@ impl Overlay {
         }
         if self.height_of(&rows) > room {
             rows.retain(|row| !matches!(row, Row::Extra(..)));
+        }
+        if self.height_of(&rows) > room {
+            rows.retain(|row| !matches!(row, Row::StrategyHeadings | Row::Strategy(..)));
         }
         let is_bounce = |row: &Row<'_>| matches!(row, Row::Bounce(..));
         let bounces = rows.iter().filter(|row| is_bounce(row)).count();

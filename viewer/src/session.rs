@@ -54,9 +54,7 @@ pub(crate) use message::Message;
 pub(crate) use noise_history::NoisePoint;
 pub(crate) use recent_stats::{Recent, RecentBounce, Spread, StageTimes};
 pub(crate) use render_thread::{Ended, Frame, RenderEvent, State};
-pub(crate) use strategy_comparison::{
-    Comparison, ComparisonProgress, Difference, Pays, StrategyComparison,
-};
+pub(crate) use strategy_comparison::{Comparison, Difference, Pays, StrategyComparison};
 pub(crate) use transparency::Alpha;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

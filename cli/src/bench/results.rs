@@ -258,9 +258,12 @@ impl Timing {
         if !(self.has_stages() && other.has_stages()) {
             return None;
         }
-        let is_faster =
-            |(own, other): &(&BounceStats, &BounceStats)| Timing::bounce_ms(own) < Timing::bounce_ms(other);
-        let gained_by_other = both.iter().map(|both| if is_faster(both) { 0.0 } else { 1.0 });
+        let is_faster = |(own, other): &(&BounceStats, &BounceStats)| {
+            Timing::bounce_ms(own) < Timing::bounce_ms(other)
+        };
+        let gained_by_other = both
+            .iter()
+            .map(|both| if is_faster(both) { 0.0 } else { 1.0 });
         let first = break_even(&gained_by_other.collect::<Vec<_>>())?;
         both.get(first).map(|(own, _)| own.bounce)
     }

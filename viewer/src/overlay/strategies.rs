@@ -4,7 +4,7 @@ use super::{
     Overlay,
     canvas::{Area, Canvas, Colour},
     columns::UNKNOWN,
-    content::{ACCENT, BRIGHT, DIM, PLAIN, Row, dim},
+    content::{ACCENT, BRIGHT, DIM, PLAIN, Row},
     format,
 };
 use crate::session::{Comparison, StrategyComparison};
@@ -20,13 +20,13 @@ struct Column {
 }
 
 /// Width in characters of the first column, which contains the names.
-const NAME_WIDTH: i32 = 20;
+const NAME_WIDTH: i32 = 21;
 
 /// The columns after the names.
 static COLUMNS: [Column; 5] = [
     Column {
         heading: "against off",
-        width: 25,
+        width: 24,
         rank: 5,
         text: |row| match row.comparison {
             Comparison::Baseline => "baseline".to_owned(),
@@ -78,17 +78,13 @@ pub(super) fn strategy_rows(strategies: &[StrategyComparison]) -> Vec<Row<'_>> {
     if strategies.is_empty() {
         return Vec::new();
     }
-    let title = vec![dim("compaction strategies, in turns")];
     let ends = strategies.iter().map(|entry| entry.interval[1]);
     let fastest = ends.fold(0.0, f64::max);
     let rows = strategies.iter();
-    [
-        Row::Text(title, vec![dim("intervals: 95 % for all together")]),
-        Row::StrategyHeadings,
-    ]
-    .into_iter()
-    .chain(rows.map(|row| Row::Strategy(row, fastest)))
-    .collect()
+    [Row::StrategyHeadings]
+        .into_iter()
+        .chain(rows.map(|row| Row::Strategy(row, fastest)))
+        .collect()
 }
 
 /// Returns the columns that fit into this width in characters.
@@ -106,7 +102,7 @@ fn fitting(cells: i32) -> Vec<&'static Column> {
 impl Overlay {
     /// Draws the headings of the comparison.
     pub(super) fn strategy_headings(&mut self, canvas: &mut Canvas<'_>, area: Area) {
-        self.strategy_cells(canvas, area, ("strategy", DIM), |column| {
+        self.strategy_cells(canvas, area, ("strategies, in turns", DIM), |column| {
             (column.heading.to_owned(), DIM)
         });
     }

@@ -496,8 +496,11 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
 
     /// Returns the requested width and height of the picture in pixels, also while a smaller preview is rendered.
     fn size(&self) -> (u32, u32) {
-        let [width, height] = self.stats.size;
-        self.preview_of.unwrap_or((width, height))
+        let of_film = match &self.comparison {
+            Some(running) => running.film().header.stats.size,
+            None => self.stats.size,
+        };
+        self.preview_of.unwrap_or(of_film.into())
     }
 
     /// Continues the render at this width and height in pixels, with an empty film if the size differs from that of the

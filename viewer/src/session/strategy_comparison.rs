@@ -196,9 +196,9 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Returns the measurement of a film that contains nothing but this turn.
-    pub(super) fn of(number: usize, stats: &Stats) -> Self {
-        let pixels: f64 = stats.size.map(f64::from).iter().product();
+    /// Returns the measurement of a film that contains nothing but this turn. Stage times are for one sample of each of
+    /// `pixels` pixels.
+    pub(super) fn of(number: usize, stats: &Stats, pixels: f64) -> Self {
         let scale = 1e3 * pixels / (stats.paths as f64).max(1.0);
         let share = |rays: u64, lanes: u64| match lanes {
             0 => 0.0,

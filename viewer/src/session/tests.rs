@@ -48,6 +48,11 @@ struct Fixture {
 impl Fixture {
     /// Starts a session of the scene with this number of samples per pixel.
     fn start(spp: u32, denoise: bool) -> Self {
+        Self::start_to_noise(spp, denoise, None)
+    }
+
+    /// Starts a session that ends at a pixel at this target error, if there is one.
+    fn start_to_noise(spp: u32, denoise: bool, noise: Option<f32>) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("scene.ron");
         std::fs::write(&path, SCENE).expect("a file");
@@ -61,7 +66,10 @@ impl Fixture {
             backend: BackendChoice::Cpu,
             ..Settings::default()
         };
-        let renderer = Renderer::new(&scene, &settings).expect("a renderer");
+        let mut renderer = Renderer::new(&scene, &settings).expect("a renderer");
+        if noise.is_some() {
+            renderer.set_noise(noise).expect("a target");
+        }
         let options = ViewOptions {
             look: Look {
                 denoise,
@@ -73,7 +81,7 @@ impl Fixture {
             strategy: Strategy::default(),
             changes,
             load: LoadOptions::default(),
-            noise: None,
+            noise,
             watches: false,
         };
         let (sender, events) = channel();
@@ -232,4 +240,18 @@ fn a_render_continues_after_a_comparison_that_is_stopped() {
     let done = fixture.until_done();
     assert_eq!(done.stats.spp, 256);
     assert_eq!(fixture.film(), expected);
+}
+
+#[test]
+fn an_adaptive_render_is_restored_after_a_comparison() {
+    let mut fixture = Fixture::start_to_noise(512, false, Some(0.05));
+    let before = fixture.until_done();
+    let film = fixture.film();
+    fixture.session.act(Change::CompareStrategies);
+    fixture.until(|frame| frame.state == State::Comparing);
+    let after = fixture.until_done();
+    assert_eq!(fixture.film(), film);
+    assert_eq!(after.stats.noise, before.stats.noise);
+    let compared = after.recent.strategies.len();
+    assert_eq!(compared, Method::all().len());
 }

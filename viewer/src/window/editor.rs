@@ -173,7 +173,7 @@ impl Editor {
                     .ok()
                     .flatten()
                 {
-                    self.refusal = Some((part, property.id, refusal.to_string()));
+                    self.refusal = Some((part, property.id, refusal.for_keyboard().clone()));
                 }
             }
             if let Some((refused, id, reason)) = &self.refusal

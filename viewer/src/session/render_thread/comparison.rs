@@ -16,7 +16,7 @@ use crate::{
 use raysieve::{
     film::picture::Picture,
     render::{
-        part::{Part, SamplePosition, Samples},
+        part::{Part, Samples},
         renderer::SortHits,
         stats::Stats,
     },
@@ -35,8 +35,11 @@ pub(super) struct RunningComparison {
     pub(super) chosen: Strategy,
     /// Methods to compare, each with its turns so far.
     methods: Vec<(Method, Vec<Turn>)>,
-    /// Number of (pixel, sample) pairs that each turn renders. With adaptive sampling, turns render whole samples.
-    pairs: u64,
+    /// Width and height in pixels of the picture that each turn renders. It is smaller than that of the film if one
+    /// sample of every pixel takes too long.
+    size: (u32, u32),
+    /// Number of samples per pixel that each turn renders.
+    turn_samples: u32,
     /// Number of rounds so far, including the one that is not recorded.
     rounds: usize,
     /// Number of turns of the current round that are complete.
@@ -61,11 +64,17 @@ const ROUNDS: usize = 16;
 /// Desired time of a turn in seconds. Tests do not judge the times.
 const TURN_SECONDS: f64 = if cfg!(test) { 0.001 } else { 0.12 };
 
-/// Minimum number of (pixel, sample) pairs of a turn.
-const MIN_PAIRS: u64 = 1 << 12;
+/// Time of one sample of every pixel in seconds from which on turns render a smaller picture.
+const MAX_TURN_SECONDS: f64 = 0.5;
+
+/// Maximum divisor of the picture's width and height for a turn.
+const MAX_REDUCTION: f64 = 8.0;
+
+/// Maximum number of samples per pixel of a turn.
+const MAX_SAMPLES: f64 = 65536.0;
 
 /// Maximum number of samples per pixel of a turn with adaptive sampling, whose first round takes every pixel.
-const MAX_ADAPTIVE_SAMPLES: u64 = 16;
+const MAX_ADAPTIVE_SAMPLES: u32 = 16;
 
 /// Desired duration of a wave during the comparison.
 const WAVE: Duration = Duration::from_millis(40);
@@ -99,7 +108,8 @@ impl RunningComparison {
         if self.rounds == 0 {
             self.first_seconds.push(stats.seconds);
         } else if let Some((_, turns)) = self.methods.get_mut(place) {
-            turns.push(Turn::of(self.number, stats));
+            let [width, height] = self.film.header.stats.size.map(f64::from);
+            turns.push(Turn::of(self.number, stats, width * height));
         }
         self.number += 1;
         self.turns += 1;
@@ -109,29 +119,36 @@ impl RunningComparison {
             self.rounds += 1;
         }
         if is_last && self.rounds == 1 {
-            self.adapt_turns(&stats.size);
+            self.adapt_turns();
         }
         is_last
     }
 
-    /// Adapts the number of pairs, so that a turn of average speed takes the desired time.
-    fn adapt_turns(&mut self, size: &[u32; 2]) {
+    /// Adapts the number of samples, so that a turn of average speed takes the desired time.
+    fn adapt_turns(&mut self) {
         self.first_seconds.sort_by(f64::total_cmp);
         let middle = self.first_seconds.get(self.first_seconds.len() / 2);
         let seconds = middle.copied().unwrap_or(0.0).max(1e-4);
-        let pairs = self.pairs as f64 * (TURN_SECONDS / seconds).clamp(0.1, 10.0);
-        self.pairs = whole_samples(pairs as u64, size);
+        let factor = (TURN_SECONDS / seconds).clamp(0.1, 10.0);
+        self.turn_samples = samples_of(f64::from(self.turn_samples) * factor);
     }
 }
 
-/// Rounds a number of pairs to whole samples of every pixel if there are several, and to at least [`MIN_PAIRS`].
-fn whole_samples(pairs: u64, size: &[u32; 2]) -> u64 {
-    let pixels = size.map(u64::from).iter().product::<u64>().max(1);
-    let pairs = pairs.max(MIN_PAIRS);
-    match pairs / pixels {
-        0 => pairs,
-        samples => samples * pixels,
+/// Rounds a number of samples to a whole number in 1..=65536.
+fn samples_of(samples: f64) -> u32 {
+    samples.round().clamp(1.0, MAX_SAMPLES) as u32
+}
+
+/// Returns the size of the picture of a turn and its samples per pixel, given the size of the film in pixels and the
+/// paths per second.
+fn turn_of([width, height]: [u32; 2], paths_per_second: f64) -> ((u32, u32), u32) {
+    let seconds = f64::from(width) * f64::from(height) / paths_per_second.max(1.0);
+    if seconds <= MAX_TURN_SECONDS {
+        return ((width, height), samples_of(TURN_SECONDS / seconds));
     }
+    let reduction = (seconds / TURN_SECONDS).sqrt().min(MAX_REDUCTION);
+    let reduced = |length: u32| ((f64::from(length) / reduction).round() as u32).max(1);
+    ((reduced(width), reduced(height)), 1)
 }
 
 impl<T: Fn(RenderEvent)> RenderThreadState<T> {
@@ -198,7 +215,7 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
                 return Ok(());
             }
         };
-        let pairs = (self.stats.paths_per_second * TURN_SECONDS) as u64;
+        let (size, turn_samples) = turn_of(self.stats.size, self.stats.paths_per_second);
         let methods = Method::all().into_iter();
         self.recorder.set_comparison(Vec::new());
         self.comparison = Some(RunningComparison {
@@ -206,7 +223,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
             sort_hits: self.renderer.settings().sort_hits,
             chosen: self.stats.compaction.parse().unwrap_or_default(),
             methods: methods.map(|method| (method, Vec::new())).collect(),
-            pairs: whole_samples(pairs, &self.stats.size),
+            size,
+            turn_samples,
             rounds: 0,
             turns: 0,
             number: 0,
@@ -243,24 +261,16 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let Some(running) = &self.comparison else {
             return Ok(());
         };
-        match self.stats.noise {
-            Some(_) => self.renderer.restart()?,
-            None => {
-                let [width, height] = self.stats.size;
-                let pixels = width * height;
-                let end = SamplePosition {
-                    sample: running.pairs / u64::from(pixels),
-                    pixel: (running.pairs % u64::from(pixels)) as u32,
-                };
-                let first = SamplePosition {
-                    sample: 0,
-                    pixel: 0,
-                };
-                let samples = Samples::new(first..end, pixels);
-                let samples = samples.unwrap_or_else(|| running.samples.clone());
-                self.renderer.set_samples(&samples)?;
-            }
+        let (width, height) = running.size;
+        if self.stats.size != [width, height] {
+            self.renderer.set_size(width, height)?;
         }
+        let samples = match self.stats.noise {
+            Some(_) => running.turn_samples.max(MAX_ADAPTIVE_SAMPLES),
+            None => running.turn_samples,
+        };
+        let samples = Samples::first(samples, width * height);
+        self.renderer.set_samples(&samples)?;
         self.stats = self.renderer.stats();
         Ok(())
     }
@@ -271,10 +281,8 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         let Some(running) = &mut self.comparison else {
             return Ok(());
         };
-        let [width, height] = self.stats.size;
-        let pixels = u64::from(width) * u64::from(height);
         let is_adaptive = self.stats.noise.is_some();
-        let wanted = (running.pairs / pixels.max(1)).clamp(1, MAX_ADAPTIVE_SAMPLES) as u32;
+        let wanted = running.turn_samples.min(MAX_ADAPTIVE_SAMPLES);
         let commands = &self.commands;
         self.renderer.set_pace(Pace::Watched(WAVE));
         let enough = |samples: u32| {
@@ -309,12 +317,18 @@ impl<T: Fn(RenderEvent)> RenderThreadState<T> {
         // All also after an error: if all GPUs have failed, this film is the one to save.
         let sorted = self.renderer.set_sort_hits(running.sort_hits);
         let selected = self.renderer.set_strategy(running.chosen);
-        let restarted = match running.film.header.stats.noise {
-            Some(_) => self.renderer.restart(),
-            None => self.renderer.set_samples(&running.samples),
+        let [width, height] = running.film.header.stats.size;
+        let resized = match self.renderer.stats().size == [width, height] {
+            true => Ok(()),
+            false => self.renderer.set_size(width, height),
         };
+        let restarted = self.renderer.set_samples(&running.samples);
         let resumed = self.renderer.resume(&running.film);
-        sorted.and(selected).and(restarted).and(resumed)?;
+        sorted
+            .and(selected)
+            .and(resized)
+            .and(restarted)
+            .and(resumed)?;
         self.stats = self.renderer.stats();
         if running.film.header.stats.compaction != self.stats.compaction {
             self.recorder.set_strategy();

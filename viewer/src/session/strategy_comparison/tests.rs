@@ -83,6 +83,7 @@ fn drift_of_the_machine_cancels() {
 
 #[test]
 fn bursts_of_load_change_neither_order_nor_sign() {
+    let mut unclear = 0;
     for seed in 0..200 {
         let mut random = Random(seed);
         let (mut is_busy, mut left) = (false, 0);
@@ -105,9 +106,15 @@ fn bursts_of_load_change_neither_order_nor_sign() {
             };
             assert!(!is_wrong, "seed {seed}, {strategy}: {found:?}");
         }
-        let slowest = rows.iter().find(|row| row.strategy == "megakernel");
-        assert!(!slowest.expect("the method").is_fastest, "seed {seed}");
+        let is_fastest = |strategy: &str| {
+            let row = rows.iter().find(|row| row.strategy == strategy);
+            row.expect("the method").is_fastest
+        };
+        assert!(is_fastest("look-back"), "seed {seed}");
+        unclear += usize::from(is_fastest("megakernel"));
     }
+    // The intervals are wide, but seldom wide enough to contain a difference of more than half.
+    assert!(unclear <= 10, "{unclear} of 200");
 }
 
 #[test]

@@ -185,7 +185,11 @@ impl Viewer {
             && context
                 .with_plugin(|labels: &mut LabelSelectionState| labels.has_selection())
                 .unwrap_or_default();
-        if is_typing || is_copy || is_navigation && is_busy || matches!(key, Key::Named(NamedKey::Tab)) {
+        if is_typing
+            || is_copy
+            || is_navigation && is_busy
+            || matches!(key, Key::Named(NamedKey::Tab))
+        {
             Receiver::Widgets
         } else {
             Receiver::Window
