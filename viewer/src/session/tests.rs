@@ -11,7 +11,7 @@ use std::{
 use compaction::select::Strategy;
 
 use super::{
-    Change, Comparison, DisplayFrame, RenderEvent, Session, State, ViewOptions,
+    Change, Comparison, DisplayFrame, Message, RenderEvent, Session, State, ViewOptions,
     strategy_comparison::Method,
 };
 use raysieve::{
@@ -41,7 +41,7 @@ struct Fixture {
     session: Session,
     events: Receiver<RenderEvent>,
     /// Messages and problems since the last call of [`Fixture::until`].
-    messages: Vec<String>,
+    messages: Vec<Message>,
     _folder: tempfile::TempDir,
 }
 

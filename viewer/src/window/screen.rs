@@ -157,7 +157,10 @@ impl Screen {
     /// Runs the widgets once with the input since the last call. `add_widgets` gets the area of the whole window, and the
     /// graphics card for the texture of the picture. The result is displayed by the next [`show`](Self::show), which this requests if a widget asks for it.
     pub(super) fn run_widgets(&mut self, mut add_widgets: impl FnMut(&mut Ui, &mut Painter)) {
-        let input = self.widgets.take_egui_input(&self.window);
+        // winit panics if the window does not exist any more, and the event about that may still be on its way.
+        let Ok(input) = catch_panics(|| self.widgets.take_egui_input(&self.window)) else {
+            return;
+        };
         let context = self.widgets.egui_ctx().clone();
         let painter = &mut self.painter;
         let output = context.run_ui(input, |ui| add_widgets(ui, painter));
@@ -188,7 +191,10 @@ impl Screen {
         let primitives = context.tessellate(self.shapes.clone(), pixels_per_point);
         let textures = std::mem::take(&mut self.textures);
         self.drawn = Instant::now();
-        let PhysicalSize { width, height } = self.window.inner_size();
+        // The window may have been resized since the last event, or may not exist any more.
+        let Ok(PhysicalSize { width, height }) = catch_panics(|| self.window.inner_size()) else {
+            return Ok(());
+        };
         if width > 0 && height > 0 {
             self.painter.resize((width, height))?;
         }

@@ -127,7 +127,11 @@ fn keys_and_buttons_of_the_page_work() {
             assert_eq!(browser.run(shown).await, json!(wanted), "{text}");
         }
         browser.press("i").await;
-        browser.drag((0.5, 0.6), (0.5, 0.6)).await;
+        // The middle of a pixel.
+        let [_, _, width, height] = browser.picture().await;
+        let scale = (width / 160.0).min(height / 120.0);
+        let middle = (0.5 + 0.5 * scale / width, 0.5 + 12.5 * scale / height);
+        browser.drag(middle, middle).await;
         let described = "return document.getElementById('pixel').textContent";
         browser
             .until(described, |text| {

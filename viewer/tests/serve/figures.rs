@@ -181,7 +181,7 @@ fn statistics_on_the_page_equal_stats_json() {
 
 /// A comparison lists every strategy against `off`, and its rows are those of the exported file.
 fn all_strategies_are_compared_and_exported() {
-    let program = Program::start(&["--spp", "64"]);
+    let program = Program::start(&["--spp", "64", "--size", "40x30"]);
     browse(DESK, async |browser| {
         browser.open(&program.url).await;
         browser.still().await;
@@ -198,7 +198,13 @@ fn all_strategies_are_compared_and_exported() {
         browser
             .wait_for_text("#state", "comparing strategies")
             .await;
-        browser.wait_for_text("#state", "done").await;
+        // A round may take long on a busy machine.
+        let progress = "return [document.getElementById('state').textContent, \
+                        document.getElementById('rounds').textContent]";
+        let mut before = browser.run(progress).await;
+        while before[0] != "done" {
+            before = browser.until(progress, |now| *now != before).await;
+        }
         let table = "return [...document.querySelectorAll('#strategies tbody tr')].map((row) => \
                      [...row.cells].map((cell) => cell.textContent))";
         let shown: Vec<Vec<String>> = serde_json::from_value(browser.run(table).await).unwrap();

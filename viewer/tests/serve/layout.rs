@@ -235,9 +235,7 @@ fn two_pages_agree_after_a_restart_of_the_program() {
         let again = Program::start_at(&address, &["--spp", "4", "--compaction", "sequences"]);
         let agrees = |strategy: &Value| *strategy == "sequences";
         one.until(strategy, agrees).await;
-        browse(DESK, async |other| {
-            other.open(&again.url).await;
-            other.until(strategy, agrees).await;
-        });
+        let mut other = Viewer::join(&again);
+        other.wait_for_status(|status| status["stats"]["compaction"] == "sequences");
     });
 }
