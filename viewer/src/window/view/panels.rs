@@ -46,12 +46,13 @@ impl PanelTexture {
     }
 
     /// Displays the panel in a region of the window in physical pixels. If it must be drawn again, `draw` draws it into
-    /// transparent RGBA bytes of the region's size. Rows are tooltips, and texts for screen readers. Returns the area of
-    /// the panel in the window in points; `None` if there is no room.
+    /// transparent RGBA bytes of the region's size. Rows are texts for screen readers and, if `has_tooltips`, tooltips.
+    /// Returns the area of the panel in the window in points; `None` if there is no room.
     fn show(
         &mut self,
         ui: &Ui,
         region: Area,
+        has_tooltips: bool,
         draw: impl FnOnce(&mut [u8], (u32, u32)) -> Option<StatsPanel>,
     ) -> Option<Rect> {
         let size = (region.width.max(0) as u32, region.height.max(0) as u32);
@@ -79,7 +80,9 @@ impl PanelTexture {
             let id = Id::new((self.name, number));
             let response = ui.interact(to_rect(moved(row.area), scale), id, Sense::hover());
             response.widget_info(|| WidgetInfo::labeled(WidgetType::Label, true, &row.text));
-            response.on_hover_text(&row.text);
+            if has_tooltips {
+                response.on_hover_text(&row.text);
+            }
         }
         Some(rect)
     }
@@ -173,7 +176,8 @@ impl View {
             room.height = needed.min(room.height - editor).max(1);
         }
         let overlay: &mut Overlay = &mut self.overlay;
-        let panel = self.figures.show(ui, room, |rgba, size| {
+        let has_tooltips = !region.meets(&layout.picture);
+        let panel = self.figures.show(ui, room, has_tooltips, |rgba, size| {
             overlay.draw_stats(rgba, size, Area::of(size), &figures)
         });
         let whole = to_rect(region, scale);
@@ -187,7 +191,7 @@ impl View {
             return;
         };
         let (overlay, legend) = (&mut self.overlay, &debug_image.legend);
-        self.legend.show(ui, region, |rgba, size| {
+        self.legend.show(ui, region, false, |rgba, size| {
             let area = overlay.draw_legend(rgba, size, (Area::of(size), true), legend, &[])?;
             let ticks: Vec<_> = legend
                 .ticks
