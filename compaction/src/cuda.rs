@@ -59,6 +59,7 @@ mod compiler;
 mod current;
 mod peer_copy;
 mod device;
+mod driver_library;
 mod graph;
 mod headers;
 mod image;
@@ -67,6 +68,7 @@ mod readback;
 mod memory;
 mod nvrtc;
 mod params;
+mod pinned;
 mod timeout;
 mod search;
 mod source;
@@ -88,7 +90,7 @@ pub use kernel::{Kernel, Launch, Module};
 pub use memory::{
     download, overwrite, reinterpret, reinterpret_mut, uninitialised, upload, zeroed,
 };
-pub(crate) use memory::{is_aligned, read_and_write};
+pub(crate) use memory::{is_aligned, read_and_write, single_items};
 pub use nvrtc::{Compiled, Nvrtc, Usage};
 #[doc(hidden)]
 pub use params::sealed::Sealed;

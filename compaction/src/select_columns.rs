@@ -461,7 +461,7 @@ impl SelectColumns {
             .unzip();
         // The kernel contains no code for absent columns.
         from.resize_with(MAX_COLUMNS, || dummy_input.as_view());
-        let absent = dummy_output.as_view_mut().chunks_exact_mut(1);
+        let absent = cuda::single_items(dummy_output.as_view_mut());
         to.extend(absent.take(MAX_COLUMNS - self.bytes.len()));
         Ok((all(from)?, all(to)?))
     }

@@ -233,6 +233,17 @@ pub(crate) fn read_and_write<'a, T: Shared>(
     (items, view.slice_mut(..))
 }
 
+/// Returns a view of each item of a buffer, for writing.
+pub(crate) fn single_items<'a, T>(
+    mut items: CudaViewMut<'a, T>,
+) -> impl Iterator<Item = CudaViewMut<'a, T>> {
+    (0..items.len()).map(move |item| {
+        let item = items.slice_mut(item..item + 1);
+        // SAFETY: only the lifetime changes, to one during which the buffer stays borrowed. No two views overlap.
+        unsafe { transmute::<CudaViewMut<'_, T>, CudaViewMut<'a, T>>(item) }
+    })
+}
+
 /// Returns the number of items of this layout in a buffer of `bytes` bytes at a device address. Returns
 /// [`Error::Reinterpret`], which names the type `item`, unless they are whole and aligned.
 fn whole_items(bytes: usize, address: u64, layout: Layout, item: &'static str) -> Result<usize> {
