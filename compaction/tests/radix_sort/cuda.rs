@@ -11,13 +11,14 @@ use compaction::{
     },
     radix_sort::{Order, RadixSort, Strategy, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Backend, FromBits, TILE, check,
     common::{Gpu, is_short, lengths, times},
     draw,
     guarded::Guarded,
-    random::Random,
+    random::seeded,
     sorts_keys,
 };
 
@@ -114,7 +115,7 @@ pub(crate) fn sorts_in_random_cases(gpu: &Gpu) {
 /// Sorts more tiles than any GPU runs at once.
 pub(crate) fn sorts_many_keys(gpu: &Gpu) {
     let len = if is_short() { 40_000 } else { (1 << 23) + 3 };
-    let keys = draw::<u32>(len, 0, &mut Random(3));
+    let keys = draw::<u32>(len, 0, &mut seeded(3));
     sorts_keys(
         &Backend::Cuda(&Cuda::new(gpu)),
         &keys,
@@ -124,7 +125,7 @@ pub(crate) fn sorts_many_keys(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     let starts: &[usize] = if is_short() { &[1] } else { &[1, 2, 3, 7, 16] };
     for &start in starts {
@@ -156,7 +157,7 @@ pub(crate) fn reads_its_count_from_the_device(gpu: &Gpu) {
 fn counts_by<W: CountWord>(gpu: &Gpu) {
     let stream = &gpu.stream;
     let capacity = 3 * TILE + 5;
-    let keys = draw::<u32>(capacity, 0, &mut Random(5));
+    let keys = draw::<u32>(capacity, 0, &mut seeded(5));
     let input = upload(stream, &keys).unwrap();
     let mut workspace = Workspace::<u32>::with_capacity(stream, capacity).unwrap();
     for &strategy in Strategy::ALL {
@@ -241,7 +242,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let stream = &gpu.stream;
     let max_len = if is_short() { TILE } else { 8 * TILE };
     let calls = times(10_000);
-    let mut random = Random(6);
+    let mut random = seeded(6);
     let keys = draw::<u32>(2 * max_len, 0, &mut random);
     let input = upload(stream, &keys).unwrap();
     let mut workspace = Workspace::<u32>::with_capacity(stream, max_len).unwrap();
@@ -254,9 +255,9 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
         if call == calls / 2 {
             workspace.age(stream, 9).unwrap();
         }
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let mut out = zeroed::<u32>(stream, len).unwrap();
         // Every eighth call uses the other strategy with the same workspace.
         let sort = &sorts[usize::from(call % 8 == 7)];
@@ -282,7 +283,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
 pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let streams = [gpu.stream.clone(), gpu.context.new_stream().unwrap()];
     let max_len = if is_short() { TILE } else { 30 * TILE };
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let keys = draw::<u32>(2 * max_len, 0, &mut random);
     let indices: Vec<u32> = (0..2 * max_len as u32).collect();
     let sort = RadixSort::<u32>::new(
@@ -301,8 +302,8 @@ pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
     let mut queued = Vec::new();
     for _ in 0..times(300) {
         for (stream, keys, values, workspace) in &mut sides {
-            let len = random.below(max_len + 1);
-            let start = random.below(max_len);
+            let len = random.random_range(0..max_len + 1);
+            let start = random.random_range(0..max_len);
             let range = start..start + len;
             let mut out = zeroed::<u32>(stream, len).unwrap();
             let mut values_out = zeroed::<u32>(stream, len).unwrap();
@@ -344,7 +345,7 @@ pub(crate) fn replays_a_captured_sort(gpu: &Gpu) {
     } else {
         30 * TILE + 11
     };
-    let mut random = Random(7);
+    let mut random = seeded(7);
     let mut workspace = Workspace::<u32, u32>::with_capacity(stream, len).unwrap();
     let indices: Vec<u32> = (0..len as u32).collect();
     let values = upload(stream, &indices).unwrap();

@@ -6,6 +6,7 @@ use compaction::{
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
     select::{Strategy, TILE_ITEMS, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Eight, Three,
@@ -13,7 +14,7 @@ use crate::{
     cases::check,
     common::{Gpu, assert_error, is_short, lengths, times},
     portions::reads_a_count,
-    random::{Mask, Random},
+    random::{Mask, seeded},
     selects_in_place, selects_indices, selects_items, sizes,
 };
 
@@ -30,7 +31,7 @@ pub(crate) fn keeps_many_items(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 5, 7, 8, 11, 12, 15, 16, 33] {
         (cuda.start, cuda.shift) = (start, start % 17);
@@ -75,7 +76,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
     let max_len = 6 * TILE;
-    let mut random = Random(6);
+    let mut random = seeded(6);
     let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(max_len);
@@ -87,9 +88,9 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
             0 => Strategy::LookBack,
             _ => Strategy::ALL[call / 2 % Strategy::ALL.len()],
         };
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let mut out = upload(stream, &vec![GUARD; len]).unwrap();
         cuda.select(strategy)
             .indices(
@@ -127,7 +128,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
     } else {
         20 * TILE + 11
     };
-    let mut random = Random(7);
+    let mut random = seeded(7);
     for &strategy in Strategy::ALL.iter().filter(|&&each| each != Strategy::Off) {
         let select = cuda.select(strategy);
         let mut workspace = cuda.workspace(len);
@@ -172,8 +173,8 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
             .unwrap();
 
         for replay in 0..if is_short() { 3 } else { 60 } {
-            let host_first = Mask::Random(random.below(101)).flags(len, &mut random);
-            let host_second = Mask::Random(random.below(101)).flags(len, &mut random);
+            let host_first = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
+            let host_second = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
             stream.memcpy_htod(&host_first, &mut first_flags).unwrap();
             stream.memcpy_htod(&host_second, &mut second_flags).unwrap();
             graph.launch().unwrap();
@@ -210,7 +211,7 @@ pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
         150 * TILE + 1
     };
     let all: Vec<u32> = (0..len as u32).collect();
-    let mut random = Random(8);
+    let mut random = seeded(8);
     let mut workspace = cuda.workspace(len);
     for call in 0..12 {
         if call == 3 {
@@ -336,7 +337,7 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
     cuda.start = 3;
     selects_in_place::<u32>(
         &Backend::Cuda(&cuda),
-        &Mask::Random(70).flags(5 * TILE + 7, &mut Random(12)),
+        &Mask::Random(70).flags(5 * TILE + 7, &mut seeded(12)),
         Mask::Random(70),
     );
     for strategy in [Strategy::Atomic, Strategy::Sequences] {
@@ -355,18 +356,18 @@ pub(crate) fn keeps_in_place(gpu: &Gpu) {
 pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in (1000..).take(times(400)) {
-        let mut random = Random(seed);
-        let magnitude = random.below(if is_short() { 15 } else { 20 });
-        let len = random.below(2 << magnitude);
-        let mask = match random.below(3) {
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..if is_short() { 15 } else { 20 });
+        let len = random.random_range(0..2 << magnitude);
+        let mask = match random.random_range(0..3) {
             0 => Mask::Blocks,
-            _ => Mask::Random(random.below(101)),
+            _ => Mask::Random(random.random_range(0..101)),
         };
-        (cuda.start, cuda.shift) = (random.below(40), random.below(17));
-        cuda.portion_tiles = [None, Some(1), Some(3), Some(100)][random.below(4)];
+        (cuda.start, cuda.shift) = (random.random_range(0..40), random.random_range(0..17));
+        cuda.portion_tiles = [None, Some(1), Some(3), Some(100)][random.random_range(0..4)];
         let flags = mask.flags(len, &mut random);
         let backend = Backend::Cuda(&cuda);
-        match random.below(8) {
+        match random.random_range(0..8) {
             0 => selects_indices::<u32>(&backend, &flags, mask),
             1 => selects_indices::<u64>(&backend, &flags, mask),
             2 => selects_items::<f32>(&backend, &flags, mask),
@@ -434,7 +435,7 @@ pub(crate) fn works_on_two_streams_at_once(gpu: &Gpu) {
 fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
     let calls_made = times(10_000);
     let (stream, cuda) = (&gpu.stream, Cuda::new(gpu));
-    let flags = Mask::Random(40).flags(len, &mut Random(seed));
+    let flags = Mask::Random(40).flags(len, &mut seeded(seed));
     let expected = flags.iter().filter(|&&flag| flag != 0).count() as u32;
     let device_flags = upload(stream, &flags).unwrap();
     let mut workspace = cuda.workspace(len);

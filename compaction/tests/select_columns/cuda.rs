@@ -9,6 +9,7 @@ use compaction::{
     layout::Shared,
     select_columns::{Column, SelectColumns, Workspace},
 };
+use rand::RngExt;
 
 use crate::{
     Backend, TILE, check,
@@ -16,7 +17,7 @@ use crate::{
     devices::capture,
     guarded::Guarded,
     item_types::Words4,
-    random::{Mask, Random, items},
+    random::{Mask, items, seeded},
 };
 
 /// Value of words that a call must not write.
@@ -163,17 +164,19 @@ pub(crate) fn keeps_flagged_items_in_random_cases(gpu: &Gpu) {
     let mut cuda = Cuda::new(gpu);
     for seed in 0..times(100) as u64 {
         cuda.wide = seed % 4 == 3;
-        let mut random = Random(seed);
-        let magnitude = random.below(17);
-        let len = lengths([random.below(2 << magnitude)]).pop().unwrap_or(9);
-        let flags = Mask::Random(random.below(101)).flags(len, &mut random);
+        let mut random = seeded(seed);
+        let magnitude = random.random_range(0..17);
+        let len = lengths([random.random_range(0..2 << magnitude)])
+            .pop()
+            .unwrap_or(9);
+        let flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
         super::assert_keeps_flagged(&Backend::Cuda(&cuda), &flags);
     }
 }
 
 /// Tests 64-bit counts, which select other kernels than 32-bit ones.
 pub(crate) fn counts_with_64_bits(gpu: &Gpu) {
-    let mut random = Random(11);
+    let mut random = seeded(11);
     let mut cuda = Cuda::new(gpu);
     cuda.wide = true;
     for len in lengths([0, 1, TILE - 1, TILE, TILE + 1, 140 * TILE + 5]) {
@@ -184,7 +187,7 @@ pub(crate) fn counts_with_64_bits(gpu: &Gpu) {
 }
 
 pub(crate) fn takes_views_that_start_anywhere(gpu: &Gpu) {
-    let mut random = Random(4);
+    let mut random = seeded(4);
     let mut cuda = Cuda::new(gpu);
     for start in [1, 2, 3, 4, 7, 8, 11, 12, 16, 33] {
         cuda.start = start;
@@ -212,7 +215,7 @@ const CAPACITY: usize = 9 * TILE + 5;
 fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
     let stream = &gpu.stream;
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[16, 4]).unwrap();
-    let flags = Mask::Random(50).flags(CAPACITY, &mut Random(5));
+    let flags = Mask::Random(50).flags(CAPACITY, &mut seeded(5));
     let device_flags = upload(stream, &flags).unwrap();
     let (fours, words) = (items::<Words4>(CAPACITY), items::<u32>(CAPACITY));
     let (device_fours, device_words) = (
@@ -264,7 +267,7 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
 fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64) {
     let select = SelectColumns::new(&gpu.compiler, &gpu.context, &[4]).unwrap();
     let max_len = if is_short() { 4 } else { 30 } * TILE;
-    let mut random = Random(seed);
+    let mut random = seeded(seed);
     let flags = Mask::Random(30).flags(2 * max_len, &mut random);
     let device_flags = upload(stream, &flags).unwrap();
     let words = items::<u32>(2 * max_len);
@@ -275,9 +278,9 @@ fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64
         if call == calls / 2 {
             workspace.age(stream, 3).unwrap();
         }
-        let magnitude = random.below(12);
-        let len = random.below((max_len >> magnitude) + 1);
-        let start = random.below(max_len);
+        let magnitude = random.random_range(0..12);
+        let len = random.random_range(0..(max_len >> magnitude) + 1);
+        let start = random.random_range(0..max_len);
         let range = start..start + len;
         let mut out = zeroed::<u32>(stream, len).unwrap();
         let mut selected = zeroed::<u32>(stream, 1).unwrap();
@@ -359,9 +362,9 @@ pub(crate) fn replays_a_captured_call(gpu: &Gpu) {
             )
             .unwrap();
     });
-    let mut random = Random(7);
+    let mut random = seeded(7);
     for _ in 0..times(50) {
-        let host_flags = Mask::Random(random.below(101)).flags(len, &mut random);
+        let host_flags = Mask::Random(random.random_range(0..101)).flags(len, &mut random);
         stream.memcpy_htod(&host_flags, &mut flags).unwrap();
         stream.memset_zeros(&mut out).unwrap();
         stream.memset_zeros(&mut wide_out).unwrap();
