@@ -3,6 +3,7 @@
 //! Each operation is generic over the word type: `u32` is enough for fewer than 2³² items and halves the memory traffic
 //! of indices; `u64` serves any length.
 
+#[cfg(feature = "cuda")]
 use cudarc::driver::CudaView;
 
 use crate::{Error, Result, layout::Shared};
@@ -20,6 +21,7 @@ use crate::{Error, Result, layout::Shared};
 /// # let _ = (four, seven);
 /// # Ok::<(), compaction::Error>(())
 /// ```
+#[cfg(feature = "cuda")]
 #[derive(Debug)]
 pub enum Count<'a, W: CountWord = u32> {
     /// All items of the input buffer.

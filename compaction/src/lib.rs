@@ -14,6 +14,7 @@
 //! On a GPU, the calls are put on a CUDA stream:
 //!
 //! ```no_run
+//! # #[cfg(feature = "cuda")] fn example() -> compaction::Result<()> {
 //! use compaction::{Count, cuda, select::{Select, Strategy, Workspace}};
 //!
 //! let context = cuda::open(0)?;
@@ -37,7 +38,7 @@
 //! // Reading the count waits for the stream; no earlier call waited.
 //! let kept = workspace.read(&stream, &count.as_view())?;
 //! assert_eq!(cuda::download(&stream, &out.slice(..kept))?, [11, 12, 15]);
-//! # Ok::<(), compaction::Error>(())
+//! # Ok(()) }
 //! ```
 //!
 //! On the CPU, the operation takes slices:
@@ -122,8 +123,20 @@
 //! and the source of its method. [`layout`] declares structs that Rust and CUDA share and checks that both definitions
 //! agree. [`cuda`] compiles and launches kernels, including your own.
 
+// Definitions that both backends share are for the GPU in part.
+#![cfg_attr(
+    not(feature = "cuda"),
+    allow(
+        dead_code,
+        unused_macros,
+        unused_imports,
+        reason = "a build without CUDA uses a part of the shared definitions"
+    )
+)]
+
 mod arguments;
 mod count;
+#[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;
 pub mod guide;
@@ -131,6 +144,7 @@ mod chained_scan;
 pub mod layout;
 pub mod partition;
 pub mod radix_sort;
+#[cfg(feature = "cuda")]
 mod look_back;
 mod monoid;
 mod names;
@@ -140,23 +154,29 @@ pub mod select;
 pub mod select_columns;
 pub mod summed_area;
 
-pub use count::{Count, CountWord};
+#[cfg(feature = "cuda")]
+pub use count::Count;
+pub use count::CountWord;
+#[cfg(feature = "cuda")]
 pub use cudarc;
 pub use error::{Error, Result};
 pub use names::UnknownName;
 
 /// Compiles and runs the example of the README as a documentation test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "cuda"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
 #[doc(hidden)]
 pub mod __private {
     //! Items that the macro [`shared!`](crate::shared) refers to from other crates.
+    #[cfg(feature = "cuda")]
     pub use std::sync::Arc;
 
     pub use bytemuck::{Pod, Zeroable};
+    #[cfg(feature = "cuda")]
     pub use cudarc::driver::{CudaStream, DeviceRepr, SyncOnDrop, ValidAsZeroBits};
 
+    #[cfg(feature = "cuda")]
     pub use crate::cuda::{Param, ParamField, Sealed};
 }

@@ -5,26 +5,21 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Workspace,
+    CLASS_TILE_ITEMS, STARTS, Workspace,
     call::{CountPortions, IndexKernels, Indices, MoveIndices, PartitionCall},
+    check_classes,
     workspace::{CHUNK_BITS, LAST_CLASS_EPOCH, class_chunks, two_launch_blocks},
 };
 use crate::{
     Count, CountWord, Result,
     arguments::{
-        ArgumentNames, ItemCount, argument_names, check_range, check_room, check_words,
-        check_workspace, count_words, is_wide,
+        ArgumentNames, ItemCount, argument_names, check_room, check_words, check_workspace,
+        count_words, is_wide,
     },
     cuda::{self, Compiler, Launch, Source},
     look_back::Control,
 };
 
-/// Items per tile of [`Classes`] on a GPU. A block processes one tile at a time.
-///
-/// ```
-/// assert_eq!(compaction::partition::CLASS_TILE_ITEMS, 8192);
-/// ```
-pub const CLASS_TILE_ITEMS: u32 = 8192;
 /// The largest number of class bits for which a warp ranks items by ballots, one per bit. With more bits, the warp uses
 /// masks in shared memory.
 const MAX_VOTES: u32 = 5;
@@ -43,13 +38,7 @@ fn class_bits(classes: u32) -> u32 {
     (u32::BITS - classes.leading_zeros()).min(8)
 }
 
-pub(super) const STARTS: &str = "the starts of partition";
 const NAMES: ArgumentNames = argument_names!("partition", "keys");
-
-/// Returns [`Error::OutOfRange`](crate::Error::OutOfRange) unless there are 1 to 256 classes.
-pub(super) fn check_classes(classes: u32) -> Result<()> {
-    check_range("the classes of partition", classes as usize, 1, 256)
-}
 
 /// Returns the kernel file for a number of classes, or an error unless it is 1 to 256.
 fn source(classes: u32) -> Result<Source> {

@@ -9,9 +9,10 @@ use std::{
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    Key, NAMES, Order, SortTypes, Strategy, Workspace, check_bits, check_values, key_bits,
+    Key, NAMES, Order, Strategy, Workspace, check_bits, check_values,
+    kernel_source::{SortTypes, source},
+    key_bits,
     onesweep::Onesweep,
-    source,
     split::Split,
     workspace::{Parts, Views},
 };

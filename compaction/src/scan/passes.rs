@@ -5,11 +5,12 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Operator, Strategy,
+    BLOCK_THREADS, LEVEL_ROWS, Operator, Strategy,
     item_passes::{Blelloch, HillisSteele},
+    kernel_source::of_items,
     level_passes::Levels,
     look_ahead::LookAhead,
-    look_back_tile_items,
+    look_back_blocks, look_back_tile_items,
 };
 use crate::{
     CountWord, Result,
@@ -53,8 +54,17 @@ pub(super) type LookBack<T> = (In<T>, In<u32>, u32, u64, InOut<T>, u32, InOut<u6
 /// `capacity`.
 type CheckCount = (In<u32>, u64, InOut<u64>);
 
+/// Returns the kernel file with all strategies, for items of type `T` combined by `operator` and counted by `W`.
+pub(super) fn source<T: Item, W: CountWord>(operator: Operator) -> Source {
+    let text = include_str!("../../kernels/scan.cu");
+    let source = of_items::<T, W>(Source::new("compaction/kernels/scan.cu", text), operator)
+        .constant("LEVEL_ROWS", LEVEL_ROWS)
+        .constant("LOOK_BACK_BLOCKS", look_back_blocks::<T>());
+    declare::<T>(source)
+}
+
 /// Declares the kernels of all strategies in the source of `scan.cu`.
-pub(super) fn declare<T: Item>(source: Source) -> Source {
+fn declare<T: Item>(source: Source) -> Source {
     let source = source
         .kernel::<LookBack<T>>("scan_look_back")
         .kernel::<CheckCount>("scan_check_count");
@@ -86,7 +96,7 @@ impl<T: Item> Passes<T> {
         operator: Operator,
         strategy: Strategy,
     ) -> Result<Self> {
-        let module = &compiler.load(context, &super::source::<T, W>(operator))?;
+        let module = &compiler.load(context, &source::<T, W>(operator))?;
         let method = match strategy {
             Strategy::HillisSteele => ScanMethod::HillisSteele(HillisSteele::new(module)?),
             Strategy::Blelloch => ScanMethod::Blelloch(Blelloch::new(module)?),

@@ -5,7 +5,8 @@ use std::{alloc::Layout, sync::Arc};
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
-    BLOCK_THREADS, Select, TILE_ITEMS, check_items, item_layout,
+    BLOCK_THREADS, TILE_ITEMS, check_items,
+    gpu::{Select, item_layout},
     method::{self, Extent, FillHolesInPlace, FindHoles, SelectCall},
     strategy::Strategy,
     workspace::Workspace,
