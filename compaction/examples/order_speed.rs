@@ -271,7 +271,7 @@ impl Bench {
         let mut values_out = cuda::zeroed::<u32>(stream, len)?;
         let us = self.time(|run| {
             let (keys, count) = (keys[run % keys.len()].as_view(), Count::Given(len as u32));
-            Ok(sort.keys(stream, &keys, count, &mut out.as_view_mut(), &mut workspace)?)
+            Ok(sort.keys(stream, &keys, count, &mut out, &mut workspace)?)
         })?;
         if !cuda::download(stream, &out)?.is_sorted() {
             return Err(format!("{strategy} did not sort").into());

@@ -26,17 +26,9 @@
 //! let items = cuda::upload(&stream, &[10_u32, 11, 12, 13, 14, 15])?;
 //! let mut out = cuda::zeroed::<u32>(&stream, 6)?;
 //! let mut count = cuda::zeroed::<u32>(&stream, 1)?;
-//! select.items(
-//!     &stream,
-//!     &items.as_view(),
-//!     &flags.as_view(),
-//!     Count::All,
-//!     &mut out.as_view_mut(),
-//!     &mut count.as_view_mut(),
-//!     &mut workspace,
-//! )?;
+//! select.items(&stream, &items, &flags, Count::All, &mut out, &mut count, &mut workspace)?;
 //! // Reading the count waits for the stream; no earlier call waited.
-//! let kept = workspace.read(&stream, &count.as_view())?;
+//! let kept = workspace.read(&stream, &count)?;
 //! assert_eq!(cuda::download(&stream, &out.slice(..kept))?, [11, 12, 15]);
 //! # Ok(()) }
 //! ```
@@ -116,6 +108,12 @@
 //!   names the object, the cause and the remedy.
 //! * **No block scheduling order is assumed**, because CUDA guarantees none.
 //!
+//! # Cargo features
+//!
+//! * `cuda`, on by default: the implementations for GPUs. Without it, the crate contains the CPU implementations alone,
+//!   and depends on no CUDA crate.
+//! * `shipped`: compiled kernels of the default strategies for common types, so that these need no run-time compiler.
+//!
 //! # Where to read on
 //!
 //! [`guide`] is a tutorial, from what a GPU is to a loop in a CUDA graph. The modules [`scan`], [`select`],
@@ -152,6 +150,8 @@ mod parallel;
 pub mod scan;
 pub mod select;
 pub mod select_columns;
+#[cfg(feature = "shipped")]
+pub mod shipped;
 pub mod summed_area;
 
 #[cfg(feature = "cuda")]

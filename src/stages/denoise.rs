@@ -241,10 +241,7 @@ fn on_cuda(wave: &mut CudaWave, done: u64, preview: &mut Preview) -> Result<bool
     };
     let (sums, stream) = (wave.film.sums.as_view(), (&wave.stream, timeout));
     let noise_source = match &wave.rounds {
-        Some(rounds) => NoiseSource::PixelStats(
-            wave.film.sample_counts.as_view(),
-            rounds.pixel_noise.as_view(),
-        ),
+        Some(rounds) => NoiseSource::PixelStats(&wave.film.sample_counts, &rounds.pixel_noise),
         None => NoiseSource::Snapshot(done),
     };
     let denoised = denoiser.denoise(stream, &wave.camera.host, sums, noise_source, preview);
@@ -394,9 +391,9 @@ impl Denoiser {
         }
         self.summed_area.table(
             stream,
-            &buffers.items.as_view(),
+            &buffers.items,
             (width, TABLES * height),
-            &mut buffers.sums.as_view_mut(),
+            &mut buffers.sums,
             &mut buffers.workspace,
         )?;
         let (lights, tables) = (buffers.lights.as_view(), buffers.sums.as_view());

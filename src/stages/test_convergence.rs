@@ -176,21 +176,21 @@ pub(crate) fn test_convergence_on_cuda(
         (
             *round,
             listed,
-            list.as_view(),
+            &list,
             sums,
-            rounds.sums_at_test.as_view_mut(),
-            rounds.pixel_noise.as_view_mut(),
-            rounds.flags.as_view_mut(),
-            rounds.tally.as_view_mut(),
+            &mut rounds.sums_at_test,
+            &mut rounds.pixel_noise,
+            &mut rounds.flags,
+            &mut rounds.tally,
         ),
     )?;
     rounds.select.items(
         stream,
-        &list.slice(pixels),
-        &rounds.flags.slice(pixels),
+        list.slice(pixels),
+        rounds.flags.slice(pixels),
         Count::Given(listed),
-        &mut rounds.unconverged.slice_mut(pixels),
-        &mut rounds.unconverged_count.as_view_mut(),
+        rounds.unconverged.slice_mut(pixels),
+        &mut rounds.unconverged_count,
         &mut rounds.workspace,
     )?;
     // Copied instead of swapped, because CUDA graphs of waves contain the address of `list`.

@@ -216,6 +216,16 @@ pub fn reinterpret_mut<'a, T: Shared, U: Shared>(
     })
 }
 
+/// Views the bytes of a device buffer as items of another type, for writing, like [`reinterpret_mut`] but for as long as
+/// the buffer is borrowed.
+pub(crate) fn reinterpret_into<T: Shared, U: Shared>(
+    mut view: CudaViewMut<'_, T>,
+) -> Result<CudaViewMut<'_, U>> {
+    let reinterpreted = reinterpret_mut(&mut view)?;
+    // SAFETY: only the lifetime changes, to that of the view, which is not used any more.
+    Ok(unsafe { transmute::<CudaViewMut<'_, U>, CudaViewMut<'_, U>>(reinterpreted) })
+}
+
 /// Returns whether the device address at which a buffer begins is a multiple of `bytes`.
 pub(crate) fn is_aligned<T>(buffer: &impl DevicePtr<T>, bytes: u32) -> bool {
     address(buffer).is_multiple_of(u64::from(bytes))

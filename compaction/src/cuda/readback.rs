@@ -2,11 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use cudarc::driver::{
-    CudaContext, CudaEvent, CudaStream, CudaView, DeviceSlice, sys::CUevent_flags,
-};
+use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DeviceSlice, sys::CUevent_flags};
 
 use super::{
+    IntoView,
     kernel::check_stream,
     pinned::Pinned,
     timeout::{is_complete, wait_for_event},
@@ -29,7 +28,7 @@ use crate::{
 /// let mut readback = Readback::<u32>::new(&context, 1)?;
 ///
 /// let count = cuda::upload(&stream, &[3_u32])?; // as an operation leaves it
-/// readback.post(&stream, count.as_view())?;
+/// readback.post(&stream, &count)?;
 /// // More work for the stream and for this thread, and then, when the count is needed:
 /// assert_eq!(readback.wait()?, [3]);
 /// # Ok::<(), compaction::Error>(())
@@ -92,7 +91,7 @@ impl<T: Shared> Readback<T> {
     /// # let stream = context.default_stream();
     /// let mut readback = Readback::<u32>::new(&context, 4)?;
     /// let counts = cuda::upload(&stream, &[3_u32, 1, 4, 1])?;
-    /// readback.post(&stream, counts.as_view())?;
+    /// readback.post(&stream, &counts)?;
     /// readback.post(&stream, counts.slice(..2))?;
     /// assert_eq!(readback.wait()?, [3, 1]);
     /// # Ok::<(), compaction::Error>(())
@@ -102,7 +101,12 @@ impl<T: Shared> Readback<T> {
     ///
     /// Returns [`Error::OutputTooShort`] if there are more items than the buffer holds, and the errors of
     /// [`Kernel::launch`](super::Kernel::launch) for a buffer of another context or stream.
-    pub fn post(&mut self, stream: &Arc<CudaStream>, items: CudaView<'_, T>) -> Result<()> {
+    pub fn post<'a>(
+        &mut self,
+        stream: &Arc<CudaStream>,
+        items: impl IntoView<'a, T>,
+    ) -> Result<()> {
+        let items = items.into_view();
         if items.len() > self.items.len() {
             return Err(Error::OutputTooShort {
                 what: "the readback buffer",
@@ -152,7 +156,7 @@ impl<T: Shared> Readback<T> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let mut readback = Readback::<u32>::new(&context, 1)?;
-    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// readback.post(&stream, &cuda::upload(&stream, &[7_u32])?)?;
     /// assert_eq!(readback.wait()?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -178,7 +182,7 @@ impl<T: Shared> Readback<T> {
     /// # let context = cuda::open(0)?;
     /// # let stream = context.default_stream();
     /// # let mut readback = Readback::<u32>::new(&context, 1)?;
-    /// readback.post(&stream, cuda::upload(&stream, &[7_u32])?.as_view())?;
+    /// readback.post(&stream, &cuda::upload(&stream, &[7_u32])?)?;
     /// assert_eq!(readback.wait_for(Duration::from_secs(30))?, [7]);
     /// # Ok::<(), compaction::Error>(())
     /// ```

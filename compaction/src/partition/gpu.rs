@@ -15,7 +15,7 @@ use crate::{
     arguments::{
         ItemCount, check_room, check_words, check_workspace, count_words, is_wide, room_for_count,
     },
-    cuda::{self, Compiler, In, InOut, Kernel, Launch, Module, Source},
+    cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source},
     layout::Shared,
     look_back,
     select::{KernelsByLayout, item_constants, item_layout},
@@ -83,15 +83,8 @@ fn source(layout: Layout) -> Source {
 /// let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
 /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-/// partition.indices(
-///     &stream,
-///     &flags.as_view(),
-///     Count::Given(6),
-///     &mut out.as_view_mut(),
-///     &mut selected.as_view_mut(),
-///     &mut workspace,
-/// )?;
-/// assert_eq!(workspace.read(&stream, &selected.as_view())?, 3);
+/// partition.indices(&stream, &flags, Count::Given(6), &mut out, &mut selected, &mut workspace)?;
+/// assert_eq!(workspace.read(&stream, &selected)?, 3);
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 5, 0, 3, 4]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -190,14 +183,7 @@ impl Partition {
     /// let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
     /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
     /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// partition.indices(
-    ///     &stream,
-    ///     &flags.as_view(),
-    ///     Count::All,
-    ///     &mut out.as_view_mut(),
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// partition.indices(&stream, &flags, Count::All, &mut out, &mut selected, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 5, 0, 3, 4]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -209,15 +195,17 @@ impl Partition {
     /// [`Error::Uncountable`](crate::Error::Uncountable) for 2³² or more flags with indices or counts of `u32`;
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of [`Kernel::launch`].
-    pub fn indices<I: CountWord, W: CountWord>(
+    pub fn indices<'a, I: CountWord, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, I>,
-        selected: &mut CudaViewMut<'_, W>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, I>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let flags = &flags.into_view();
+        let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let call = Self::call::<W>(flags, count, selected, workspace)?;
         check_words::<I>(NAMES.output, call.capacity)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
@@ -247,15 +235,7 @@ impl Partition {
     /// let items = cuda::upload(&stream, &[0.5_f64, 1.5, 2.5, 3.5])?;
     /// let mut out = cuda::zeroed::<f64>(&stream, 4)?;
     /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// partition.items(
-    ///     &stream,
-    ///     &items.as_view(),
-    ///     &flags.as_view(),
-    ///     Count::All,
-    ///     &mut out.as_view_mut(),
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// partition.items(&stream, &items, &flags, Count::All, &mut out, &mut selected, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [1.5, 3.5, 0.5, 2.5]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -268,16 +248,18 @@ impl Partition {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<T: Shared, W: CountWord>(
+    pub fn items<'a, T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, W>,
+        items: impl IntoView<'a, T>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let (items, flags) = (&items.into_view(), &flags.into_view());
+        let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let call = Self::call(flags, count, selected, workspace)?;
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
         self.items_as_bytes(stream, items, call, cuda::reinterpret_mut(out)?)

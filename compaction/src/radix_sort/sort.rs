@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace},
-    cuda::{self, Buffer, Compiler, Source},
+    cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, Source},
     layout::Shared,
 };
 
@@ -42,7 +42,7 @@ use crate::{
 ///
 /// let keys = cuda::upload(&stream, &[31_u32, 41, 59, 26, 53])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 5)?;
-/// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+/// sort.keys(&stream, &keys, Count::All, &mut out, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &out)?, [26, 31, 41, 53, 59]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -198,7 +198,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// let mut workspace = Workspace::<f32>::with_capacity(&stream, 3)?;
     /// let keys = cuda::upload(&stream, &[0.5_f32, -1.0, 2.0])?;
     /// let mut out = cuda::zeroed::<f32>(&stream, 3)?;
-    /// sort.keys(&stream, &keys.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+    /// sort.keys(&stream, &keys, Count::All, &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [2.0, 0.5, -1.0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -211,14 +211,16 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// [`OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](cuda::Kernel::launch).
-    pub fn keys<V>(
+    pub fn keys<'a, V>(
         &self,
         stream: &Arc<CudaStream>,
-        keys: &CudaView<'_, K>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, K>,
+        keys: impl IntoView<'a, K>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, K>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let keys = &keys.into_view();
+        let out = &mut out.into_view_mut();
         let parts = workspace.parts();
         let item_count = self.item_count(keys, count, &parts)?;
         check_room(NAMES.output, out.len(), item_count.capacity)?;
@@ -249,15 +251,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// let depths = cuda::upload(&stream, &[2.5_f32, 0.5, 1.5])?;
     /// let objects = cuda::upload(&stream, &[0_u32, 1, 2])?;
     /// let (mut near_to_far, mut order) = (cuda::zeroed(&stream, 3)?, cuda::zeroed(&stream, 3)?);
-    /// sort.pairs(
-    ///     &stream,
-    ///     &depths.as_view(),
-    ///     &objects.as_view(),
-    ///     Count::All,
-    ///     &mut near_to_far.as_view_mut(),
-    ///     &mut order.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// sort.pairs(&stream, &depths, &objects, Count::All, &mut near_to_far, &mut order, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &order)?, [1, 2, 0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -274,16 +268,21 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn pairs<V: Shared>(
+    pub fn pairs<'a, V: Shared>(
         &self,
         stream: &Arc<CudaStream>,
-        keys: &CudaView<'_, K>,
-        values: &CudaView<'_, V>,
-        count: Count<'_, W>,
-        keys_out: &mut CudaViewMut<'_, K>,
-        values_out: &mut CudaViewMut<'_, V>,
+        keys: impl IntoView<'a, K>,
+        values: impl IntoView<'a, V>,
+        count: Count<'a, W>,
+        keys_out: impl IntoViewMut<'a, K>,
+        values_out: impl IntoViewMut<'a, V>,
         workspace: &mut Workspace<K, V>,
     ) -> Result<()> {
+        let (keys, values) = (&keys.into_view(), &values.into_view());
+        let (keys_out, values_out) = (
+            &mut keys_out.into_view_mut(),
+            &mut values_out.into_view_mut(),
+        );
         const { check_value::<V>() };
         let parts = workspace.parts();
         let item_count = self.item_count(keys, count, &parts)?;

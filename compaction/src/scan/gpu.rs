@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_range, check_room, check_workspace},
-    cuda::{self, Compiler, Source},
+    cuda::{self, Compiler, IntoView, IntoViewMut, Source},
 };
 
 /// A scan on a GPU with one operator and one strategy.
@@ -32,7 +32,7 @@ use crate::{
 ///
 /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
 /// let mut out = cuda::zeroed(&stream, 5)?;
-/// scan.exclusive(&stream, &items.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+/// scan.exclusive(&stream, &items, Count::All, &mut out, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 8, 9]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -155,7 +155,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # let mut workspace = Workspace::<u32>::with_capacity(&stream, 5)?;
     /// let items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
     /// let mut out = cuda::zeroed(&stream, 5)?;
-    /// scan.exclusive(&stream, &items.as_view(), Count::All, &mut out.as_view_mut(), &mut workspace)?;
+    /// scan.exclusive(&stream, &items, Count::All, &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [0, 3, 4, 8, 9]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -168,14 +168,16 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](crate::cuda::Kernel::launch).
-    pub fn exclusive(
+    pub fn exclusive<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
+        items: impl IntoView<'a, T>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let items = &items.into_view();
+        let out = &mut out.into_view_mut();
         self.scan(stream, items, count, out, false, workspace)
     }
 
@@ -192,8 +194,8 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// let mut out = cuda::zeroed(&stream, 5)?;
     /// // The count is read from device memory; the rest of `out` keeps its values.
     /// let count = cuda::upload(&stream, &[3])?;
-    /// let counted = Count::Device(count.as_view());
-    /// scan.inclusive(&stream, &items.as_view(), counted, &mut out.as_view_mut(), &mut workspace)?;
+    /// let counted = Count::on_device(&count);
+    /// scan.inclusive(&stream, &items, counted, &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [3, 4, 8, 0, 0]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -201,14 +203,16 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # Errors
     ///
     /// Returns the errors of [`exclusive`](Self::exclusive).
-    pub fn inclusive(
+    pub fn inclusive<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
+        items: impl IntoView<'a, T>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let items = &items.into_view();
+        let out = &mut out.into_view_mut();
         self.scan(stream, items, count, out, true, workspace)
     }
 
@@ -222,7 +226,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Sum, Strategy::LookBack)?;
     /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
-    /// scan.exclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
+    /// scan.exclusive_in_place(&stream, &mut items, Count::All, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &items)?, [0, 3, 4, 8, 9]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -230,13 +234,14 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # Errors
     ///
     /// Returns the errors of [`exclusive`](Self::exclusive).
-    pub fn exclusive_in_place(
+    pub fn exclusive_in_place<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &mut CudaViewMut<'_, T>,
-        count: Count<'_, W>,
+        items: impl IntoViewMut<'a, T>,
+        count: Count<'a, W>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let items = &mut items.into_view_mut();
         // Every kernel reads an item before any thread overwrites it.
         let (items, mut out) = cuda::read_and_write(items);
         self.scan(stream, &items, count, &mut out, false, workspace)
@@ -252,7 +257,7 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # let scan = Scan::<u32>::new(&cuda::Compiler::new(), &context, Operator::Max, Strategy::LookBack)?;
     /// # let mut workspace = Workspace::with_capacity(&stream, 5)?;
     /// let mut items = cuda::upload(&stream, &[3, 1, 4, 1, 5])?;
-    /// scan.inclusive_in_place(&stream, &mut items.as_view_mut(), Count::All, &mut workspace)?;
+    /// scan.inclusive_in_place(&stream, &mut items, Count::All, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &items)?, [3, 3, 4, 4, 5]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -260,13 +265,14 @@ impl<T: Item, W: CountWord> Scan<T, W> {
     /// # Errors
     ///
     /// Returns the errors of [`exclusive`](Self::exclusive).
-    pub fn inclusive_in_place(
+    pub fn inclusive_in_place<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &mut CudaViewMut<'_, T>,
-        count: Count<'_, W>,
+        items: impl IntoViewMut<'a, T>,
+        count: Count<'a, W>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let items = &mut items.into_view_mut();
         let (items, mut out) = cuda::read_and_write(items);
         self.scan(stream, &items, count, &mut out, true, workspace)
     }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace, room_for_count},
-    cuda::{self, Compiler, Source},
+    cuda::{self, Compiler, IntoView, IntoViewMut, Source},
     layout::Shared,
 };
 
@@ -75,14 +75,7 @@ impl KernelsByLayout {
 /// let flags = cuda::upload(&stream, &[0_u8, 1, 1, 0, 0, 1])?;
 /// let mut out = cuda::zeroed::<u32>(&stream, 6)?;
 /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-/// select.indices(
-///     &stream,
-///     &flags.as_view(),
-///     Count::Given(6),
-///     &mut out.as_view_mut(),
-///     &mut selected.as_view_mut(),
-///     &mut workspace,
-/// )?;
+/// select.indices(&stream, &flags, Count::Given(6), &mut out, &mut selected, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &selected)?, [3]);
 /// assert_eq!(cuda::download(&stream, &out)?[..3], [1, 2, 5]);
 /// # Ok::<(), compaction::Error>(())
@@ -175,8 +168,7 @@ impl Select {
     /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
     /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
     /// let mut selected = cuda::zeroed::<u64>(&stream, 1)?;
-    /// let (mut to, mut count) = (out.as_view_mut(), selected.as_view_mut());
-    /// select.indices(&stream, &flags.as_view(), Count::All, &mut to, &mut count, &mut workspace)?;
+    /// select.indices(&stream, &flags, Count::All, &mut out, &mut selected, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?[..2], [0, 2]);
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -189,15 +181,17 @@ impl Select {
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out` or an empty `selected`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); and the errors of
     /// [`Kernel::launch`](cuda::Kernel::launch) and [`prepare`](Self::prepare).
-    pub fn indices<W: CountWord>(
+    pub fn indices<'a, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, W>,
-        selected: &mut CudaViewMut<'_, W>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, W>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let flags = &flags.into_view();
+        let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let method = self.indices_method::<W>()?;
         let call = self.call(stream, flags, count, selected, workspace)?;
         check_room(NAMES.output, out.len(), call.capacity)?;
@@ -225,15 +219,7 @@ impl Select {
     /// let flags = cuda::upload(&stream, &[1_u8, 0, 1])?;
     /// let mut out = cuda::zeroed::<u8>(&stream, 3)?;
     /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
-    /// select.items(
-    ///     &stream,
-    ///     &items.as_view(),
-    ///     &flags.as_view(),
-    ///     Count::Given(3),
-    ///     &mut out.as_view_mut(),
-    ///     &mut selected.as_view_mut(),
-    ///     &mut workspace,
-    /// )?;
+    /// select.items(&stream, &items, &flags, Count::Given(3), &mut out, &mut selected, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?[..2], *b"ac");
     /// # Ok::<(), compaction::Error>(())
     /// ```
@@ -246,16 +232,18 @@ impl Select {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<T: Shared, W: CountWord>(
+    pub fn items<'a, T: Shared, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
-        out: &mut CudaViewMut<'_, T>,
-        selected: &mut CudaViewMut<'_, W>,
+        items: impl IntoView<'a, T>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
+        out: impl IntoViewMut<'a, T>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let (items, flags) = (&items.into_view(), &flags.into_view());
+        let (out, selected) = (&mut out.into_view_mut(), &mut selected.into_view_mut());
         let items = (cuda::reinterpret(items.slice(..))?, item_layout::<T>());
         let out = cuda::reinterpret_mut(out)?;
         self.items_as_bytes(stream, items, flags, count, out, selected, workspace)

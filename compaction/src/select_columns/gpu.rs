@@ -14,7 +14,7 @@ use crate::{
         ItemCount, check_len, check_range, check_room, check_workspace, count_words, is_wide,
         room_for_count,
     },
-    cuda::{self, Buffer, Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     layout::Shared,
     look_back,
     select::check_item,
@@ -82,7 +82,6 @@ type Eight<'a> = (
 /// let stream = context.default_stream();
 /// let pixels = cuda::upload(&stream, &[7_u32, 8, 9])?;
 /// let mut kept = cuda::zeroed::<u32>(&stream, 2)?;
-/// let mut kept = kept.as_view_mut();
 /// let column = Column::new(pixels.slice(1..), &mut kept)?;
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -105,8 +104,7 @@ impl<'a> Column<'a> {
     /// # let stream = context.default_stream();
     /// let seeds = cuda::upload(&stream, &[70_u64, 80, 90])?;
     /// let mut out = cuda::zeroed::<u64>(&stream, 3)?;
-    /// let mut out = out.as_view_mut();
-    /// let column = Column::new(seeds.as_view(), &mut out)?;
+    /// let column = Column::new(&seeds, &mut out)?;
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -114,18 +112,22 @@ impl<'a> Column<'a> {
     ///
     /// Returns [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the buffers is not aligned
     /// to 4 bytes.
-    pub fn new<T: Shared>(items: CudaView<'a, T>, out: &'a mut CudaViewMut<'_, T>) -> Result<Self> {
+    pub fn new<T: Shared>(
+        items: impl IntoView<'a, T>,
+        out: impl IntoViewMut<'a, T>,
+    ) -> Result<Self> {
         const { check_item::<T>() };
+        let (items, mut out) = (items.into_view(), out.into_view_mut());
         if size_of::<T>().is_multiple_of(4) {
             cuda::reinterpret::<T, u32>(items.slice(..))?;
-            cuda::reinterpret_mut::<T, u32>(out)?;
+            cuda::reinterpret_mut::<T, u32>(&mut out)?;
         }
         Ok(Self {
             bytes: size_of::<T>(),
             len: items.len(),
             room: out.len(),
             items: cuda::reinterpret(items)?,
-            out: cuda::reinterpret_mut(out)?,
+            out: cuda::reinterpret_into(out)?,
         })
     }
 
@@ -137,8 +139,7 @@ impl<'a> Column<'a> {
     /// # let stream = cuda::open(0)?.default_stream();
     /// let items = cuda::upload(&stream, b"abcdef")?;
     /// let mut out = cuda::zeroed::<u8>(&stream, 6)?;
-    /// let mut out = out.as_view_mut();
-    /// let column = Column::of_bytes(3, items.as_view(), &mut out)?; // two items
+    /// let column = Column::of_bytes(3, &items, &mut out)?; // two items
     /// # Ok::<(), compaction::Error>(())
     /// ```
     ///
@@ -149,9 +150,10 @@ impl<'a> Column<'a> {
     /// buffers is not aligned to 4 bytes.
     pub fn of_bytes(
         bytes: usize,
-        items: CudaView<'a, u8>,
-        out: &'a mut CudaViewMut<'_, u8>,
+        items: impl IntoView<'a, u8>,
+        out: impl IntoViewMut<'a, u8>,
     ) -> Result<Self> {
+        let (items, mut out) = (items.into_view(), out.into_view_mut());
         check_range("the bytes of a column's item", bytes, 1, MAX_BYTES)?;
         let len = items.len() / bytes;
         check_len("the bytes of a column", items.len(), len * bytes)?;
@@ -165,7 +167,7 @@ impl<'a> Column<'a> {
             len,
             room,
             items,
-            out: out.slice_mut(..),
+            out,
         })
     }
 
@@ -218,16 +220,16 @@ fn source(bytes: &[usize]) -> Result<Source> {
 /// let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
 /// select.columns(
 ///     &stream,
-///     &flags.as_view(),
+///     &flags,
 ///     Count::Given(3),
 ///     &mut [
-///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
-///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
+///         Column::new(&pixels, &mut pixels_out)?,
+///         Column::new(&seeds, &mut seeds_out)?,
 ///     ],
-///     &mut selected.as_view_mut(),
+///     &mut selected,
 ///     &mut workspace,
 /// )?;
-/// assert_eq!(workspace.read(&stream, &selected.as_view())?, 2);
+/// assert_eq!(workspace.read(&stream, &selected)?, 2);
 /// assert_eq!(cuda::download(&stream, &seeds_out)?, [70, 90, 0]);
 /// # Ok::<(), compaction::Error>(())
 /// ```
@@ -304,13 +306,13 @@ impl SelectColumns {
     /// # let mut selected = cuda::zeroed::<u32>(&stream, 1)?;
     /// select.columns(
     ///     &stream,
-    ///     &flags.as_view(),
+    ///     &flags,
     ///     Count::All,
     ///     &mut [
-    ///         Column::new(pixels.as_view(), &mut pixels_out.as_view_mut())?,
-    ///         Column::new(seeds.as_view(), &mut seeds_out.as_view_mut())?,
+    ///         Column::new(&pixels, &mut pixels_out)?,
+    ///         Column::new(&seeds, &mut seeds_out)?,
     ///     ],
-    ///     &mut selected.as_view_mut(),
+    ///     &mut selected,
     ///     &mut workspace,
     /// )?;
     /// assert_eq!(cuda::download(&stream, &pixels_out)?, [7, 9, 0]);
@@ -327,15 +329,17 @@ impl SelectColumns {
     /// * [`Error::OutputTooShort`] for a short output or an empty `selected`
     /// * [`Error::WorkspaceTooSmall`] for a workspace of too few items
     /// * the errors of [`Kernel::launch`]
-    pub fn columns<W: CountWord>(
+    pub fn columns<'a, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
-        flags: &CudaView<'_, u8>,
-        count: Count<'_, W>,
+        flags: impl IntoView<'a, u8>,
+        count: Count<'a, W>,
         columns: &mut [Column<'_>],
-        selected: &mut CudaViewMut<'_, W>,
+        selected: impl IntoViewMut<'a, W>,
         workspace: &mut Workspace,
     ) -> Result<()> {
+        let flags = &flags.into_view();
+        let selected = &mut selected.into_view_mut();
         let Workspace {
             states,
             kept,

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Result,
     arguments::check_workspace,
-    cuda::{Compiler, In, InOut, Kernel, Launch, Source},
+    cuda::{Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
     look_back,
     monoid::Item,
 };
@@ -58,7 +58,7 @@ fn source<T: Item>() -> Source {
 /// let items = cuda::upload(&stream, &[1, 2, 3,
 ///                                     4, 5, 6])?;
 /// let mut out = cuda::zeroed(&stream, 6)?;
-/// summed_area.table(&stream, &items.as_view(), (3, 2), &mut out.as_view_mut(), &mut workspace)?;
+/// summed_area.table(&stream, &items, (3, 2), &mut out, &mut workspace)?;
 /// assert_eq!(cuda::download(&stream, &out)?, [1, 3, 6,
 ///                                             5, 12, 21]);
 /// # Ok::<(), compaction::Error>(())
@@ -138,7 +138,7 @@ impl<T: Item> SummedArea<T> {
     /// # let mut workspace = Workspace::with_capacity(&stream, (3, 3))?;
     /// let ones = cuda::upload(&stream, &[1; 9])?;
     /// let mut out = cuda::zeroed(&stream, 9)?;
-    /// tables.table(&stream, &ones.as_view(), (3, 3), &mut out.as_view_mut(), &mut workspace)?;
+    /// tables.table(&stream, &ones, (3, 3), &mut out, &mut workspace)?;
     /// assert_eq!(cuda::download(&stream, &out)?, [1, 2, 3,
     ///                                             2, 4, 6,
     ///                                             3, 6, 9]);
@@ -151,14 +151,16 @@ impl<T: Item> SummedArea<T> {
     /// [`Error::OutputTooShort`](crate::Error::OutputTooShort) for a short `out`;
     /// [`Error::WorkspaceTooSmall`](crate::Error::WorkspaceTooSmall); [`Error::OutOfRange`](crate::Error::OutOfRange)
     /// for more than 2³¹ - 1 rows, columns or tiles; and the errors of [`Kernel::launch`].
-    pub fn table(
+    pub fn table<'a>(
         &self,
         stream: &Arc<CudaStream>,
-        items: &CudaView<'_, T>,
+        items: impl IntoView<'a, T>,
         (width, height): (u32, u32),
-        out: &mut CudaViewMut<'_, T>,
+        out: impl IntoViewMut<'a, T>,
         workspace: &mut Workspace<T>,
     ) -> Result<()> {
+        let items = &items.into_view();
+        let out = &mut out.into_view_mut();
         let len = items.len();
         check_lengths(len, (width as usize, height as usize), out.len())?;
         if len == 0 {

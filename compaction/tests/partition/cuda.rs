@@ -109,17 +109,17 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         cuda.partition
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 device_count(),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
         if count > len {
-            assert_error(workspace.read(stream, &selected.as_view()), &expected_error);
+            assert_error(workspace.read(stream, &selected), &expected_error);
         }
-        let selected = workspace.read(stream, &selected.as_view()).unwrap();
+        let selected = workspace.read(stream, &selected).unwrap();
         let got = download(stream, &out).unwrap();
         check(
             &case,
@@ -135,20 +135,17 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         classes
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 device_count(),
-                &mut out.as_view_mut(),
-                &mut starts.as_view_mut(),
+                &mut out,
+                &mut starts,
                 &mut workspace,
             )
             .unwrap();
         if count > len {
-            assert_error(
-                workspace.read_starts(stream, &starts.as_view()),
-                &expected_error,
-            );
+            assert_error(workspace.read_starts(stream, &starts), &expected_error);
         }
-        let starts = workspace.read_starts(stream, &starts.as_view()).unwrap();
+        let starts = workspace.read_starts(stream, &starts).unwrap();
         let got = download(stream, &out).unwrap();
         check_classes(&case, 256, &flags[..len], &got[..len], &starts);
         assert!(got[len..].iter().all(behind), "{case}: behind the count");
@@ -419,14 +416,8 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let (mut small, mut workspace) = (cuda.workspace(7), cuda.workspace(8));
     let mut indices = |count: Count<'_>, room: usize, counts: usize, workspace: &mut Workspace| {
         let (mut out, mut selected) = (out.slice_mut(..room), selected.slice_mut(..counts));
-        cuda.partition.indices(
-            stream,
-            &flags.as_view(),
-            count,
-            &mut out,
-            &mut selected,
-            workspace,
-        )
+        cuda.partition
+            .indices(stream, &flags, count, &mut out, &mut selected, workspace)
     };
     assert_error(
         indices(Count::Given(9), 8, 1, &mut workspace),
@@ -456,10 +447,10 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         classes.indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(8),
-            &mut out.as_view_mut(),
-            &mut starts.as_view_mut(),
+            &mut out,
+            &mut starts,
             &mut workspace,
         ),
         "the starts of partition: room for 4 items where up to 5 may be written",
@@ -469,11 +460,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         cuda.partition.items(
             stream,
-            &items.as_view(),
-            &flags.as_view(),
+            &items,
+            &flags,
             Count::Given(7),
-            &mut items_out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut items_out,
+            &mut selected,
             &mut workspace,
         ),
         "the items of partition: 7 instead of 8",
@@ -497,10 +488,10 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     assert_error(
         partition.indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut elsewhere,
         ),
         "belongs to another CUDA context than the stream of the call",

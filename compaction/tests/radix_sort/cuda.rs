@@ -58,9 +58,9 @@ impl<'a> Cuda<'a> {
         self.sort(order, strategy, bits)
             .keys(
                 stream,
-                &input.view(),
+                input.view(),
                 Count::Given(len as u32),
-                &mut out.view_mut(),
+                out.view_mut(),
                 &mut Workspace::<K>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
@@ -86,11 +86,11 @@ impl<'a> Cuda<'a> {
         self.sort(order, strategy, bits)
             .pairs(
                 stream,
-                &input.view(),
-                &values.view(),
+                input.view(),
+                values.view(),
                 Count::Given(len as u32),
-                &mut out.view_mut(),
-                &mut values_out.view_mut(),
+                out.view_mut(),
+                values_out.view_mut(),
                 &mut Workspace::<K, V>::with_capacity(stream, len).unwrap(),
             )
             .unwrap();
@@ -180,14 +180,8 @@ fn counts_by<W: CountWord>(gpu: &Gpu) {
             let device_count = upload(stream, &[word]).unwrap();
             let mut out = upload(stream, &vec![7; capacity]).unwrap();
             let (view, count_view) = (input.as_view(), Count::Device(device_count.as_view()));
-            sort.keys(
-                stream,
-                &view,
-                count_view,
-                &mut out.as_view_mut(),
-                &mut workspace,
-            )
-            .unwrap();
+            sort.keys(stream, &view, count_view, &mut out, &mut workspace)
+                .unwrap();
             let out = download(stream, &out).unwrap();
             let len = count.min(capacity);
             check(
@@ -219,7 +213,7 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
             let count = upload(stream, &[given_count]).unwrap();
             let mut out = zeroed::<u32>(stream, 3).unwrap();
             let (view, count) = (input.as_view(), Count::Device(count.as_view()));
-            sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
+            sort.keys(stream, &view, count, &mut out, &mut workspace)
                 .unwrap();
             match workspace.check(stream) {
                 Err(Error::CountTooLarge {
@@ -262,7 +256,7 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
         // Every eighth call uses the other strategy with the same workspace.
         let sort = &sorts[usize::from(call % 8 == 7)];
         let (view, count) = (input.slice(start..start + len), Count::Given(len as u32));
-        sort.keys(stream, &view, count, &mut out.as_view_mut(), &mut workspace)
+        sort.keys(stream, &view, count, &mut out, &mut workspace)
             .unwrap();
         queued.push((start..start + len, out));
     }
@@ -309,11 +303,11 @@ pub(crate) fn sorts_on_two_streams_at_once(gpu: &Gpu) {
             let mut values_out = zeroed::<u32>(stream, len).unwrap();
             sort.pairs(
                 stream,
-                &keys.slice(range.clone()),
-                &values.slice(..len),
+                keys.slice(range.clone()),
+                values.slice(..len),
                 Count::All,
-                &mut out.as_view_mut(),
-                &mut values_out.as_view_mut(),
+                &mut out,
+                &mut values_out,
                 workspace,
             )
             .unwrap();
@@ -363,11 +357,11 @@ pub(crate) fn replays_a_captured_sort(gpu: &Gpu) {
             .unwrap();
         sort.pairs(
             stream,
-            &keys.as_view(),
-            &values.as_view(),
+            &keys,
+            &values,
             Count::Given(len as u32),
-            &mut out.as_view_mut(),
-            &mut values_out.as_view_mut(),
+            &mut out,
+            &mut values_out,
             &mut workspace,
         )
         .unwrap();
@@ -415,7 +409,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::<u32>::with_capacity(stream, 8).unwrap();
     let mut keys_alone = |count: Count<'_>, room: usize, workspace: &mut Workspace<u32>| {
         let mut out = out.slice_mut(..room);
-        let error = sort.keys(stream, &keys.as_view(), count, &mut out, workspace);
+        let error = sort.keys(stream, &keys, count, &mut out, workspace);
         error.unwrap_err().to_string()
     };
     assert_eq!(
@@ -440,11 +434,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut pairs = |values: usize, room: usize| {
         let error = sort.pairs(
             stream,
-            &keys.as_view(),
-            &keys.slice(..values),
+            &keys,
+            keys.slice(..values),
             Count::All,
-            &mut out.as_view_mut(),
-            &mut values_out.slice_mut(..room),
+            &mut out,
+            values_out.slice_mut(..room),
             &mut workspace,
         );
         error.unwrap_err().to_string()
@@ -464,11 +458,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::<u32, Halves>::with_capacity(stream, 1).unwrap();
     let error = sort.pairs(
         stream,
-        &keys.slice(..1),
+        keys.slice(..1),
         &odd,
         Count::All,
-        &mut out.slice_mut(..1),
-        &mut halves_out.as_view_mut(),
+        out.slice_mut(..1),
+        &mut halves_out,
         &mut workspace,
     );
     assert!(matches!(error, Err(Error::Reinterpret { bytes: 8, .. })));

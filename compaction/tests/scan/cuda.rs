@@ -448,7 +448,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::for_strategy(stream, strategy, 8).unwrap();
     let mut call = |count: Count<'_>, room: usize| {
         let mut out = out.slice_mut(..room);
-        scan.exclusive(stream, &items.as_view(), count, &mut out, &mut workspace)
+        scan.exclusive(stream, &items, count, &mut out, &mut workspace)
             .unwrap_err()
     };
     let error = call(Count::Given(9), 8);
@@ -495,13 +495,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let other = gpu.context.new_stream().unwrap();
     let mut foreign = Workspace::for_strategy(&other, strategy, 8).unwrap();
     let error = scan
-        .exclusive(
-            stream,
-            &items.as_view(),
-            Count::All,
-            &mut out.as_view_mut(),
-            &mut foreign,
-        )
+        .exclusive(stream, &items, Count::All, &mut out, &mut foreign)
         .unwrap_err();
     assert!(matches!(error, Error::ForeignStream { .. }), "{error}");
     let error =

@@ -95,10 +95,10 @@ pub(crate) fn reuses_a_workspace(gpu: &Gpu) {
         cuda.select(strategy)
             .indices(
                 stream,
-                &device_flags.slice(start..start + len),
+                device_flags.slice(start..start + len),
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.slice_mut(call..call + 1),
+                &mut out,
+                selected.slice_mut(call..call + 1),
                 &mut workspace,
             )
             .unwrap();
@@ -144,14 +144,7 @@ pub(crate) fn replays_a_captured_chain(gpu: &Gpu) {
         let all = Count::Given(len as u32);
         let flags = first_flags.as_view();
         select
-            .indices(
-                stream,
-                &flags,
-                all,
-                &mut queue.as_view_mut(),
-                &mut first,
-                &mut workspace,
-            )
+            .indices(stream, &flags, all, &mut queue, &mut first, &mut workspace)
             .unwrap();
         let kept = Count::Device(first.as_view());
         let flags = second_flags.as_view();
@@ -226,10 +219,10 @@ pub(crate) fn survives_epoch_wraparound(gpu: &Gpu) {
         cuda.select(Strategy::LookBack)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -259,14 +252,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     let mut workspace = Workspace::with_capacity(stream, 8).unwrap();
     let mut indices = |count: Count<'_>, room: usize, counts: usize, workspace: &mut Workspace| {
         let (mut out, mut selected) = (out.slice_mut(..room), selected.slice_mut(..counts));
-        select.indices(
-            stream,
-            &flags.as_view(),
-            count,
-            &mut out,
-            &mut selected,
-            workspace,
-        )
+        select.indices(stream, &flags, count, &mut out, &mut selected, workspace)
     };
 
     assert_error(
@@ -304,10 +290,10 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     ] {
         let result = cuda.select(Strategy::Sequences).indices(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(count),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut Workspace::for_strategy(stream, made_for, 2048).unwrap(),
         );
         let is_refused = matches!(result, Err(Error::WorkspaceTooSmall { got: 0, .. }));
@@ -320,11 +306,11 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         select.items(
             stream,
-            &items.as_view(),
-            &flags.as_view(),
+            &items,
+            &flags,
             Count::Given(7),
-            &mut out.as_view_mut(),
-            &mut selected.as_view_mut(),
+            &mut out,
+            &mut selected,
             &mut workspace,
         ),
         "7 instead of 8",
@@ -395,22 +381,18 @@ pub(crate) fn reports_a_count_that_is_too_large(gpu: &Gpu) {
             cuda.select(strategy)
                 .indices(
                     stream,
-                    &flags.as_view(),
+                    &flags,
                     count,
                     &mut out,
                     &mut selected_view,
                     workspace,
                 )
                 .unwrap();
-            workspace.read(stream, &selected.as_view())
+            workspace.read(stream, &selected)
         };
         assert_eq!(select(1, &mut workspace).unwrap(), 5, "{strategy}");
         assert_error(select(0, &mut workspace), "says 9 items, but there were 5");
-        assert_eq!(
-            workspace.read(stream, &selected.as_view()).unwrap(),
-            5,
-            "{strategy}"
-        );
+        assert_eq!(workspace.read(stream, &selected).unwrap(), 5, "{strategy}");
     }
 }
 
@@ -445,10 +427,10 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         cuda.select(Strategy::LookBack)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Given(len as u32),
-                &mut out.as_view_mut(),
-                &mut selected.slice_mut(call..call + 1),
+                &mut out,
+                selected.slice_mut(call..call + 1),
                 &mut workspace,
             )
             .unwrap();

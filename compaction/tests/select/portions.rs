@@ -82,10 +82,10 @@ pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, coun
         cuda.select(strategy)
             .indices(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Device(device_count.slice(1..)),
-                &mut out.as_view_mut(),
-                &mut selected.as_view_mut(),
+                &mut out,
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -93,14 +93,14 @@ pub(crate) fn reads_a_count<W: CountWord>(cuda: &Cuda<'_>, capacity: usize, coun
         let len = count.min(capacity);
         let out = download(stream, &out).unwrap();
         if count > capacity {
-            let error = workspace.read(stream, &selected.as_view()).unwrap_err();
+            let error = workspace.read(stream, &selected).unwrap_err();
             assert!(
                 matches!(error, Error::CountTooLarge { count: reported, capacity: taken, .. }
                     if reported == count && taken == capacity),
                 "{case}: {error}"
             );
         }
-        let selected = workspace.read(stream, &selected.as_view()).unwrap();
+        let selected = workspace.read(stream, &selected).unwrap();
         let result = (&out[..len], selected);
         check(strategy, &all[..len], &flags[..len], result, guard, &case);
         assert!(

@@ -123,16 +123,16 @@ impl<'a> Cuda<'a> {
             select
                 .columns(
                     stream,
-                    &device_flags.view(),
+                    device_flags.view(),
                     Count::Given(W::from_len(flags.len()).unwrap()),
                     columns,
-                    &mut selected.view_mut(),
+                    selected.view_mut(),
                     &mut workspace,
                 )
                 .unwrap();
         });
         selected.read(stream);
-        let kept = workspace.read(stream, &selected.view()).unwrap();
+        let kept = workspace.read(stream, selected.view()).unwrap();
         uploaded
             .iter()
             .for_each(|column| column.check(self, flags, kept));
@@ -231,24 +231,24 @@ fn counted_by<W: CountWord>(gpu: &Gpu, counts: impl Iterator<Item = usize>) {
         select
             .columns(
                 stream,
-                &device_flags.as_view(),
+                &device_flags,
                 Count::Device(device_count.as_view()),
                 &mut [
-                    Column::new(device_fours.as_view(), &mut fours_out.as_view_mut()).unwrap(),
-                    Column::new(device_words.as_view(), &mut words_out.as_view_mut()).unwrap(),
+                    Column::new(device_fours.as_view(), &mut fours_out).unwrap(),
+                    Column::new(device_words.as_view(), &mut words_out).unwrap(),
                 ],
-                &mut selected.as_view_mut(),
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
         let len = count.min(CAPACITY);
         if count > len {
             assert_error(
-                workspace.read(stream, &selected.as_view()),
+                workspace.read(stream, &selected),
                 &format!("says {count} items, but there were {CAPACITY}"),
             );
         }
-        let kept = workspace.read(stream, &selected.as_view()).unwrap();
+        let kept = workspace.read(stream, &selected).unwrap();
         let fours_out = download(stream, &fours_out).unwrap();
         let words_out = download(stream, &words_out).unwrap();
         let (fours, words, flags) = (&fours[..len], &words[..len], &flags[..len]);
@@ -287,12 +287,10 @@ fn check_many_calls(gpu: &Gpu, stream: &Arc<CudaStream>, calls: usize, seed: u64
         select
             .columns(
                 stream,
-                &device_flags.slice(range.clone()),
+                device_flags.slice(range.clone()),
                 Count::Given(len as u32),
-                &mut [
-                    Column::new(device_words.slice(range.clone()), &mut out.as_view_mut()).unwrap(),
-                ],
-                &mut selected.as_view_mut(),
+                &mut [Column::new(device_words.slice(range.clone()), &mut out).unwrap()],
+                &mut selected,
                 &mut workspace,
             )
             .unwrap();
@@ -404,7 +402,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
         let mut selected = selected.slice_mut(..counts);
         select.columns(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::Given(count),
             columns,
             &mut selected,
@@ -418,7 +416,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(pairs.as_view(), &mut pairs_out.as_view_mut()).unwrap()],
+            &mut [Column::new(pairs.as_view(), &mut pairs_out).unwrap()],
             1,
             workspace,
         ),
@@ -427,7 +425,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(words.slice(1..), &mut words_out.as_view_mut()).unwrap()],
+            &mut [Column::new(words.slice(1..), &mut words_out).unwrap()],
             1,
             workspace,
         ),
@@ -436,7 +434,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
     assert_error(
         call(
             8,
-            &mut [Column::new(words.as_view(), &mut words_out.slice_mut(1..)).unwrap()],
+            &mut [Column::new(words.as_view(), words_out.slice_mut(1..)).unwrap()],
             1,
             workspace,
         ),
@@ -472,10 +470,10 @@ pub(crate) fn refuses_another_device([here, there]: &[Arc<CudaContext>; 2]) {
     assert_error(
         select.columns(
             stream,
-            &flags.as_view(),
+            &flags,
             Count::All,
-            &mut [Column::new(words.as_view(), &mut out.as_view_mut()).unwrap()],
-            &mut selected.as_view_mut(),
+            &mut [Column::new(words.as_view(), &mut out).unwrap()],
+            &mut selected,
             &mut elsewhere,
         ),
         "belongs to another CUDA context than the stream of the call",

@@ -291,7 +291,7 @@ pub(crate) fn refuses_invalid_arguments(gpu: &Gpu) {
         let mut workspace = Workspace::for_strategy(stream, strategy, (128, 64)).unwrap();
         let mut call = |size, len: usize, room: usize| {
             let mut out = out.slice_mut(..room);
-            compiled.table(stream, &items.slice(..len), size, &mut out, &mut workspace)
+            compiled.table(stream, items.slice(..len), size, &mut out, &mut workspace)
         };
         assert_error(call((128, 64), 100, 128 * 64), "100 instead of 8192");
         assert_error(
