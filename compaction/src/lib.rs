@@ -59,7 +59,10 @@
 //! | sum over any rectangle of a table | [`SummedArea`](summed_area::SummedArea) | 1 |
 //!
 //! Device memory is the only limit on the input length. Inputs of 2³² items or more need [counts](CountWord) of 64 bits
-//! and take additional launches. Items are plain data of 1 to 64 bytes.
+//! and take additional launches.
+//!
+//! Items are plain data ([`bytemuck::Pod`]) of 1 to 64 bytes: numbers up to `u128`, arrays, `half::f16` and structs, but
+//! not tuples, whose layout is not fixed. Flags are `u8`, where any byte but 0 selects, or `bool`.
 //!
 //! # Strategies
 //!

@@ -6,6 +6,8 @@ use super::Buffer;
 
 /// A device buffer that a call reads: `&CudaSlice`, `&CudaView`, `&CudaViewMut` or `&Buffer`, or a [`CudaView`] itself.
 ///
+/// Where a call reads flags, a `&CudaSlice<bool>` or a `CudaView<bool>` works too.
+///
 /// ```no_run
 /// # use compaction::{Count, cuda, scan::{Operator, Scan, Strategy, Workspace}};
 /// # let context = cuda::open(0)?;
@@ -50,6 +52,22 @@ impl<'a, T> IntoView<'a, T> for &'a CudaSlice<T> {
 impl<'a, T> IntoView<'a, T> for &'a Buffer<T> {
     fn into_view(self) -> CudaView<'a, T> {
         self.as_view()
+    }
+}
+
+/// Flags may also be a buffer of `bool`.
+impl<'a> IntoView<'a, u8> for &'a CudaSlice<bool> {
+    fn into_view(self) -> CudaView<'a, u8> {
+        self.as_view().into_view()
+    }
+}
+
+/// Flags may also be a view of `bool`.
+impl<'a> IntoView<'a, u8> for CudaView<'a, bool> {
+    fn into_view(self) -> CudaView<'a, u8> {
+        // SAFETY: a `bool` is one byte, 0 or 1, and the view is only read. It has as many bytes as items.
+        let bytes = unsafe { self.transmute(self.len()) };
+        bytes.unwrap_or_else(|| unreachable!("a bool has one byte"))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{alloc::Layout, sync::Arc};
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
         ItemCount, check_room, check_words, check_workspace, count_words, is_wide, room_for_count,
     },
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Module, Source},
-    layout::Shared,
     look_back,
     select::{KernelsByLayout, item_constants, item_layout},
 };
@@ -160,7 +160,7 @@ impl Partition {
     ///
     /// assert!(Partition::sources::<f64>()[0].path().ends_with("partition.cu"));
     /// ```
-    pub fn sources<T: Shared>() -> Vec<Source> {
+    pub fn sources<T: Pod>() -> Vec<Source> {
         vec![source(item_layout::<T>())]
     }
 
@@ -248,7 +248,7 @@ impl Partition {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<'a, T: Shared, W: CountWord>(
+    pub fn items<'a, T: Pod, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
@@ -323,7 +323,7 @@ impl Partition {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare<T: Shared>(&self) -> Result<()> {
+    pub fn prepare<T: Pod>(&self) -> Result<()> {
         self.item_kernels(item_layout::<T>()).map(drop)
     }
 

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -20,7 +21,6 @@ use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace},
     cuda::{self, Buffer, Compiler, IntoView, IntoViewMut, Source},
-    layout::Shared,
 };
 
 /// A radix sort on a GPU, for keys of type `K` and counts of type `W`.
@@ -86,7 +86,7 @@ pub(super) struct SortBuffers<'a> {
 }
 
 impl<'a> SortBuffers<'a> {
-    fn new<T: Shared>(
+    fn new<T: Pod>(
         input: &'a CudaView<'_, T>,
         out: &'a mut CudaViewMut<'_, T>,
         scratch: &'a mut Buffer<u8>,
@@ -268,7 +268,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn pairs<'a, V: Shared>(
+    pub fn pairs<'a, V: Pod>(
         &self,
         stream: &Arc<CudaStream>,
         keys: impl IntoView<'a, K>,
@@ -316,7 +316,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare_pairs<V: Shared>(&self) -> Result<()> {
+    pub fn prepare_pairs<V: Pod>(&self) -> Result<()> {
         const { check_value::<V>() };
         self.kernels(size_of::<V>()).map(drop)
     }
@@ -344,7 +344,7 @@ impl<K: Key, W: CountWord> RadixSort<K, W> {
     /// assert!(sources[0].text()?.contains("constexpr u32 VALUE_BYTES = 4;"));
     /// # Ok::<(), compaction::Error>(())
     /// ```
-    pub fn sources_pairs<V: Shared>(order: Order, strategy: Strategy) -> Vec<Source> {
+    pub fn sources_pairs<V: Pod>(order: Order, strategy: Strategy) -> Vec<Source> {
         const { check_value::<V>() };
         let types = SortTypes::of::<K, W>(size_of::<V>() as u32);
         vec![source(order, strategy, types)]
@@ -416,7 +416,7 @@ impl Kernels {
 
 /// Returns [`Error::Reinterpret`](crate::Error::Reinterpret) unless both buffers are aligned to the size of a value, so
 /// that kernels can access whole values.
-fn check_aligned<V: Shared>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
+fn check_aligned<V: Pod>(values: &CudaView<'_, V>, out: &mut CudaViewMut<'_, V>) -> Result<()> {
     if size_of::<V>() == 8 {
         cuda::reinterpret::<V, u64>(values.slice(..))?;
         cuda::reinterpret_mut::<V, u64>(out)?;

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -16,7 +17,6 @@ use crate::{
     Count, CountWord, Result,
     arguments::{ItemCount, check_room, check_workspace, room_for_count},
     cuda::{self, Compiler, IntoView, IntoViewMut, Source},
-    layout::Shared,
 };
 
 /// Returns the size and alignment of `T`. Fails to compile unless `T` has 1 to 64 bytes, the sizes that the kernels
@@ -133,7 +133,7 @@ impl Select {
     /// let sources = Select::sources::<f64, u64>(Strategy::Sequences);
     /// assert_eq!(sources[0].path(), "compaction/kernels/select_sequences.cu");
     /// ```
-    pub fn sources<T: Shared, W: CountWord>(strategy: Strategy) -> Vec<Source> {
+    pub fn sources<T: Pod, W: CountWord>(strategy: Strategy) -> Vec<Source> {
         vec![method::source::<W>(strategy, item_layout::<T>())]
     }
 
@@ -232,7 +232,7 @@ impl Select {
         clippy::too_many_arguments,
         reason = "each is one thing that the operation reads or writes"
     )]
-    pub fn items<'a, T: Shared, W: CountWord>(
+    pub fn items<'a, T: Pod, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoView<'a, T>,
@@ -284,7 +284,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`].
-    pub fn prepare<T: Shared, W: CountWord>(&self) -> Result<()> {
+    pub fn prepare<T: Pod, W: CountWord>(&self) -> Result<()> {
         self.indices_method::<W>()?;
         self.items_method::<W>(item_layout::<T>()).map(drop)
     }

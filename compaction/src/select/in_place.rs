@@ -2,6 +2,7 @@
 
 use std::{alloc::Layout, sync::Arc};
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -14,7 +15,6 @@ use super::{
 use crate::{
     Count, CountWord, Error, Result,
     cuda::{self, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Source},
-    layout::Shared,
 };
 
 /// The parameters of the kernels `select_in_place` and `select_blank_in_place`: `(items, flags, count, extent,
@@ -157,7 +157,7 @@ impl Select {
     ///
     /// Returns the errors of [`items`](Self::items), and [`Error::NotInPlace`] for strategies that do not work in
     /// place.
-    pub fn in_place<'a, T: Shared, W: CountWord>(
+    pub fn in_place<'a, T: Pod, W: CountWord>(
         &self,
         stream: &Arc<CudaStream>,
         items: impl IntoViewMut<'a, T>,
@@ -201,7 +201,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns the errors of [`Compiler::load`], and [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn prepare_in_place<T: Shared, W: CountWord>(&self) -> Result<()> {
+    pub fn prepare_in_place<T: Pod, W: CountWord>(&self) -> Result<()> {
         self.in_place_method::<W>(item_layout::<T>()).map(drop)
     }
 
@@ -220,7 +220,7 @@ impl Select {
     /// # Errors
     ///
     /// Returns [`Error::NotInPlace`] for strategies that do not work in place.
-    pub fn sources_in_place<T: Shared, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
+    pub fn sources_in_place<T: Pod, W: CountWord>(strategy: Strategy) -> Result<Vec<Source>> {
         Ok(vec![source::<W>(strategy, item_layout::<T>())?])
     }
 

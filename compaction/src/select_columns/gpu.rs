@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::Pod;
 use cudarc::driver::{CudaContext, CudaStream, CudaView, CudaViewMut};
 
 use super::{
@@ -15,7 +16,6 @@ use crate::{
         room_for_count,
     },
     cuda::{self, Buffer, Compiler, In, InOut, IntoView, IntoViewMut, Kernel, Launch, Source},
-    layout::Shared,
     look_back,
     select::check_item,
 };
@@ -112,10 +112,7 @@ impl<'a> Column<'a> {
     ///
     /// Returns [`Error::Reinterpret`] if the item size is a multiple of 4 bytes, but one of the buffers is not aligned
     /// to 4 bytes.
-    pub fn new<T: Shared>(
-        items: impl IntoView<'a, T>,
-        out: impl IntoViewMut<'a, T>,
-    ) -> Result<Self> {
+    pub fn new<T: Pod>(items: impl IntoView<'a, T>, out: impl IntoViewMut<'a, T>) -> Result<Self> {
         const { check_item::<T>() };
         let (items, mut out) = (items.into_view(), out.into_view_mut());
         if size_of::<T>().is_multiple_of(4) {

@@ -1,10 +1,13 @@
 //! Tests that only apply to a GPU: views, counts in device memory, reused workspaces, graphs.
 
+use std::fmt::Debug;
+
+use bytemuck::Pod;
 use compaction::{
     Count, Error,
     cuda::{download, upload, zeroed},
     cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode},
-    select::{Strategy, TILE_ITEMS, Workspace},
+    select::{Select, Strategy, TILE_ITEMS, Workspace},
 };
 use rand::RngExt;
 
@@ -448,4 +451,40 @@ fn calls_over_and_over(gpu: &Gpu, len: usize, seed: u64) {
         GUARD,
         &case,
     );
+}
+
+/// Tests buffers passed by reference, flags of `bool`, and item types that CUDA has no name for.
+pub(crate) fn takes_flags_of_bool_and_items_of_any_plain_type(gpu: &Gpu) {
+    fn keeps<T: Pod + PartialEq + Debug>(gpu: &Gpu, item: impl Fn(u8) -> T) {
+        let stream = &gpu.stream;
+        let select = Select::new(&gpu.compiler, &gpu.context, Strategy::LookBack).unwrap();
+        let mut workspace = Workspace::with_capacity(stream, 100).unwrap();
+        let host_flags: Vec<bool> = (0..100).map(|index| index % 3 == 1).collect();
+        let host_items: Vec<T> = (0..100).map(item).collect();
+        let flags = stream.clone_htod(&host_flags).unwrap();
+        let items = upload(stream, &host_items).unwrap();
+        let mut out = zeroed::<T>(stream, 100).unwrap();
+        let mut count = zeroed::<u32>(stream, 1).unwrap();
+        let all = Count::All;
+        select
+            .items(
+                stream,
+                &items,
+                &flags,
+                all,
+                &mut out,
+                &mut count,
+                &mut workspace,
+            )
+            .unwrap();
+        let kept = workspace.read(stream, &count).unwrap();
+        let pairs = host_items.iter().zip(&host_flags);
+        let expected: Vec<T> = pairs
+            .filter_map(|(&item, &flag)| flag.then_some(item))
+            .collect();
+        assert_eq!(download(stream, &out.slice(..kept)).unwrap(), expected);
+    }
+    keeps(gpu, |index| [f32::from(index), 0.5, -1.0]);
+    keeps(gpu, u128::from);
+    keeps(gpu, half::f16::from);
 }

@@ -74,6 +74,7 @@ fn main() {
             works_on_two_streams_at_once, keeps_flagged_items, keeps_many_items,
             takes_views_that_start_anywhere, reads_its_count_from_the_device, reuses_a_workspace,
             replays_a_captured_chain, survives_epoch_wraparound, refuses_invalid_arguments,
+            takes_flags_of_bool_and_items_of_any_plain_type,
         }
         gpu "cuda_" portions { works_in_portions, reads_its_count_in_portions }
         gpu "cuda_" predicate { keeps_items_that_satisfy_a_predicate }
